@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# Two commands are enough to begin with: `make demo` and `make test`.
+# Both need Debian 12 with Swift 6.3 and, for the packages they install, root or sudo.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test build lint format stop clean
+
+help:
+	@echo 'code-courier delivers one-time verification codes from Kafka to phones.'
+	@echo ''
+	@echo '  make demo          see it work: builds it, starts all it needs, shows codes arrive; Ctrl-C ends it'
+	@echo '  make demo ONCE=1   the same without waiting; the last line of stdout is its result in JSON'
+	@echo '  make test          set up and run every test: PostgreSQL, the mock cluster, and a broker process'
+	@echo ''
+	@echo '  make build         install what is missing and build the command code-courier'
+	@echo '  make lint          check style, scripts, schemas and test vectors, without building'
+	@echo '  make format        bring the Swift files into the style that lint asks for'
+	@echo '  make stop          stop PostgreSQL and the broker that a shell or a cut-off run has left'
+	@echo '  make clean         stop them and delete what was made: .build and .local'
+	@echo ''
+	@echo 'To run tests by hand:                 eval "$$(deploy/local/environment.sh)" && swift test'
+	@echo 'To test on a Kafka of your own:       COURIER_TEST_KAFKA=host:port make test'
+	@echo 'To test on a PostgreSQL of your own:  COURIER_TEST_POSTGRES_URL=postgresql://… make test'
+
+demo:
+	@deploy/local/demo.sh $(if $(filter-out 0 no false,$(ONCE)),--once)
+
+test:
+	@deploy/local/test.sh
+
+build:
+	@deploy/local/install.sh
+	swift build --product code-courier
+
+lint:
+	@deploy/local/lint.sh
+
+format:
+	swift format --in-place --recursive --parallel Sources Tests Package.swift
+
+stop:
+	@deploy/local/stop.sh
+
+clean: stop
+	rm -rf .build .local

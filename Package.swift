@@ -1,0 +1,167 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .treatAllWarnings(as: .error),
+]
+
+/// The targets that hold C handles: every use of an unsafe pointer is spelt `unsafe`.
+let handleSettings = settings + [.strictMemorySafety()]
+
+let package = Package(
+    name: "code-courier",
+    platforms: [.macOS(.v15)],
+    products: [.executable(name: "code-courier", targets: ["CodeCourier"])],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        // C libraries
+        .systemLibrary(name: "CLibrdkafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
+        .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(
+            name: "CPhoneNumbers",
+            linkerSettings: [.linkedLibrary("phonenumber"), .linkedLibrary("protobuf")]
+        ),
+
+        // Pure values and functions, and the ports
+        .target(
+            name: "Verification",
+            dependencies: [.product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: settings
+        ),
+
+        // Owned handles around C libraries
+        .target(name: "PinnedThread", swiftSettings: handleSettings),
+        .target(name: "KafkaClient", dependencies: ["CLibrdkafka", "PinnedThread"], swiftSettings: handleSettings),
+        .target(name: "PostgresClient", dependencies: ["CLibpq", "PinnedThread"], swiftSettings: handleSettings),
+        .target(name: "PhoneNumbers", dependencies: ["CPhoneNumbers", "Verification"], swiftSettings: settings),
+
+        // Adapters of the ports
+        .target(
+            name: "Ledger",
+            dependencies: ["Verification", "PostgresClient", .product(name: "Crypto", package: "swift-crypto")],
+            resources: [.embedInCode("Migrations")],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "Providers",
+            dependencies: [
+                "Verification",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: settings
+        ),
+
+        // The pipeline
+        .target(
+            name: "Courier",
+            dependencies: [
+                "Verification", "KafkaClient",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+
+        // A local gateway for demonstration and tests
+        .target(
+            name: "Sandbox",
+            dependencies: [
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+
+        // The command, where parts meet
+        .executableTarget(
+            name: "CodeCourier",
+            dependencies: [
+                "Courier", "Ledger", "Providers", "PhoneNumbers", "KafkaClient", "PostgresClient", "Sandbox",
+                "Verification",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: settings
+        ),
+
+        // Tests
+        .target(
+            name: "TestSupport",
+            dependencies: ["Ledger", "PostgresClient", "Verification"],
+            path: "Tests/TestSupport",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "VerificationTests",
+            dependencies: ["TestSupport", "Verification"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PhoneNumbersTests",
+            dependencies: ["CPhoneNumbers", "PhoneNumbers", "Verification"],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "KafkaClientTests", dependencies: ["KafkaClient"], swiftSettings: settings),
+        .testTarget(
+            name: "PostgresClientTests",
+            dependencies: ["CLibpq", "PinnedThread", "PostgresClient"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "LedgerTests",
+            dependencies: ["Ledger", "PostgresClient", "TestSupport", "Verification"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ProvidersTests",
+            dependencies: [
+                "Providers", "Verification",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "SandboxTests",
+            dependencies: ["Sandbox", .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "CodeCourierTests",
+            dependencies: ["CodeCourier", "Providers", "Verification"],
+            swiftSettings: settings
+        ),
+    ]
+)

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+
+/// The command `code-courier`.
+@main
+struct CodeCourier: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "code-courier",
+        abstract: "Delivers one-time verification codes: from Kafka requests to text messages and delivery events.",
+        discussion: """
+            See it work, with everything it needs started for you:
+              make demo
+
+            Set a worker up:
+              1. code-courier migrate --postgres-url postgresql://owner@host/courier
+              2. code-courier run --config courier.yaml
+
+            Try it from a second terminal:
+              code-courier events tail --config courier.yaml
+              code-courier request send --config courier.yaml --phone +16502530000 --purpose sign_in
+              code-courier verify --config courier.yaml --verification … --code 123456
+
+            Every setting of the file may come from the environment instead: kafka.bootstrapServers is
+            KAFKA_BOOTSTRAP_SERVERS.
+            """,
+        version: "0.1.0",
+        subcommands: [
+            RunCommand.self, MigrateCommand.self, RequestCommand.self, VerifyCommand.self, EventsCommand.self,
+            DemoCommand.self,
+        ]
+    )
+}

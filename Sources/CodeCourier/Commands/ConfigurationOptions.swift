@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Foundation
+
+/// Where a command finds its configuration.
+struct ConfigurationOptions: ParsableArguments {
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("The configuration file (YAML).", valueName: "courier.yaml")
+    )
+    var config: String?
+
+    var environment: [String: String] { ProcessInfo.processInfo.environment }
+}
+
+/// A start that cannot go on: one line for each fault on standard error, exit code 2.
+enum StartFailure {
+    /// Prints the faults and returns what to throw.
+    static func report(_ faults: [some CustomStringConvertible]) -> ExitCode {
+        for fault in faults {
+            FileHandle.standardError.write(Data("code-courier: \(fault)\n".utf8))
+        }
+        return ExitCode(2)
+    }
+
+    /// The value, or the faults printed.
+    static func unwrap<Value>(_ result: Result<Value, ConfigurationFaults>) throws -> Value {
+        switch result {
+        case .success(let value): return value
+        case .failure(let faults): throw report(faults.faults)
+        }
+    }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+
+/// Shows a worker at work.
+struct DemoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo",
+        abstract: "Shows a worker at work: an embedded broker, a pretended SMS provider and a few requests.",
+        discussion: """
+            `make demo` starts the database and calls this. Nothing is sent to anybody: messages arrive on the phones of
+            a web page. Ctrl-C ends it.
+            """
+    )
+
+    @Option(help: "An empty database as a libpq URI.")
+    var postgresURL: String
+
+    @Flag(help: "End after the first requests and print one JSON line.")
+    var once = false
+
+    @Option(help: "The port of the inbox page; another free one when it is taken.")
+    var port = 8025
+
+    func run() async throws {
+        let stage = try await DemoStage(postgresURL: postgresURL, port: port)
+        let result = try await stage.perform(staying: !once)
+        if once { print(result.json) }
+        guard result.isExpected else { throw ExitCode(1) }
+    }
+}

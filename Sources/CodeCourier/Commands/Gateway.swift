@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Courier
+import KafkaClient
+import Verification
+
+/// A request as an API gateway writes it.
+struct GatewayRequest {
+    let requestID: String
+    var tenant = "default"
+    let purpose: String
+    let phoneNumber: String
+    var subject: String?
+    var languageCode: String?
+    var isConfirmed = false
+
+    /// A new idempotency key.
+    static func newID() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return UUIDValue.version7(at: .now, using: &generator).description
+    }
+
+    var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { request in
+            request.member("requestId", requestID)
+            request.member("tenant", tenant)
+            request.member("channel", "sms")
+            request.member("purpose", purpose)
+            request.object("recipient") { recipient in
+                recipient.member("phoneNumber", phoneNumber)
+                recipient.member("confirmed", isConfirmed)
+            }
+            request.member("subject", ifPresent: subject)
+            request.member("languageCode", ifPresent: languageCode)
+            request.member("requestedAt", Timestamp.now.rfc3339)
+        }
+        return writer.bytes
+    }
+}
+
+/// What stands upstream of the workers: it writes requests and reads the events that answer them.
+struct Gateway {
+    private let producer: KafkaProducer
+    private let events: TopicReader
+    private let serving: Task<Void, any Error>
+    private let topic: String
+
+    init(_ settings: KafkaSettings) async throws(KafkaError) {
+        let producer = try KafkaProducer(configuration: settings.client)
+        // From now on, so that no event after this line is missed.
+        events = try await TopicReader.open(
+            configuration: settings.client,
+            topic: settings.topics.deliveries,
+            from: .end
+        )
+        self.producer = producer
+        topic = settings.topics.requests
+        // The producer is served for as long as the gateway is open; `close` ends it and waits.
+        serving = Task { try await producer.run() }
+    }
+
+    /// Sends a request and returns its place.
+    func send(_ request: GatewayRequest) async throws(KafkaError) -> String {
+        try await send(value: request.json, key: request.phoneNumber, type: true)
+    }
+
+    /// Sends any bytes as a record.
+    func send(value: [UInt8], key: String, type isEvent: Bool = false) async throws(KafkaError) -> String {
+        var headers: [RecordHeader] = []
+        if isEvent {
+            var id: [UInt8] = []
+            id.append(contentsOf: GatewayRequest.newID().utf8)
+            headers = [
+                RecordHeader(name: "ce_specversion", value: Array("1.0".utf8)),
+                RecordHeader(name: "ce_id", value: id),
+                RecordHeader(name: "ce_source", value: Array("/code-courier/gateway".utf8)),
+                RecordHeader(name: "ce_type", value: Array("com.codecourier.verification.requested.v1".utf8)),
+                RecordHeader(name: "content-type", value: Array("application/json".utf8)),
+            ]
+        }
+        let record = ProducerRecord(topic: topic, key: Array(key.utf8), value: value, headers: headers)
+        guard let result = await producer.send([record]).first else { return "" }
+        switch result {
+        case .delivered(let partition, let offset): return "partition \(partition), offset \(offset)"
+        case .failed(let error): throw error
+        }
+    }
+
+    /// The first event that answers a request, or nil when none comes in time.
+    func event(answering requestID: String, within limit: Duration) async -> [UInt8]? {
+        let end = ContinuousClock.now + limit
+        while ContinuousClock.now < end {
+            guard let records = try? await events.next(maximum: 500, within: .milliseconds(200)) else { return nil }
+            for record in records {
+                if let value = record.value, EventLine(value).requestID == requestID { return value }
+            }
+        }
+        return nil
+    }
+
+    func close() async {
+        await producer.close(within: .seconds(5))
+        _ = await serving.result
+        await events.close()
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Courier
+import KafkaClient
+import Logging
+import ServiceLifecycle
+import Verification
+
+/// Runs a worker.
+struct RunCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Runs a worker until SIGTERM or Ctrl-C.",
+        discussion: """
+            Any number of workers share the work: start as many as the request topic has partitions. A worker that is
+            told to stop finishes or hands back what it holds within worker.drainTimeout. SIGHUP reads the policy again;
+            a faulty one is refused, and the one in force stays.
+            """
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() async throws {
+        let environment = options.environment
+        let configuration = try StartFailure.unwrap(
+            CourierConfiguration.load(path: options.config, environment: environment)
+        )
+        let names = Set(configuration.providers.map(\.name))
+        let policy = try StartFailure.unwrap(PolicyFile.load(path: configuration.policyPath, providers: names))
+        let logger = LogOutput.makeLogger(configuration.log)
+        let worker: Worker
+        do {
+            worker = try await Worker(configuration, policy: policy, logger: logger)
+        } catch let failure as Worker.StartError {
+            throw StartFailure.report([failure])
+        }
+        let reload = PolicyReload(
+            path: configuration.policyPath,
+            providers: names,
+            policies: worker.policies,
+            logger: logger
+        )
+        logger.notice(
+            "worker started",
+            metadata: [
+                "event": "worker.started",
+                "librdkafka": "\(librdkafkaVersion)",
+                "policy_version": "\(policy.version)",
+            ]
+        )
+        do {
+            try await worker.run(with: [reload], logger: logger)
+        } catch {
+            logger.critical("worker failed", metadata: ["event": "worker.failed", "error": "\(error)"])
+            throw ExitCode(1)
+        }
+        logger.notice("worker stopped", metadata: ["event": "worker.stopped"])
+    }
+}

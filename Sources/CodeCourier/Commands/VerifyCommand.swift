@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Ledger
+import PostgresClient
+import Verification
+
+/// Checks a code.
+struct VerifyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Checks a code, as a verifier service would: through courier.check_code alone.",
+        discussion: """
+            Exit code 0 when the code is right, 1 when it is not. Wrong guesses count; the fifth locks the verification.
+
+              code-courier verify --config courier.yaml --verification 019a… --code 123456
+            """
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Option(help: "The verificationId of the delivery event.")
+    var verification: String
+
+    @Option(help: "What the person typed.")
+    var code: String
+
+    @Option(help: "The tenant of the request.")
+    var tenant = "default"
+
+    @Option(help: "The purpose of the request.")
+    var purpose = "sign_in"
+
+    @Option(help: "The database as a libpq URI; default: postgres.url of the configuration.")
+    var postgresURL: String?
+
+    func validate() throws {
+        guard UUIDValue(verification) != nil else { throw ValidationError("--verification must be a UUID") }
+        guard Purpose(rawValue: purpose) != nil else {
+            throw ValidationError(
+                "--purpose must be one of \(Purpose.allCases.map(\.rawValue).joined(separator: ", "))"
+            )
+        }
+    }
+
+    func run() async throws {
+        guard let uuid = UUIDValue(verification), let purpose = Purpose(rawValue: purpose) else { return }
+        let keys = try StartFailure.unwrap(
+            CourierConfiguration.loadHashKeys(path: options.config, environment: options.environment)
+        )
+        let url = try postgresURL ?? options.databaseURL()
+        let pool = PostgresPool(PostgresConfiguration(url: url, applicationName: "code-courier verify"), size: 1)
+        let answer: Verifier.Answer
+        do {
+            answer = try await Verifier(pool: pool, hashKeys: keys)
+                .check(VerificationID(uuid), tenant: tenant, purpose: purpose, code: code)
+            await pool.close()
+        } catch {
+            await pool.close()
+            throw StartFailure.report([DatabaseFault(error)])
+        }
+        let left = answer.checksLeft.map { ", \($0) guesses left" } ?? ""
+        print(answer.status == .incorrect ? "incorrect\(left)" : answer.status.rawValue)
+        guard answer.status == .approved else { throw ExitCode(1) }
+    }
+}

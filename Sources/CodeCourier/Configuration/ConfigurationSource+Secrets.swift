@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Providers
+
+extension ConfigurationSource {
+    /// A secret with the place it came from, for the faults of its parser.
+    struct SecretSetting {
+        let secret: Secret
+        let key: SettingKey
+        let origin: Origin
+    }
+
+    /// A secret given as `key` or, as the path of a file that holds it, as `keyFile`.
+    ///
+    /// The environment wins over the file for the pair as a whole; both names in one layer are a fault. Of a file's
+    /// text, one newline at the end is dropped.
+    func secret(_ key: SettingKey) -> SecretSetting? {
+        let fileKey = Self.fileKey(of: key)
+        let direct = setting(key)
+        let path = setting(fileKey)
+        switch (direct, path) {
+        case (nil, nil): return nil
+        case (let direct?, nil): return SecretSetting(secret: Secret(direct.text), key: key, origin: direct.origin)
+        case (nil, let path?): return contents(of: path, fileKey)
+        case (let direct?, let path?):
+            switch (direct.origin, path.origin) {
+            case (.environment, .file):
+                return SecretSetting(secret: Secret(direct.text), key: key, origin: direct.origin)
+            case (.file, .environment):
+                return contents(of: path, fileKey)
+            default:
+                report(fileKey, at: path.origin, "stands beside \(key.joined(separator: ".")); keep one of the two")
+                return nil
+            }
+        }
+    }
+
+    /// The key under which a secret is given as a file: `keys.codeFile` for `keys.code`.
+    static func fileKey(of key: SettingKey) -> SettingKey {
+        Array(key.dropLast()) + key.suffix(1).map { "\($0)File" }
+    }
+
+    /// The secret that a file holds.
+    ///
+    /// Its path stays out of the faults: an operator may have put the secret itself there.
+    func contents(of setting: Setting, _ key: SettingKey) -> SecretSetting? {
+        do throws(TextFile.Unreadable) {
+            var text = try TextFile.read(resolve(setting.text, at: setting.origin), maximumBytes: 65_536)
+            if text.last?.isNewline == true { text.removeLast() }
+            if !text.isEmpty { return SecretSetting(secret: Secret(text), key: key, origin: setting.origin) }
+            report(key, at: setting.origin, "must name a file that is not empty")
+        } catch {
+            report(key, at: setting.origin, "must name a readable file; it \(error.reason)")
+        }
+        return nil
+    }
+}

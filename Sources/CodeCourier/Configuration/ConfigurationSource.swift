@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Configuration
+
+/// The layers of the configuration: the environment over the file.
+///
+/// A key's variable has swift-configuration's name: `kafka.bootstrapServers` is `KAFKA_BOOTSTRAP_SERVERS`, and
+/// `authToken` of the provider `main` is `PROVIDERS_MAIN_AUTH_TOKEN`. A variable that is set to nothing counts as not
+/// set, since a container's manifest can hardly leave one out. Reading never stops at a fault.
+final class ConfigurationSource {
+    /// Where a setting's value stands.
+    enum Origin {
+        case environment(variable: String)
+        case file(YAMLValue)
+    }
+
+    /// A setting as text; it becomes a value by a rule.
+    struct Setting {
+        let text: String
+        let origin: Origin
+    }
+
+    let faults: FaultCollector
+    let file: FileSettings
+
+    /// Whether there is no file or it is a mapping; otherwise what it lacks is not known.
+    let isUnderstood: Bool
+
+    /// The folder to which the file's relative paths belong; nil without a file.
+    private let folder: String?
+    private let variables: EnvironmentVariablesProvider
+    private let reader: ConfigReader
+
+    /// Reads the file at `path`, if any, and takes the variables of `environment`.
+    ///
+    /// With a `text`, that is the file's content and `path` only its name.
+    init(path: String?, text: String? = nil, environment: [String: String]) {
+        faults = FaultCollector(file: path ?? "environment")
+        var root: YAMLValue?
+        if let path {
+            do throws(TextFile.Unreadable) {
+                let content =
+                    if let text { text } else { try TextFile.read(path, maximumBytes: YAMLDocument.maximumBytes) }
+                root = YAMLDocument.parse(content, faults: faults)
+            } catch {
+                faults.report(line: nil, key: "", error.reason)
+            }
+        }
+        file = FileSettings(root: root)
+        isUnderstood = path == nil || root?.isMapping == true
+        folder = path?.lastIndex(of: "/").flatMap { slash in path?[...slash] }.map(String.init)
+        variables = EnvironmentVariablesProvider(environmentVariables: environment.filter { !$0.value.isEmpty })
+        let values = file.scalars.map { key, scalar in
+            (AbsoluteConfigKey(key), ConfigValue(.string(scalar.text), isSecret: true))
+        }
+        let layer = InMemoryProvider(name: "file", values: Dictionary(values) { first, _ in first })
+        reader = ConfigReader(providers: [variables, layer])
+    }
+
+    /// The text of a key from the highest layer that has it; treated as a secret, so that no access log shows it.
+    func setting(_ key: SettingKey) -> Setting? {
+        guard let text = reader.string(forKey: ConfigKey(key), isSecret: true) else { return nil }
+        if let lookup = try? variables.value(forKey: AbsoluteConfigKey(key), type: .string), lookup.value != nil {
+            return Setting(text: text, origin: .environment(variable: lookup.encodedKey))
+        }
+        return file.scalars[key].map { Setting(text: text, origin: .file($0.value)) }
+    }
+
+    /// What a rule makes of a key, or nil when the key is nowhere or, with a fault, when it is wrong.
+    func read<Value>(_ key: SettingKey, _ rule: ValueRule<Value>) -> Value? {
+        guard let setting = setting(key) else { return nil }
+        if let value = rule.parse(setting.text) { return value }
+        report(key, at: setting.origin, rule.requirement)
+        return nil
+    }
+
+    /// Notes a fault where a setting stands.
+    func report(_ key: SettingKey, at origin: Origin, _ message: String) {
+        switch origin {
+        case .environment(let variable):
+            faults.report(variable: variable, key: key.joined(separator: "."), message)
+        case .file(let value):
+            value.fault(message)
+        }
+    }
+
+    /// Notes that a key is nowhere; silent when the file was not understood or has the key, wrongly, itself.
+    func reportMissing(_ key: SettingKey, such example: String, line: Int? = nil) {
+        let names = [key, Self.fileKey(of: key)]
+        guard isUnderstood, !names.contains(where: { file.faulty.contains($0) || setting($0) != nil }) else { return }
+        let variable = variableName(key)
+        let name = key.joined(separator: ".")
+        faults.report(line: line, key: name, "is required; add it, such as \(example), or set \(variable)")
+    }
+
+    /// The environment variable of a key.
+    func variableName(_ key: SettingKey) -> String {
+        let lookup = try? variables.value(forKey: AbsoluteConfigKey(key), type: .string)
+        return lookup?.encodedKey ?? key.joined(separator: "_").uppercased()
+    }
+
+    /// A path as it is to be opened: relative to the file that states it, or to the working folder for a variable.
+    func resolve(_ path: String, at origin: Origin) -> String {
+        guard case .file = origin, !path.hasPrefix("/"), let folder else { return path }
+        return folder + path
+    }
+}

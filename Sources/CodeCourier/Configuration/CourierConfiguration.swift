@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Verification
+
+/// Everything that a worker is told at its start: a YAML file, overridden by environment variables.
+package struct CourierConfiguration: Sendable {
+    package let kafka: KafkaSettings
+    package let postgres: PostgresSettings
+
+    /// Where the policy file is; a relative path in the file is taken from the file's own folder.
+    package let policyPath: String
+
+    /// At least one, with different names.
+    package let providers: [ProviderSettings]
+    package let keys: CodeKeys
+    package let worker: WorkerSettings
+    package let log: LogSettings
+
+    /// Reads the whole configuration; without a path, from the environment alone.
+    package static func load(
+        path: String?,
+        environment: [String: String]
+    ) -> Result<CourierConfiguration, ConfigurationFaults> {
+        read(ConfigurationSource(path: path, environment: environment))
+    }
+
+    /// Reads all sections, so that the faults of all come out at once.
+    static func read(_ source: ConfigurationSource) -> Result<CourierConfiguration, ConfigurationFaults> {
+        let postgres = PostgresSettings.read(source)
+        let policyPath = policyPath(source)
+        let keys = KeySettings.read(source)
+        let kafka = KafkaSettings.read(source)
+        let providers = ProviderSettings.read(source)
+        let worker = WorkerSettings.read(source)
+        let log = LogSettings.read(source)
+        guard let postgres, let policyPath, let keys else { return source.faults.result(nil) }
+        return source.faults.result(
+            CourierConfiguration(
+                kafka: kafka,
+                postgres: postgres,
+                policyPath: policyPath,
+                providers: providers,
+                keys: keys,
+                worker: worker,
+                log: log
+            )
+        )
+    }
+
+    private static func policyPath(_ source: ConfigurationSource) -> String? {
+        let key = ["policy", "path"]
+        guard let setting = source.setting(key) else {
+            source.reportMissing(key, such: "policy.yaml")
+            return nil
+        }
+        return source.read(key, .text(upTo: 4096)).map { source.resolve($0, at: setting.origin) }
+    }
+}
+
+extension CourierConfiguration {
+    /// Reads only how PostgreSQL is reached: what a migration needs, which is given no keys.
+    package static func loadPostgres(
+        path: String?,
+        environment: [String: String]
+    ) -> Result<PostgresSettings, ConfigurationFaults> {
+        let source = ConfigurationSource(path: path, environment: environment)
+        return source.faults.result(PostgresSettings.read(source))
+    }
+
+    /// Reads only how Kafka is reached: what a command needs that produces or shows records.
+    package static func loadKafka(
+        path: String?,
+        environment: [String: String]
+    ) -> Result<KafkaSettings, ConfigurationFaults> {
+        let source = ConfigurationSource(path: path, environment: environment)
+        return source.faults.result(KafkaSettings.read(source))
+    }
+
+    /// Reads only the ring of hash keys: what a verifier needs, which is given no others.
+    package static func loadHashKeys(
+        path: String?,
+        environment: [String: String]
+    ) -> Result<KeyRing, ConfigurationFaults> {
+        let source = ConfigurationSource(path: path, environment: environment)
+        return source.faults.result(KeySettings.readHash(source))
+    }
+}

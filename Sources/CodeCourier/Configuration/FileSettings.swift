@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A key of the configuration as its components, such as `["kafka", "bootstrapServers"]`.
+typealias SettingKey = [String]
+
+/// The configuration file's scalars by key, and the parts that are no scalars.
+struct FileSettings {
+    /// A scalar with its place.
+    struct Scalar {
+        let text: String
+        let value: YAMLValue
+    }
+
+    private static let sections: [(name: String, scalars: [String], others: [String])] = [
+        ("kafka", ["bootstrapServers", "groupId"], ["options", "topics"]),
+        ("postgres", ["url", "urlFile"], ["shards"]),
+        ("policy", ["path"], []),
+        (
+            "keys",
+            ["code", "codeFile", "hash", "hashFile", "fingerprint", "fingerprintFile", "seal", "sealFile"], []
+        ),
+        ("worker", ["maxInFlight", "batchSize", "maxRequestAge", "unknownOutcome", "drainTimeout"], []),
+        ("log", ["level", "format"], []),
+    ]
+
+    private(set) var scalars: [SettingKey: Scalar] = [:]
+
+    /// The keys that the file has with a slip or without a value; they are not reported as missing too.
+    private(set) var faulty: Set<SettingKey> = []
+
+    /// `kafka.options`, whose keys are librdkafka's own names.
+    private(set) var kafkaOptions: YAMLValue?
+
+    /// `postgres.shards`.
+    private(set) var shards: YAMLValue?
+
+    /// The providers that are of a supported kind, in order.
+    private(set) var providers: [ProviderEntry] = []
+
+    /// Whether the file lists providers, right or wrong.
+    private(set) var namesProviders = false
+
+    /// Takes a file apart; no file means that everything comes from the environment.
+    init(root: YAMLValue?) {
+        guard let root = root?.mapping(keys: Self.sections.map(\.name) + ["providers"]) else { return }
+        for section in Self.sections {
+            if root.misspelt.contains(section.name) {
+                faulty.formUnion(section.scalars.map { [section.name, $0] })
+            }
+            guard let mapping = root[section.name]?.mapping(keys: section.scalars + section.others) else { continue }
+            take(section.scalars, of: mapping, under: [section.name])
+            if section.name == "postgres" { shards = mapping["shards"] }
+            guard section.name == "kafka" else { continue }
+            kafkaOptions = mapping["options"]
+            let topics = ["requests", "receipts", "deliveries", "deadLetters"]
+            if let names = mapping["topics"]?.mapping(keys: topics) {
+                take(topics, of: names, under: ["kafka", "topics"])
+            }
+        }
+        namesProviders = root["providers"].map { !$0.isEmptyList } ?? root.misspelt.contains("providers")
+        providers = root["providers"].map(ProviderEntry.read) ?? []
+        for provider in providers {
+            take(ProviderEntry.overridable, of: provider.mapping, under: provider.key)
+        }
+    }
+
+    private mutating func take(_ names: [String], of mapping: YAMLMapping, under key: SettingKey) {
+        faulty.formUnion(mapping.misspelt.map { key + [$0] })
+        for name in names {
+            guard let value = mapping[name] else { continue }
+            if let text = value.scalarText {
+                scalars[key + [name]] = Scalar(text: text, value: value)
+            } else {
+                faulty.insert(key + [name])
+                value.fault(value.isNull ? "must not be empty; give it a value or remove it" : "must be a single value")
+            }
+        }
+    }
+}

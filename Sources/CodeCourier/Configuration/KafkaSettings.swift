@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Providers
+
+/// How Kafka is reached and which topics are used.
+package struct KafkaSettings: Sendable {
+    package struct Topics: Sendable, Equatable {
+        package var requests = "verification.requests"
+        package var receipts = "verification.receipts"
+        package var deliveries = "verification.deliveries"
+        package var deadLetters = "verification.dead-letters"
+    }
+
+    /// `host:port[,host:port…]`.
+    package var bootstrapServers = "127.0.0.1:9092"
+    package var groupID = "code-courier"
+    package var topics = Topics()
+
+    /// librdkafka's properties by their own names, such as `security.protocol`; each may be a secret.
+    package var options: [String: Secret] = [:]
+}
+
+extension KafkaSettings {
+    /// The properties that have a key of their own or carry a promise, and what to do instead.
+    private static let reserved = [
+        "bootstrap.servers": "use kafka.bootstrapServers instead",
+        "metadata.broker.list": "use kafka.bootstrapServers instead",
+        "group.id": "use kafka.groupId instead",
+        "enable.auto.commit": "offsets are committed by code-courier; remove it",
+        "enable.auto.offset.store": "offsets are committed by code-courier; remove it",
+        "enable.idempotence": "code-courier always sets it; remove it",
+        "acks": "code-courier always waits for all replicas; remove it",
+        "request.required.acks": "code-courier always waits for all replicas; remove it",
+    ]
+
+    static func read(_ source: ConfigurationSource) -> KafkaSettings {
+        var settings = KafkaSettings()
+        settings.bootstrapServers = source.read(["kafka", "bootstrapServers"], .servers) ?? settings.bootstrapServers
+        settings.groupID = source.read(["kafka", "groupId"], .text(upTo: 249)) ?? settings.groupID
+        settings.topics = topics(source)
+        settings.options = options(source)
+        return settings
+    }
+
+    private static func topics(_ source: ConfigurationSource) -> Topics {
+        var topics = Topics()
+        let names: [(String, WritableKeyPath<Topics, String>)] = [
+            ("requests", \.requests), ("receipts", \.receipts), ("deliveries", \.deliveries),
+            ("deadLetters", \.deadLetters),
+        ]
+        var seen: Set<String> = []
+        for (name, path) in names {
+            let key = ["kafka", "topics", name]
+            if let topic = source.read(key, .topic) { topics[keyPath: path] = topic }
+            if seen.insert(topics[keyPath: path]).inserted { continue }
+            let message = "is the topic of another key too; use four different topics"
+            guard let setting = source.setting(key) else {
+                source.faults.report(line: nil, key: key.joined(separator: "."), message)
+                continue
+            }
+            source.report(key, at: setting.origin, message)
+        }
+        return topics
+    }
+
+    /// The options come from the file alone: `KAFKA_OPTIONS_SESSION_TIMEOUT_MS` would not say where the dots are.
+    ///
+    /// A secret among them may stand in a file, as `sasl.passwordFile`.
+    private static func options(_ source: ConfigurationSource) -> [String: Secret] {
+        guard let value = source.file.kafkaOptions else { return [:] }
+        var options: [String: Secret] = [:]
+        for (name, option) in value.entries(.optionName, called: "an option") ?? [] {
+            guard let text = option.scalarText else {
+                report(option, of: value)
+                continue
+            }
+            if let advice = reserved[name] { option.fault("cannot be set here: \(advice)") }
+            let isPath = name.hasSuffix("File")
+            let key = isPath ? String(name.dropLast(4)) : name
+            let setting = ConfigurationSource.Setting(text: text, origin: .file(option))
+            let secret = isPath ? source.contents(of: setting, [name])?.secret : Secret(text)
+            if options.updateValue(secret ?? Secret(""), forKey: key) != nil {
+                option.fault("is given both as \(key) and as \(key)File; keep one of the two")
+            }
+        }
+        return options
+    }
+
+    /// A name without a value may be the rest of an unquoted secret with a comma: it is not quoted.
+    private static func report(_ option: YAMLValue, of options: YAMLValue) {
+        if option.isNull {
+            let message = "has an option without a value; quote a value that holds a comma or a colon"
+            option.faults.report(line: option.line, key: options.path, message)
+        } else {
+            option.fault("must be a single value; write the option's whole name, such as `sasl.mechanism`")
+        }
+    }
+}
+
+extension ValueRule where Value == String {
+    fileprivate static var servers: Self {
+        Self(requirement: "must be host:port, or several with commas between them") { text in
+            let servers = text.split(separator: ",", omittingEmptySubsequences: false)
+            return text.utf8.count <= 4096 && servers.allSatisfy(isServer) ? text : nil
+        }
+    }
+
+    fileprivate static var topic: Self {
+        let name = name(upTo: 249)
+        return Self(requirement: "\(name.requirement), and neither . nor ..") { text in
+            text == "." || text == ".." ? nil : name.parse(text)
+        }
+    }
+
+    fileprivate static var optionName: Self {
+        Self(requirement: "must be librdkafka's own, such as security.protocol") { text in
+            let base = text.hasSuffix("File") ? String(text.dropLast(4)) : text
+            return base == base.lowercased() ? name(upTo: 100).parse(base).map { _ in text } : nil
+        }
+    }
+}
+
+private func isServer(_ text: Substring) -> Bool {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    let allowed = text.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "A")...UInt8(ascii: "Z"):
+            true
+        default: Array("._:[]-".utf8).contains(byte)
+        }
+    }
+    guard allowed, let host = parts.first, !host.isEmpty else { return false }
+    if host.hasPrefix("[") || parts.count == 1 { return true }
+    return parts.count == 2 && parts.last.flatMap { UInt16($0) }.map { $0 > 0 } == true
+}

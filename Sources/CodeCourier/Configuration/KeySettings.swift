@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Providers
+import Verification
+
+/// The key rings as the configuration writes them: `id:base64[,id:base64…]`, the active key first.
+enum KeySettings {
+    /// One ring as it was read, with its place for the faults that concern two rings.
+    private struct Ring {
+        var entries: [(id: KeyID, bytes: [UInt8])] = []
+        let setting: ConfigurationSource.SecretSetting
+
+        var keyRing: KeyRing? { KeyRing(entries) }
+    }
+
+    /// Reads the four rings.
+    ///
+    /// Rings of codes and of hashes that share a key are refused: the verifier is given the hash ring, and with the
+    /// code ring it could make every code.
+    static func read(_ source: ConfigurationSource) -> CodeKeys? {
+        let code = ring("code", source)
+        let hash = ring("hash", source)
+        let fingerprint = ring("fingerprint", source)
+        let seal = ring("seal", source, bytes: 32...32)
+        guard let code, let hash else { return nil }
+        if !Set(code.entries.map(\.bytes)).isDisjoint(with: hash.entries.map(\.bytes)) {
+            let message = "shares a key with keys.code; make a key of its own"
+            source.report(hash.setting.key, at: hash.setting.origin, message)
+        }
+        guard let codeRing = code.keyRing, let hashRing = hash.keyRing, let fingerprintRing = fingerprint?.keyRing,
+            let sealRing = seal?.keyRing
+        else { return nil }
+        return CodeKeys(code: codeRing, hash: hashRing, fingerprint: fingerprintRing, seal: sealRing)
+    }
+
+    /// Reads the ring of hash keys alone: all that a verifier is given.
+    static func readHash(_ source: ConfigurationSource) -> KeyRing? {
+        ring("hash", source)?.keyRing
+    }
+
+    /// The keys of one ring; those of the seal are AES-256 keys, hence of exactly 32 bytes.
+    private static func ring(
+        _ name: String,
+        _ source: ConfigurationSource,
+        bytes lengths: ClosedRange<Int> = 32...1024
+    ) -> Ring? {
+        let key = ["keys", name]
+        guard let setting = source.secret(key) else {
+            source.reportMissing(key, such: "1:base64 of 32 random bytes")
+            return nil
+        }
+        var ring = Ring(setting: setting)
+        for text in setting.secret.revealed.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let entry = entry(text), lengths.contains(entry.bytes.count) else {
+                let length = lengths.count == 1 ? "exactly 32" : "32 or more"
+                let number = ring.entries.count + 1
+                let form = "must be id:base64[,id:base64…] with ids from 1 to 32767 and keys of \(length) bytes"
+                source.report(setting.key, at: setting.origin, "\(form); key \(number) is not")
+                return nil
+            }
+            ring.entries.append(entry)
+        }
+        guard Set(ring.entries.map(\.id)).count == ring.entries.count else {
+            source.report(setting.key, at: setting.origin, "has an id more than once; number the keys differently")
+            return nil
+        }
+        return ring
+    }
+
+    private static func entry(_ text: Substring) -> (id: KeyID, bytes: [UInt8])? {
+        guard let colon = text.firstIndex(of: ":"), let id = Int16(text[..<colon]), id > 0,
+            let data = Data(base64Encoded: String(text[text.index(after: colon)...]))
+        else { return nil }
+        return (KeyID(id), Array(data))
+    }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Verification
+
+/// The policy file: the operator's versioned rules, read whole or refused whole.
+///
+/// Unknown keys, contradictions and routes to providers that do not exist are faults, because a rule that is silently
+/// not there is found out by an invoice.
+package enum PolicyFile {
+    /// Reads a policy.
+    ///
+    /// `providers` are the names of the configured providers, to which the routes must lead; nil leaves that unchecked,
+    /// as where a policy is examined without the configuration.
+    package static func load(path: String, providers: Set<String>? = nil) -> Result<Policy, ConfigurationFaults> {
+        do throws(TextFile.Unreadable) {
+            let text = try TextFile.read(path, maximumBytes: YAMLDocument.maximumBytes)
+            return parse(text, file: path, providers: providers)
+        } catch {
+            let faults = FaultCollector(file: path)
+            faults.report(line: nil, key: "", error.reason)
+            return faults.result(nil)
+        }
+    }
+
+    /// Reads a policy from its text; `file` is how faults call it.
+    package static func parse(
+        _ text: String,
+        file: String,
+        providers: Set<String>? = nil
+    ) -> Result<Policy, ConfigurationFaults> {
+        let faults = FaultCollector(file: file)
+        let root = YAMLDocument.parse(text, faults: faults)
+        return faults.result(root?.mapping(keys: ["version", "tenants"]).flatMap { policy($0, providers: providers) })
+    }
+
+    private static func policy(_ root: YAMLMapping, providers: Set<String>?) -> Policy? {
+        let version = root.required("version", such: "\"2026-11-20.1\"")?.read(.text(upTo: 64))
+        let tenants = root.required("tenants", such: "{ default: { … } }")
+        guard let entries = tenants?.entries(.name(upTo: 64), called: "a tenant") else { return nil }
+        if tenants?.isEmptyMapping == true { tenants?.fault("must have at least one tenant, such as default") }
+        var policies: [String: TenantPolicy] = [:]
+        for (name, value) in entries {
+            policies[name] = TenantReader.read(value, providers: providers)
+        }
+        return version.map { Policy(version: $0, tenants: policies) }
+    }
+}

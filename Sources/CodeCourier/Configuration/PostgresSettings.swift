@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Providers
+
+/// How PostgreSQL is reached.
+package struct PostgresSettings: Sendable {
+    /// One database or the shards, in the order that placement relies on: libpq URIs, which may carry passwords.
+    package let databases: [Secret]
+
+    package init(databases: [Secret]) {
+        self.databases = databases
+    }
+}
+
+extension PostgresSettings {
+    /// Reads `postgres.url`, `postgres.urlFile` or `postgres.shards`.
+    ///
+    /// `POSTGRES_SHARDS` has the URIs with commas between them. The environment wins over the file, also with another
+    /// one of the three keys; `url` and `shards` in one layer are a fault.
+    static func read(_ source: ConfigurationSource) -> PostgresSettings? {
+        let url = source.secret(["postgres", "url"])
+        let shards = shards(source)
+        switch (url, shards) {
+        case (nil, nil):
+            source.reportMissing(["postgres", "url"], such: "postgresql://courier_worker@127.0.0.1/courier")
+            return nil
+        case (let url?, nil): return settings([url], source)
+        case (nil, let shards?): return settings(shards, source)
+        case (let url?, let shards?):
+            switch (url.origin, shards.first?.origin) {
+            case (.environment, .file): return settings([url], source)
+            case (.file, .environment): return settings(shards, source)
+            case (let origin, _):
+                source.report(url.key, at: origin, "stands beside postgres.shards; keep one of the two")
+                return nil
+            }
+        }
+    }
+
+    private static func settings(
+        _ entries: [ConfigurationSource.SecretSetting],
+        _ source: ConfigurationSource
+    ) -> PostgresSettings? {
+        for entry in entries where ValueRule.database.parse(entry.secret.revealed) == nil {
+            source.report(entry.key, at: entry.origin, ValueRule.database.requirement)
+        }
+        var seen: Set<String> = []
+        for entry in entries where !seen.insert(entry.secret.revealed).inserted {
+            source.report(entry.key, at: entry.origin, "names the database of an earlier shard; keep one")
+        }
+        return entries.isEmpty ? nil : PostgresSettings(databases: entries.map(\.secret))
+    }
+
+    private static func shards(_ source: ConfigurationSource) -> [ConfigurationSource.SecretSetting]? {
+        let key = ["postgres", "shards"]
+        if let setting = source.setting(key) {
+            return split(setting.text).map { .init(secret: Secret($0), key: key, origin: setting.origin) }
+        }
+        guard let value = source.file.shards else { return nil }
+        if value.isEmptyList { value.fault("must name at least one database") }
+        return value.list(of: "libpq URIs", .text(upTo: 4096)).map { texts in
+            texts.map { .init(secret: Secret($0), key: key, origin: .file(value)) }
+        }
+    }
+
+    /// The URIs of a text: a comma parts two only before a scheme, since one URI may name several hosts.
+    private static func split(_ text: String) -> [String] {
+        var uris: [String] = []
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let start = part.drop { $0 == " " }
+            if start.hasPrefix("postgres") || uris.isEmpty {
+                uris.append(String(start))
+            } else {
+                uris[uris.count - 1] += ",\(part)"
+            }
+        }
+        return uris
+    }
+}
+
+extension ValueRule where Value == String {
+    fileprivate static var database: Self {
+        Self(requirement: "must be a libpq URI such as postgresql://courier_worker@127.0.0.1/courier") { text in
+            let scheme = ["postgresql://", "postgres://"].first { text.hasPrefix($0) }
+            guard let scheme, (scheme.utf8.count + 1...4096).contains(text.utf8.count) else { return nil }
+            return text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7f } ? text : nil
+        }
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a provider speaks.
+enum ProviderKind: String, CaseIterable {
+    case twilio
+    case vonage
+    case sns
+    case http
+    case smpp
+    case smtp
+    case apns
+    case log
+
+    /// The keys of a kind beside `name` and `kind`; nil for a kind that is not supported.
+    var keys: [String]? {
+        switch self {
+        case .twilio:
+            ["baseURL", "accountSid", "authToken", "authTokenFile", "from", "messagingServiceSid", "statusCallback"]
+        case .log: []
+        case .vonage, .sns, .http, .smpp, .smtp, .apns: nil
+        }
+    }
+}
+
+/// One element of the file's list of providers.
+struct ProviderEntry {
+    /// The keys that `PROVIDERS_<NAME>_<KEY>` overrides in the environment.
+    static let overridable = ProviderKind.allCases.flatMap { $0.keys ?? [] }
+
+    let name: String
+    let kind: ProviderKind
+    let mapping: YAMLMapping
+
+    /// The key under which the provider's settings are found, also in the environment: by name, not by position.
+    var key: SettingKey { ["providers", name] }
+
+    static func read(_ value: YAMLValue) -> [ProviderEntry] {
+        var entries: [ProviderEntry] = []
+        for element in value.list(of: "providers `{ name: main, kind: twilio, … }`") ?? [] {
+            guard let entry = entry(element) else { continue }
+            if entries.contains(where: { $0.variableName == entry.variableName }) {
+                element.fault("has the name of an earlier provider, as environment variables write it; rename one")
+            }
+            entries.append(entry)
+        }
+        return entries
+    }
+
+    /// How an environment variable's name writes the provider's: two names that differ by `.`, `_`, `-` are one there.
+    private var variableName: String {
+        String(name.uppercased().map { $0.isLetter || $0.isNumber ? $0 : "_" })
+    }
+
+    private static func entry(_ element: YAMLValue) -> ProviderEntry? {
+        let value = element.peek("kind")
+        let kind = value?.scalarText.flatMap(ProviderKind.init(rawValue:))
+        if let kind, kind.keys == nil {
+            value?.fault("kind \(kind.rawValue) is not supported by this version; use twilio or log")
+            return nil
+        }
+        guard let mapping = element.mapping(keys: ["name", "kind"] + (kind?.keys ?? overridable)) else { return nil }
+        let name = mapping.required("name", such: "main")?.read(.name(upTo: 64))
+        guard let read = mapping.required("kind", such: "twilio")?.read(.supportedKind), let name else { return nil }
+        return ProviderEntry(name: name, kind: read, mapping: mapping)
+    }
+}
+
+extension ValueRule where Value == ProviderKind {
+    fileprivate static var supportedKind: Self {
+        Self(requirement: "must be twilio or log") { ProviderKind(rawValue: $0) }
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Providers
+
+/// One provider that the policy's routes may name.
+package struct ProviderSettings: Sendable {
+    package enum Kind: Sendable {
+        case twilio(TwilioSettings)
+
+        /// Writes messages to the log, for trials without a provider.
+        case log
+    }
+
+    package let name: String
+    package let kind: Kind
+
+    package init(name: String, kind: Kind) {
+        self.name = name
+        self.kind = kind
+    }
+}
+
+/// What the Twilio provider is told.
+package struct TwilioSettings: Sendable {
+    package enum Sender: Sendable, Equatable {
+        /// A number or an alphanumeric sender.
+        case from(String)
+        case messagingService(sid: String)
+    }
+
+    /// Without a last slash; nil for Twilio's own address.
+    package let baseURL: String?
+    package let accountSid: String
+    package let authToken: Secret
+    package let sender: Sender
+    package let statusCallback: String?
+
+    package init(
+        baseURL: String? = nil,
+        accountSid: String,
+        authToken: Secret,
+        sender: Sender,
+        statusCallback: String? = nil
+    ) {
+        self.baseURL = baseURL
+        self.accountSid = accountSid
+        self.authToken = authToken
+        self.sender = sender
+        self.statusCallback = statusCallback
+    }
+}
+
+extension ProviderSettings {
+    /// Reads the list; a configuration without any provider cannot send and is a fault.
+    static func read(_ source: ConfigurationSource) -> [ProviderSettings] {
+        let entries = source.file.providers
+        if entries.isEmpty, !source.file.namesProviders, source.isUnderstood {
+            let message = "is required; list at least one in the file, such as { name: main, kind: log }"
+            source.faults.report(line: nil, key: "providers", message)
+        }
+        return entries.compactMap { entry in
+            switch entry.kind {
+            case .twilio: twilio(entry, source).map { ProviderSettings(name: entry.name, kind: .twilio($0)) }
+            case .log: ProviderSettings(name: entry.name, kind: .log)
+            case .vonage, .sns, .http, .smpp, .smtp, .apns: nil
+            }
+        }
+    }
+
+    private static func twilio(_ entry: ProviderEntry, _ source: ConfigurationSource) -> TwilioSettings? {
+        let line = entry.mapping.value.line
+        let baseURL = source.read(entry.key + ["baseURL"], .address)
+        let callback = source.read(entry.key + ["statusCallback"], .address)
+        let sidKey = entry.key + ["accountSid"]
+        let tokenKey = entry.key + ["authToken"]
+        let token = source.secret(tokenKey)
+        source.reportMissing(sidKey, such: "ACxxx", line: line)
+        if token == nil { source.reportMissing(tokenKey, such: "authTokenFile: /run/secrets/twilio", line: line) }
+        let accountSid = source.read(sidKey, .sid)
+        guard let sender = sender(entry, source), let accountSid, let token else { return nil }
+        return TwilioSettings(
+            baseURL: baseURL,
+            accountSid: accountSid,
+            authToken: token.secret,
+            sender: sender,
+            statusCallback: callback
+        )
+    }
+
+    private static func sender(_ entry: ProviderEntry, _ source: ConfigurationSource) -> TwilioSettings.Sender? {
+        let fromKey = entry.key + ["from"]
+        let serviceKey = entry.key + ["messagingServiceSid"]
+        switch (source.setting(fromKey), source.setting(serviceKey)) {
+        case (nil, nil):
+            let message = "needs from or messagingServiceSid; add one, such as from: \"+15005550006\""
+            entry.mapping.value.fault(message)
+            return nil
+        case (_?, nil): return source.read(fromKey, .text(upTo: 64)).map { .from($0) }
+        case (nil, _?): return source.read(serviceKey, .sid).map { .messagingService(sid: $0) }
+        case (_?, let service?):
+            source.report(serviceKey, at: service.origin, "stands beside from; keep one of the two")
+            return nil
+        }
+    }
+}
+
+extension ValueRule where Value == String {
+    fileprivate static var sid: Self {
+        let name = name(upTo: 64)
+        return Self(requirement: "must be the id that Twilio's console shows, such as ACxxx", parse: name.parse)
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+/// The region rule of a tenant or of one of its purposes.
+enum RegionPolicyReader {
+    /// Reads exactly one of the two kinds of rule; regions whose rules contradict each other are faults.
+    static func read(_ value: YAMLValue) -> RegionPolicy? {
+        let keys = ["allowByDefault", "allowlistOnly", "confirmedOnlyRegions"]
+        guard let mapping = value.mapping(keys: keys) else { return nil }
+        let confirmedOnly = mapping["confirmedOnlyRegions"].flatMap(regions) ?? []
+        switch (mapping["allowByDefault"], mapping["allowlistOnly"]) {
+        case (let open?, nil):
+            guard let rule = open.mapping(keys: ["disallowedRegions"]) else { return nil }
+            let disallowed = rule["disallowedRegions"].flatMap(regions) ?? []
+            refuse(confirmedOnly.intersection(disallowed), in: mapping, because: "is also disallowed; keep one")
+            return RegionPolicy(.allowByDefault(disallowed: disallowed), confirmedOnly: confirmedOnly)
+        case (nil, let closed?):
+            guard let rule = closed.mapping(keys: ["allowedRegions"]),
+                let allowed = rule.required("allowedRegions", such: "[US, GB]").flatMap(regions)
+            else { return nil }
+            refuse(
+                confirmedOnly.subtracting(allowed),
+                in: mapping,
+                because: "is not among allowedRegions; add it there"
+            )
+            return RegionPolicy(.allowlistOnly(allowed: allowed), confirmedOnly: confirmedOnly)
+        case (nil, nil):
+            value.fault("must state a rule: allowByDefault { disallowedRegions } or allowlistOnly { allowedRegions }")
+        case (_?, _?):
+            value.fault("states both allowByDefault and allowlistOnly; keep one")
+        }
+        return nil
+    }
+
+    private static func regions(_ value: YAMLValue) -> Set<Region>? {
+        guard let elements = value.list(of: "regions") else { return nil }
+        var regions: Set<Region> = []
+        for element in elements {
+            guard let region = region(element) else { continue }
+            if !regions.insert(region).inserted { element.fault("names \(region) again; keep one") }
+        }
+        return regions
+    }
+
+    /// One region code; the customary UK gets a hint.
+    private static func region(_ element: YAMLValue) -> Region? {
+        if element.scalarText == "UK" {
+            element.fault("must be GB, which is ISO 3166's code of the United Kingdom")
+            return nil
+        }
+        return element.read(.region)
+    }
+
+    private static func refuse(_ regions: Set<Region>, in mapping: YAMLMapping, because reason: String) {
+        for region in regions.sorted() {
+            mapping["confirmedOnlyRegions"]?.fault("contradicts itself: \(region) \(reason)")
+        }
+    }
+}

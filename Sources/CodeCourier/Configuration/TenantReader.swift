@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+/// One tenant of the policy file: what is left out has the default of the policy's own types.
+struct TenantReader {
+    private static let keys = [
+        "appName", "defaultLanguage", "regions", "purposes", "numberTypes", "appVerification", "code", "resend",
+        "limits", "testNumbers", "emailLinks", "routes",
+    ]
+
+    let mapping: YAMLMapping
+    let providers: Set<String>?
+
+    /// The rules of a tenant; nil when a part without a default is missing or wrong.
+    static func read(_ value: YAMLValue, providers: Set<String>?) -> TenantPolicy? {
+        guard let mapping = value.mapping(keys: keys) else { return nil }
+        return Self(mapping: mapping, providers: providers).policy()
+    }
+
+    private func policy() -> TenantPolicy? {
+        let appName = mapping.required("appName", such: "Acme")?.read(.appName)
+        let language = mapping.read("defaultLanguage", .language, default: "en")
+        let regions = mapping.required("regions", such: "{ allowlistOnly: { allowedRegions: [US] } }")
+        let regionPolicy = regions.flatMap(RegionPolicyReader.read)
+        let code = code()
+        let routes = mapping.required("routes", such: "{ default: [main] }").flatMap {
+            RoutesReader.read($0, providers: providers)
+        }
+        let purposes = purposes()
+        let policy = TenantPolicy(
+            appName: appName ?? "",
+            defaultLanguage: language,
+            regions: regionPolicy ?? RegionPolicy(.allowlistOnly(allowed: [])),
+            purposeRegions: purposes,
+            code: code,
+            resend: resend(validity: code.validity),
+            voip: voip(),
+            appVerification: appVerification(),
+            limits: limits(),
+            testNumbers: mapping["testNumbers"].map(TestNumbersReader.read) ?? [],
+            emailLinks: emailLinks(),
+            routes: routes ?? Routes(fallback: [])
+        )
+        return appName == nil || regionPolicy == nil || routes == nil ? nil : policy
+    }
+
+    private func purposes() -> [Purpose: RegionPolicy] {
+        let known = Purpose.allCases.map(\.rawValue)
+        guard let mapping = mapping["purposes"]?.mapping(keys: known) else { return [:] }
+        var policies: [Purpose: RegionPolicy] = [:]
+        for purpose in Purpose.allCases {
+            guard let rules = mapping[purpose.rawValue]?.mapping(keys: ["regions"]) else { continue }
+            let regions = rules.required("regions", such: "{ allowByDefault: { disallowedRegions: [] } }")
+            policies[purpose] = regions.flatMap(RegionPolicyReader.read)
+        }
+        return policies
+    }
+
+    private func voip() -> VoIPRule {
+        mapping["numberTypes"]?.mapping(keys: ["voip"])?.read("voip", .voip, default: .record) ?? .record
+    }
+
+    private func emailLinks() -> EmailLinkPolicy {
+        var policy = EmailLinkPolicy()
+        guard let mapping = mapping["emailLinks"]?.mapping(keys: ["authorizedDomains", "validity"]) else {
+            return policy
+        }
+        let bounds = Duration.seconds(1)...Duration.seconds(86_400)
+        policy.validity = mapping.read("validity", .duration(in: bounds), default: policy.validity)
+        if let domains = mapping["authorizedDomains"] {
+            policy.authorizedDomains = domains.list(of: "host names", .domain) ?? []
+            if Set(policy.authorizedDomains).count < policy.authorizedDomains.count {
+                domains.fault("names a domain more than once; keep one")
+            }
+        }
+        return policy
+    }
+}
+
+extension ValueRule where Value == VoIPRule {
+    fileprivate static var voip: Self {
+        Self(requirement: "must be one of allow, record, refuse") { VoIPRule(rawValue: $0) }
+    }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+/// The numbers of a tenant that get a fixed code and no message.
+enum TestNumbersReader {
+    static func read(_ value: YAMLValue) -> [TestNumber] {
+        guard let elements = value.list(of: "test numbers") else { return [] }
+        if elements.count > 10 { value.fault("must have at most 10 test numbers") }
+        var numbers: [TestNumber] = []
+        for element in elements {
+            guard let number = number(element) else { continue }
+            if numbers.contains(where: { $0.number == number.number }) {
+                element.fault("repeats the number of an earlier element; keep one")
+            }
+            numbers.append(number)
+        }
+        return numbers
+    }
+
+    private static func number(_ element: YAMLValue) -> TestNumber? {
+        guard let mapping = element.mapping(keys: ["number", "code", "until"]) else { return nil }
+        let number = mapping.required("number", such: "\"+16505550123\"")?.read(.phoneNumber)
+        let code = mapping.required("code", such: "\"654321\"")?.read(.digits(6))
+        let until = mapping["until"].map { $0.read(.time) }
+        guard let number, let code else { return nil }
+        return TestNumber(number: number, code: code, until: until ?? nil)
+    }
+}
+
+extension ValueRule where Value == PhoneNumber {
+    fileprivate static var phoneNumber: Self {
+        Self(requirement: "must be a number in E.164 form in quotes: + and 7 to 15 digits") { PhoneNumber($0) }
+    }
+}
+
+extension ValueRule where Value == Timestamp {
+    /// A date, which means its first moment in UTC, or a time as RFC 3339 writes it.
+    fileprivate static var time: Self {
+        Self(requirement: "must be a date such as 2027-01-01 or a time such as 2027-01-01T00:00:00Z") { text in
+            Timestamp(rfc3339: text.utf8.count == 10 ? "\(text)T00:00:00Z" : text)
+        }
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+extension ValueRule where Value == String {
+    /// Any text without control characters, 1 to `limit` bytes.
+    static func text(upTo limit: Int) -> Self {
+        Self(requirement: "must be a text of 1 to \(limit) bytes without control characters") { text in
+            (1...limit).contains(text.utf8.count) && !hasControlCharacters(text) ? text : nil
+        }
+    }
+
+    /// A name of 1 to `limit` letters, digits and `._-`.
+    static func name(upTo limit: Int) -> Self {
+        Self(requirement: "must be 1 to \(limit) letters, digits or ._-") { text in
+            let fits = text.utf8.allSatisfy { isAlphanumeric($0) || [0x2e, 0x5f, 0x2d].contains($0) }
+            return (1...limit).contains(text.utf8.count) && fits ? text : nil
+        }
+    }
+
+    /// The name that a message shows, by the rule for names in requests.
+    static var appName: Self {
+        Self(requirement: "must be 1 to 40 characters without control characters or links") { AppName($0)?.text }
+    }
+
+    /// A language tag in its usual case.
+    static var language: Self {
+        Self(requirement: "must be a language tag such as en or pt-BR") { LanguageTag($0)?.text }
+    }
+
+    /// A host name of two labels or more, put in lower case.
+    static var domain: Self {
+        Self(requirement: "must be a host name such as example.com") { HostName($0)?.text }
+    }
+
+    /// An HTTP address without credentials, query or fragment, which would be lost or logged, and without a last slash.
+    static var address: Self {
+        Self(requirement: "must be an address such as https://host:port/path, without user, query or fragment") {
+            text in
+            let scheme = ["https://", "http://"].first { text.hasPrefix($0) }
+            guard let scheme, text.utf8.count <= 2048 else { return nil }
+            let rest = text.utf8.dropFirst(scheme.utf8.count)
+            let isPlain = rest.allSatisfy { (0x21...0x7e).contains($0) && !Array("@?#\"<>\\^`{|}".utf8).contains($0) }
+            guard isPlain, let first = rest.first, first != UInt8(ascii: "/"), first != UInt8(ascii: ":") else {
+                return nil
+            }
+            return text.hasSuffix("/") ? String(text.dropLast()) : text
+        }
+    }
+
+    /// Exactly `count` digits.
+    static func digits(_ count: Int) -> Self {
+        Self(requirement: "must be \(count) digits, in quotes") { text in
+            let isNumber = text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            return text.utf8.count == count && isNumber ? text : nil
+        }
+    }
+}
+
+private func isAlphanumeric(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+        UInt8(ascii: "A")...UInt8(ascii: "Z"):
+        true
+    default: false
+    }
+}
+
+private func hasControlCharacters(_ text: String) -> Bool {
+    text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How one kind of value is read from a text, be it a YAML scalar or an environment variable.
+///
+/// YAML's own types are not used: `NO` is Norway, `2026-11-20` a version and `012345` a code, so every scalar counts
+/// by its text.
+struct ValueRule<Value> {
+    /// What a right value looks like, as the end of a sentence: `must be a whole number from 1 to 5`.
+    let requirement: String
+
+    /// The value that a text states, or nil.
+    let parse: (String) -> Value?
+}
+
+extension ValueRule where Value == Int {
+    static func integer(in range: ClosedRange<Int>) -> Self {
+        Self(requirement: "must be a whole number from \(range.lowerBound) to \(range.upperBound)") { text in
+            guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
+            return Int(text).flatMap { range.contains($0) ? $0 : nil }
+        }
+    }
+}
+
+extension ValueRule where Value == Double {
+    static func number(in range: ClosedRange<Double>) -> Self {
+        Self(requirement: "must be a number from \(range.lowerBound) to \(range.upperBound)") { text in
+            let allowed = text.utf8.allSatisfy { byte in
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: ".")
+            }
+            guard allowed, let number = Double(text), range.contains(number) else { return nil }
+            return number
+        }
+    }
+}
+
+extension ValueRule where Value == Duration {
+    static func duration(in range: ClosedRange<Duration>) -> Self {
+        let bounds = "from \(DurationText.format(range.lowerBound)) to \(DurationText.format(range.upperBound))"
+        return Self(requirement: "must be a duration such as 500ms, 60s, 5m or 1h, \(bounds)") { text in
+            DurationText.parse(text).flatMap { range.contains($0) ? $0 : nil }
+        }
+    }
+}
+
+extension ValueRule where Value == Bool {
+    static var boolean: Self {
+        Self(requirement: "must be true or false") { text in
+            switch text.lowercased() {
+            case "true", "yes", "on": true
+            case "false", "no", "off": false
+            default: nil
+            }
+        }
+    }
+}
+
+extension ValueRule where Value: RawRepresentable<String> & CaseIterable {
+    static var choice: Self {
+        let names = Value.allCases.map(\.rawValue).joined(separator: ", ")
+        return Self(requirement: "must be one of \(names)") { Value(rawValue: $0) }
+    }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import KafkaClient
+import Ledger
+import Logging
+import PostgresClient
+import Providers
+import Sandbox
+import ServiceLifecycle
+import Verification
+
+/// Everything that a demonstration needs: broker, provider, database, worker, and the people in front of it.
+struct DemoStage {
+    private let cluster: MockCluster
+    private let sandbox: Sandbox
+    private let postgresURL: String
+    private let keys: CodeKeys
+
+    init(postgresURL: String, port: Int) async throws {
+        self.postgresURL = postgresURL
+        let pool = PostgresPool(PostgresConfiguration(url: postgresURL, applicationName: "code-courier demo"), size: 1)
+        do {
+            _ = try await Migrator(pool: pool).migrate()
+            await pool.close()
+        } catch {
+            await pool.close()
+            throw StartFailure.report([DatabaseFault(error)])
+        }
+        cluster = try MockCluster(brokers: 1)
+        for topic in ["verification.requests", "verification.deliveries", "verification.dead-letters"] {
+            try cluster.createTopic(topic, partitions: 3)
+        }
+        sandbox = Sandbox(configuration: SandboxConfiguration(port: FreePort.prefer(port)))
+        keys = CodeKeys(code: .random(), hash: .random(), fingerprint: .random(), seal: .random())
+    }
+
+    /// Runs the worker and the scene; with `staying`, until Ctrl-C.
+    func perform(staying: Bool) async throws -> DemoResult {
+        try await withThrowingTaskGroup(of: DemoResult?.self) { group in
+            group.addTask {
+                try await sandbox.run()
+                return nil
+            }
+            let inbox = try await sandbox.waitUntilListening()
+            let address = "http://\(inbox.host):\(inbox.port)"
+            let configuration = configuration(provider: address)
+            let worker = try await Worker(configuration, policy: try policy(), logger: Self.logger)
+            let (finished, finish) = AsyncStream.makeStream(of: Void.self)
+            group.addTask {
+                try await worker.run(with: [EndOfScene(signal: finished)], logger: Self.logger)
+                return nil
+            }
+            group.addTask {
+                defer { finish.finish() }
+                let scene = DemoScene(
+                    settings: configuration.kafka,
+                    sandbox: sandbox,
+                    verifier: .init(url: postgresURL, hashKeys: keys.hash),
+                    inbox: address
+                )
+                let result = try await scene.play()
+                if staying {
+                    scene.explainWhatNext(bootstrapServers: cluster.bootstrapServers)
+                    await sleepUntilCancelled()
+                }
+                return result
+            }
+            // The first to end is the scene, or the worker on Ctrl-C.
+            var result = DemoResult()
+            while let ended = try await group.next() {
+                if let ended { result = ended }
+                group.cancelAll()
+            }
+            cluster.close()
+            return result
+        }
+    }
+
+    private func configuration(provider address: String) -> CourierConfiguration {
+        var kafka = KafkaSettings()
+        kafka.bootstrapServers = cluster.bootstrapServers
+        let twilio = TwilioSettings(
+            baseURL: address,
+            accountSid: "ACdemo",
+            authToken: .init("demo"),
+            sender: .from("+15005550006")
+        )
+        return CourierConfiguration(
+            kafka: kafka,
+            postgres: PostgresSettings(databases: [.init(postgresURL)]),
+            policyPath: "",
+            providers: [ProviderSettings(name: "sandbox", kind: .twilio(twilio))],
+            keys: keys,
+            worker: WorkerSettings(),
+            log: LogSettings()
+        )
+    }
+
+    private func policy() throws -> Policy {
+        try StartFailure.unwrap(PolicyFile.parse(DemoScene.policy, file: "policy.yaml", providers: ["sandbox"]))
+    }
+
+    /// The worker speaks up only when something goes wrong: the scene tells the story.
+    private static let logger = Logger(label: "demo") { _ in LineLogHandler(format: .text, level: .warning) }
+}
+
+/// Ends the worker when the scene is over.
+private struct EndOfScene: Service {
+    let signal: AsyncStream<Void>
+
+    func run() async throws {
+        for await _ in signal.cancelOnGracefulShutdown() {}
+    }
+}
+
+private func sleepUntilCancelled() async {
+    let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+    for await _ in stream {}
+    continuation.finish()
+}
+
+extension KeyRing {
+    fileprivate static func random() -> KeyRing {
+        var generator = SystemRandomNumberGenerator()
+        let bytes = (0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        guard let ring = KeyRing([(KeyID(1), bytes)]) else { preconditionFailure("32 bytes make a ring") }
+        return ring
+    }
+}

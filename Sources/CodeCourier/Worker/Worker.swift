@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import AsyncHTTPClient
+import Courier
+import KafkaClient
+import Ledger
+import Logging
+import PhoneNumbers
+import PostgresClient
+import Providers
+import ServiceLifecycle
+import UnixSignals
+import Verification
+
+/// One worker: where the parts of the configuration meet the ports of the pipeline.
+struct Worker {
+    let policies: PolicySource
+    private let courier: Courier
+    private let pool: PostgresPool
+    private let client: HTTPClient
+    private let drainTimeout: Duration
+
+    /// What keeps a worker from starting, in one line that names the key.
+    struct StartError: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Connects to the database and checks it; Kafka may be away at the start.
+    init(_ configuration: CourierConfiguration, policy: Policy, logger: Logger) async throws {
+        let pool = PostgresPool(
+            PostgresConfiguration(
+                url: try configuration.postgres.onlyDatabase(),
+                applicationName: "code-courier",
+                settings: PostgresLedger.sessionSettings
+            )
+        )
+        do {
+            try await Migrator(pool: pool).check()
+        } catch {
+            await pool.close()
+            throw StartError(description: DatabaseFault(error).description)
+        }
+        let settings = CourierSettings(
+            decision: .init(source: "/code-courier", maxRequestAge: configuration.worker.maxRequestAge),
+            maxInFlight: configuration.worker.maxInFlight,
+            batchSize: configuration.worker.batchSize
+        )
+        let ledger = PostgresLedger(
+            pool: pool,
+            keys: configuration.keys,
+            settings: .init(source: settings.decision.source, lease: settings.lease)
+        )
+        let client = makeProviderHTTPClient(maximumConnections: settings.maxInFlight)
+        policies = PolicySource(policy)
+        do {
+            courier = Courier(
+                parts: Courier.Parts(
+                    source: try Self.source(configuration.kafka, logger: logger),
+                    sink: try Self.sink(configuration.kafka),
+                    ledger: ledger,
+                    providers: configuration.providers.map { $0.provider(client: client, logger: logger) },
+                    numbers: PhoneNumberDirectory(),
+                    keys: configuration.keys,
+                    policies: policies
+                ),
+                settings: settings,
+                logger: logger
+            )
+        } catch {
+            await pool.close()
+            try? await client.shutdown()
+            throw StartError(description: "kafka.options: \(error)")
+        }
+        self.pool = pool
+        self.client = client
+        drainTimeout = configuration.worker.drainTimeout
+    }
+
+    /// Runs until a signal, then drains; what is not done by then is left to other workers.
+    func run(
+        with others: [any Service] = [],
+        signals: [UnixSignal] = [.sigterm, .sigint],
+        logger: Logger
+    ) async throws {
+        var group = ServiceGroupConfiguration(
+            services: (others + courier.services).map {
+                .init(
+                    service: $0,
+                    successTerminationBehavior: .gracefullyShutdownGroup,
+                    failureTerminationBehavior: .gracefullyShutdownGroup
+                )
+            },
+            gracefulShutdownSignals: signals,
+            logger: logger.quieter
+        )
+        group.maximumGracefulShutdownDuration = drainTimeout
+        let outcome: Result<Void, any Error>
+        do {
+            outcome = .success(try await ServiceGroup(configuration: group).run())
+        } catch {
+            outcome = .failure(error)
+        }
+        try? await client.shutdown()
+        await pool.close()
+        try outcome.get()
+    }
+
+    private static func source(_ kafka: KafkaSettings, logger: Logger) throws(KafkaError) -> KafkaRecordSource {
+        let consumer = try KafkaConsumer(
+            configuration: kafka.client,
+            groupID: kafka.groupID,
+            topics: [kafka.topics.requests]
+        )
+        return KafkaRecordSource(consumer: consumer, logger: logger)
+    }
+
+    private static func sink(_ kafka: KafkaSettings) throws(KafkaError) -> KafkaRecordSink {
+        KafkaRecordSink(
+            producer: try KafkaProducer(configuration: kafka.client),
+            deliveries: kafka.topics.deliveries,
+            deadLetters: kafka.topics.deadLetters
+        )
+    }
+}
+
+extension KafkaSettings {
+    /// The client's configuration, secrets revealed to it alone.
+    var client: KafkaConfiguration {
+        KafkaConfiguration(bootstrapServers: bootstrapServers, options: options.mapValues(\.revealed))
+    }
+}
+
+extension ProviderSettings {
+    func provider(client: HTTPClient, logger: Logger) -> any MessageProvider {
+        switch kind {
+        case .log:
+            LogProvider(name: name, logger: logger)
+        case .twilio(let twilio):
+            TwilioProvider(configuration: twilio.configuration(name: name), client: client)
+        }
+    }
+}
+
+extension TwilioSettings {
+    fileprivate func configuration(name: String) -> TwilioConfiguration {
+        TwilioConfiguration(
+            name: name,
+            baseURL: baseURL ?? TwilioConfiguration.defaultBaseURL,
+            accountSid: accountSid,
+            credentials: .authToken(authToken),
+            sender: {
+                switch sender {
+                case .from(let number): .from(number)
+                case .messagingService(let sid): .messagingService(sid: sid)
+                }
+            }(),
+            statusCallback: statusCallback
+        )
+    }
+}
+
+extension Logger {
+    /// For libraries whose own words are of interest only when something goes wrong.
+    fileprivate var quieter: Logger {
+        var logger = self
+        logger.logLevel = max(logLevel, .warning)
+        return logger
+    }
+}

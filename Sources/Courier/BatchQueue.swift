@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// What one stage of the pipeline leaves for the next, which takes all that has come meanwhile at once.
+///
+/// Batches grow by themselves under load and stay small when idle. One consumer; any number of producers.
+final class BatchQueue<Element: Sendable>: Sendable {
+    private struct State {
+        var elements: [Element] = []
+        var isFinished = false
+    }
+
+    private let state = Mutex(State())
+    private let signals: AsyncStream<Void>
+    private let signal: AsyncStream<Void>.Continuation
+    private let limit: Int
+
+    /// - Parameter limit: elements held at most; `append` refuses what would exceed it.
+    init(limit: Int = .max) {
+        self.limit = limit
+        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Adds elements, or none of them when the queue is full or finished.
+    @discardableResult
+    func append(_ elements: [Element]) -> Bool {
+        let isAdded = state.withLock { state in
+            guard !state.isFinished, state.elements.count + elements.count <= limit else { return false }
+            state.elements.append(contentsOf: elements)
+            return true
+        }
+        if isAdded { signal.yield() }
+        return isAdded
+    }
+
+    /// Ends the queue: what is in it is still taken.
+    func finish() {
+        state.withLock { $0.isFinished = true }
+        signal.finish()
+    }
+
+    var count: Int { state.withLock { $0.elements.count } }
+
+    /// The batches, until the queue is finished and empty.
+    func batches(of maximum: Int) -> Batches {
+        Batches(queue: self, maximum: maximum)
+    }
+
+    struct Batches: AsyncSequence, Sendable {
+        let queue: BatchQueue
+        let maximum: Int
+
+        func makeAsyncIterator() -> Iterator {
+            Iterator(queue: queue, maximum: maximum, signals: queue.signals.makeAsyncIterator())
+        }
+    }
+
+    struct Iterator: AsyncIteratorProtocol {
+        let queue: BatchQueue
+        let maximum: Int
+        var signals: AsyncStream<Void>.Iterator
+
+        mutating func next() async -> [Element]? {
+            while true {
+                if let batch = queue.take(maximum) { return batch }
+                guard await signals.next(isolation: #isolation) != nil else { return queue.take(maximum) }
+            }
+        }
+    }
+
+    private func take(_ maximum: Int) -> [Element]? {
+        state.withLock { state in
+            if state.elements.isEmpty { return nil }
+            let batch = Array(state.elements.prefix(maximum))
+            state.elements.removeFirst(batch.count)
+            return batch
+        }
+    }
+}

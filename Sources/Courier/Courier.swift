@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Logging
+package import ServiceLifecycle
+package import Verification
+
+/// The pipeline: how a request becomes a message and an event.
+///
+///     ConsumerRecord → Request → Decision → Send → Outcome → Event
+///
+/// | stage      | takes                | does                                                 | leaves                |
+/// |------------|----------------------|------------------------------------------------------|-----------------------|
+/// | `Intake`   | a batch of records   | reads, decides and records them in one transaction,  | claimed sends, events |
+/// |            |                      | then commits their offsets                           |                       |
+/// | `Dispatch` | claimed sends        | marks them, then calls providers                     | results               |
+/// | `Record`   | results              | settles many in one transaction                      | events                |
+/// | `Publish`  | events, dead letters | produces them, then deletes them from the outbox     |                       |
+/// | `Sweep`    | what is overdue      | takes it over from dead workers, or ends it          | claimed sends, events |
+///
+/// Stages hand over in memory for speed; what they hand over is in PostgreSQL already, so nothing is lost with a worker.
+package struct Courier: Sendable {
+    private let intake: Intake
+    private let dispatch: Dispatch
+    private let record: Record
+    private let publish: Publish
+    private let sweep: Sweep
+    private let sinkService: any Service
+    private let sourceService: any Service
+
+    /// What a worker is made of.
+    package struct Parts: Sendable {
+        let source: any RecordSource & Service
+        let sink: any RecordSink & Service
+        let ledger: any Ledger
+        let providers: [String: any MessageProvider]
+        let numbers: any NumberDirectory
+        let keys: CodeKeys
+        let policies: PolicySource
+
+        package init(
+            source: any RecordSource & Service,
+            sink: any RecordSink & Service,
+            ledger: any Ledger,
+            providers: [any MessageProvider],
+            numbers: any NumberDirectory,
+            keys: CodeKeys,
+            policies: PolicySource
+        ) {
+            self.source = source
+            self.sink = sink
+            self.ledger = ledger
+            self.providers = Dictionary(providers.map { ($0.name, $0) }) { first, _ in first }
+            self.numbers = numbers
+            self.keys = keys
+            self.policies = policies
+        }
+    }
+
+    package init(parts: Parts, settings: CourierSettings, logger: Logger) {
+        let sends = BatchQueue<Dispatch.Claims>()
+        let results = BatchQueue<SendResult>()
+        // Beyond this the sweep takes records from the database, where they are anyway.
+        let outbox = BatchQueue<OutboxRecord>(limit: 40 * settings.batchSize)
+        let inFlight = InFlight(limit: settings.maxInFlight)
+        let retry = LedgerRetry(lease: settings.lease, logger: logger)
+        intake = Intake(
+            source: parts.source,
+            ledger: parts.ledger,
+            policies: parts.policies,
+            keys: parts.keys,
+            numbers: parts.numbers,
+            settings: settings,
+            sends: sends,
+            outbox: outbox,
+            inFlight: inFlight,
+            retry: retry
+        )
+        dispatch = Dispatch(
+            claims: sends,
+            results: results,
+            ledger: parts.ledger,
+            providers: parts.providers,
+            policies: parts.policies,
+            settings: settings,
+            inFlight: inFlight,
+            logger: logger
+        )
+        record = Record(
+            results: results,
+            outbox: outbox,
+            ledger: parts.ledger,
+            settings: settings,
+            inFlight: inFlight,
+            retry: retry
+        )
+        publish = Publish(
+            outbox: outbox,
+            sink: parts.sink,
+            ledger: parts.ledger,
+            settings: settings,
+            retry: retry,
+            logger: logger
+        )
+        sweep = Sweep(
+            ledger: parts.ledger,
+            sends: sends,
+            outbox: outbox,
+            settings: settings,
+            inFlight: inFlight,
+            retry: retry
+        )
+        sinkService = parts.sink
+        sourceService = parts.source
+    }
+
+    /// The services in the order in which they depend on each other; they stop in the reverse order.
+    ///
+    /// So a worker stops reading first, leaves its group, stops sweeping, finishes the sends it holds, writes what
+    /// became of them, publishes that, and closes the producer last.
+    package var services: [any Service] {
+        [sinkService, publish, record, dispatch, sweep, sourceService, intake]
+    }
+}

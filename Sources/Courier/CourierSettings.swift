@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Verification
+
+/// What the pipeline takes from the worker's configuration.
+package struct CourierSettings: Sendable {
+    package var decision: IntakeDecision.Settings
+
+    /// Sends that one worker holds at most.
+    package var maxInFlight: Int
+
+    /// Records decided in one transaction at most.
+    package var batchSize: Int
+
+    /// How long a claim belongs to its worker; the ledger's lease.
+    package var lease: Duration
+
+    /// How long one call to a provider may take.
+    package var callDeadline: Duration
+    package var sweepInterval: Duration
+
+    package init(
+        decision: IntakeDecision.Settings,
+        maxInFlight: Int = 1024,
+        batchSize: Int = 500,
+        lease: Duration = .seconds(30),
+        callDeadline: Duration = .seconds(10),
+        sweepInterval: Duration = .milliseconds(500)
+    ) {
+        self.decision = decision
+        self.maxInFlight = maxInFlight
+        self.batchSize = batchSize
+        self.lease = lease
+        self.callDeadline = callDeadline
+        self.sweepInterval = sweepInterval
+    }
+}

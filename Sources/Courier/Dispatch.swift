@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import ServiceLifecycle
+import Verification
+
+/// The second stage: claimed sends become messages at a provider.
+///
+/// A claim is marked just before its first byte leaves, a batch in one statement. It holds no database connection while
+/// a provider is called, and every call ends well before the claim's lease.
+struct Dispatch: Service {
+    /// Sends claimed together, and when by this process's own clock.
+    struct Claims: Sendable {
+        let sends: [ClaimedSend]
+        let claimedAt: ContinuousClock.Instant
+    }
+
+    let claims: BatchQueue<Claims>
+    let results: BatchQueue<SendResult>
+    let ledger: any Ledger
+    let providers: [String: any MessageProvider]
+    let policies: PolicySource
+    let settings: CourierSettings
+    let inFlight: InFlight
+    let logger: Logger
+
+    func run() async throws {
+        await withGracefulShutdownHandler {
+            await withDiscardingTaskGroup { group in
+                for await batches in claims.batches(of: .max) {
+                    for batch in batches {
+                        group.addTask { await dispatch(batch) }
+                    }
+                }
+            }
+            results.finish()
+        } onGracefulShutdown: {
+            claims.finish()
+        }
+    }
+
+    private func dispatch(_ claims: Claims) async {
+        let marked: Set<SendID>
+        do {
+            marked = try await ledger.markDispatching(claims.sends)
+        } catch {
+            // Whether the mark was made or not, nothing has left: the sweep finds the sends when the lease is over.
+            logger.warning("claims could not be marked", metadata: ["event": "dispatch.mark_failed"], error: error)
+            inFlight.remove(claims.sends.count)
+            return
+        }
+        await withDiscardingTaskGroup { group in
+            for send in claims.sends where marked.contains(send.id) {
+                group.addTask {
+                    results.append([await attempt(send, claimedAt: claims.claimedAt)])
+                }
+            }
+        }
+        await giveBack(claims.sends.filter { !marked.contains($0.id) })
+    }
+
+    /// Claims that may not leave any more are settled by the sweep.
+    private func giveBack(_ claims: [ClaimedSend]) async {
+        guard !claims.isEmpty else { return }
+        do {
+            try await ledger.release(claims)
+        } catch {
+            logger.warning(
+                "claims could not be handed back",
+                metadata: ["event": "dispatch.release_failed"],
+                error: error
+            )
+        }
+        inFlight.remove(claims.count)
+    }
+
+    /// Calls providers, one after the other, until the plan has come to an end.
+    private func attempt(_ send: ClaimedSend, claimedAt: ContinuousClock.Instant) async -> SendResult {
+        let routes = policies.current.tenants[send.tenant]?.routes
+        var plan = AttemptPlan(providers: routes?.providers(for: send.region) ?? [], attempts: send.attempts)
+        var step = plan.start()
+        var last: SendResult.Attempt?
+        while true {
+            switch step {
+            case .finish(let disposition):
+                return SendResult(
+                    send: send.reference,
+                    disposition: disposition,
+                    attempts: plan.attempts,
+                    attempt: last
+                )
+            case .call(let name):
+                let elapsed = ContinuousClock.now - claimedAt
+                guard elapsed < settings.lease - settings.callDeadline - .seconds(2) else {
+                    step = .finish(.retry(after: .zero))
+                    continue
+                }
+                let message = message(send, elapsed: elapsed)
+                let answer =
+                    await providers[name]?.send(message)
+                    ?? ProviderAnswer(.misconfigured, errorCode: "no_such_provider")
+                report(answer, provider: name, send)
+                last = SendResult.Attempt(provider: name, answer: answer, encoding: TextEncoding(message.text))
+                step = plan.step(after: answer)
+            }
+        }
+    }
+
+    private func message(_ send: ClaimedSend, elapsed: Duration) -> OutboundMessage {
+        guard case .phone(let number) = send.recipient else {
+            preconditionFailure("only phone numbers get past the screener")
+        }
+        let validity = max(.seconds(1), send.validityLeft - elapsed)
+        return OutboundMessage(
+            sendID: send.id,
+            recipient: number,
+            text: send.rendering.text(code: send.code, validity: validity),
+            validity: validity,
+            callDeadline: settings.callDeadline
+        )
+    }
+
+    private func report(_ answer: ProviderAnswer, provider: String, _ send: ClaimedSend) {
+        let metadata: Logger.Metadata = [
+            "event": "provider.answered",
+            "provider": "\(provider)",
+            "outcome": "\(answer.outcome.rawValue)",
+            "error_code": "\(answer.errorCode ?? "")",
+            "verification.id": "\(send.reference.verificationID)",
+            "send.id": "\(send.id)",
+            "region": "\(send.region)",
+        ]
+        switch answer.outcome {
+        case .accepted: logger.debug("provider answered", metadata: metadata)
+        case .misconfigured: logger.error("provider answered", metadata: metadata)
+        default: logger.info("provider answered", metadata: metadata)
+        }
+    }
+}
+
+extension SendResult.Attempt {
+    init(provider: String, answer: ProviderAnswer, encoding: TextEncoding) {
+        self.init(
+            provider: provider,
+            messageID: answer.messageID,
+            segments: answer.segments ?? encoding.segments,
+            encoding: encoding.alphabet.rawValue,
+            errorCode: answer.errorCode
+        )
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// Repeats ledger operations while the database is away, with one log line when it goes and one when it is back.
+///
+/// Every operation of the ledger may be repeated, so an answer lost with the connection is no special case.
+final class LedgerRetry: Sendable {
+    private let isAway = Mutex(false)
+    private let lease: Duration
+    private let logger: Logger
+
+    init(lease: Duration, logger: Logger) {
+        self.lease = lease
+        self.logger = logger
+    }
+
+    /// Repeats until it succeeds or the worker stops; nil then.
+    func untilStopped<Value: Sendable>(
+        _ name: StaticString,
+        _ operation: @Sendable () async throws -> Value
+    ) async -> Value? {
+        await attempt(name, operation) { !Task.isCancelled && !Task.isShuttingDownGracefully }
+    }
+
+    /// Repeats for as long as claims may still be this worker's; nil then, and the sweep takes over.
+    func withinLease<Value: Sendable>(
+        _ name: StaticString,
+        _ operation: @Sendable () async throws -> Value
+    ) async -> Value? {
+        let end = ContinuousClock.now + lease
+        return await attempt(name, operation) { !Task.isCancelled && ContinuousClock.now < end }
+    }
+
+    /// Tries once; nil when it fails.
+    func once<Value: Sendable>(
+        _ name: StaticString,
+        _ operation: @Sendable () async throws -> Value
+    ) async -> Value? {
+        await attempt(name, operation) { false }
+    }
+
+    private func attempt<Value: Sendable>(
+        _ name: StaticString,
+        _ operation: @Sendable () async throws -> Value,
+        while goesOn: () -> Bool
+    ) async -> Value? {
+        var delay = Duration.milliseconds(50)
+        while true {
+            do {
+                let value = try await operation()
+                noteSuccess(name)
+                return value
+            } catch {
+                noteFailure(name, error)
+                guard goesOn() else { return nil }
+                try? await Task.sleep(for: delay * Double.random(in: 0.5...1))
+                delay = min(delay * 2, .seconds(2))
+            }
+        }
+    }
+
+    private func noteFailure(_ name: StaticString, _ error: any Error) {
+        let isNew = isAway.withLock { isAway in
+            defer { isAway = true }
+            return !isAway
+        }
+        guard isNew else { return }
+        logger.error(
+            "the database fails, trying again",
+            metadata: ["event": "postgres.failing", "operation": "\(name)"],
+            error: error
+        )
+    }
+
+    private func noteSuccess(_ name: StaticString) {
+        let isBack = isAway.withLock { isAway in
+            defer { isAway = false }
+            return isAway
+        }
+        guard isBack else { return }
+        logger.notice("the database answers again", metadata: ["event": "postgres.recovered", "operation": "\(name)"])
+    }
+}
+
+extension Logger {
+    /// Logs a failure with its error, whose description holds no values by the rule of our error types.
+    func warning(_ message: Message, metadata: Metadata, error: any Error) {
+        log(level: .warning, message, metadata: metadata.merging(["error": "\(error)"]) { first, _ in first })
+    }
+
+    /// As `warning`, when an operator has to know.
+    func error(_ message: Message, metadata: Metadata, error: any Error) {
+        log(level: .error, message, metadata: metadata.merging(["error": "\(error)"]) { first, _ in first })
+    }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import KafkaClient
+package import Verification
+
+/// Where requests come from.
+package protocol RecordSource: Sendable {
+    /// The records that have come, at once; nil when the source is closed.
+    func nextBatch(maximum: Int) async throws -> SourceBatch?
+
+    /// Makes known that a batch is durable. What fails is covered by the next commit, or by reading it again.
+    func commit(_ batch: SourceBatch) async
+}
+
+/// Records and what is needed to commit them.
+package struct SourceBatch: Sendable {
+    package let records: [InboundRecord]
+    let batch: RecordBatch?
+
+    package init(records: [InboundRecord], batch: RecordBatch? = nil) {
+        self.records = records
+        self.batch = batch
+    }
+}
+
+/// Where events and dead letters go.
+package protocol RecordSink: Sendable {
+    /// Publishes records in their order and returns those that the broker has.
+    func publish(_ records: [OutboxRecord]) async -> [OutboxRecord]
+}

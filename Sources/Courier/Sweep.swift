@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ServiceLifecycle
+import Verification
+
+/// What time and dead workers leave behind: expired leases, due retries, unpublished records, verifications that ran
+/// out, and partitions.
+struct Sweep: Service {
+    let ledger: any Ledger
+    let sends: BatchQueue<Dispatch.Claims>
+    let outbox: BatchQueue<OutboxRecord>
+    let settings: CourierSettings
+    let inFlight: InFlight
+    let retry: LedgerRetry
+
+    func run() async throws {
+        var maintenance = ContinuousClock.now
+        while !Task.isShuttingDownGracefully, !Task.isCancelled {
+            if ContinuousClock.now >= maintenance {
+                maintenance = .now + .seconds(3600)
+                _ = await retry.once("maintain", { try await ledger.maintain() })
+            }
+            await sweep()
+            try? await cancelWhenGracefulShutdown { try await Task.sleep(for: settings.sweepInterval) }
+        }
+    }
+
+    private func sweep() async {
+        if let swept = await retry.once("sweep_sends", { try await ledger.sweepSends(capacity: inFlight.free) }) {
+            outbox.append(swept.outbox)
+            if !swept.value.isEmpty {
+                inFlight.add(swept.value.count)
+                sends.append([Dispatch.Claims(sends: swept.value, claimedAt: .now)])
+            }
+        }
+        if let swept = await retry.once("sweep_expired", { try await ledger.sweepExpired() }) {
+            outbox.append(swept.outbox)
+        }
+        // Records that this worker has not published yet come first.
+        guard outbox.count < settings.batchSize else { return }
+        if let records = await retry.once("sweep_outbox", { try await ledger.sweepOutbox() }) {
+            outbox.append(records)
+        }
+    }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+package import Verification
+
+extension Timestamp {
+    /// This machine's clock.
+    ///
+    /// It makes ids and judges `requestedAt` in the future; leases and limits use the database's.
+    package static var now: Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The partitions a member owns, and which batches of them are still being worked on.
+struct Assignment {
+    /// What there is to do for a commit.
+    enum Commit: Hashable {
+        case notAssigned
+
+        /// Offsets at or past the batch are committed already.
+        case covered
+
+        case offsets([TopicPartition: Int64])
+    }
+
+    private(set) var epoch = 0
+    private(set) var partitions: [TopicPartition] = []
+    private(set) var handedOut: [TopicPartition: Int64] = [:]
+    private var committed: [TopicPartition: Int64] = [:]
+    private var unsettled: Set<Int> = []
+    private var batchCount = 0
+
+    /// True while a batch was handed out and its commit has not been answered.
+    var hasUnsettledBatches: Bool { !unsettled.isEmpty }
+
+    mutating func assign(_ partitions: [TopicPartition]) {
+        clear()
+        self.partitions = partitions
+    }
+
+    /// Ends the ownership: batches of before can no longer be committed.
+    mutating func clear() {
+        epoch += 1
+        partitions = []
+        handedOut = [:]
+        committed = [:]
+        unsettled = []
+    }
+
+    mutating func handOut(_ records: [ConsumerRecord]) -> RecordBatch {
+        var nextOffsets: [TopicPartition: Int64] = [:]
+        for record in records {
+            let partition = TopicPartition(topic: record.topic, partition: record.partition)
+            nextOffsets[partition] = record.offset &+ 1
+        }
+        handedOut.merge(nextOffsets) { $1 }
+        batchCount += 1
+        unsettled.insert(batchCount)
+        return RecordBatch(records: records, epoch: epoch, number: batchCount, nextOffsets: nextOffsets)
+    }
+
+    /// What a batch still has to commit; never an offset below one that was committed before.
+    func commit(_ batch: RecordBatch) -> Commit {
+        guard batch.epoch == epoch else { return .notAssigned }
+        let offsets = batch.nextOffsets.filter { partition, offset in offset > committed[partition] ?? -1 }
+        return offsets.isEmpty ? .covered : .offsets(offsets)
+    }
+
+    mutating func settle(_ batch: RecordBatch, committed offsets: [TopicPartition: Int64] = [:]) {
+        guard batch.epoch == epoch else { return }
+        unsettled.remove(batch.number)
+        committed.merge(offsets) { max($0, $1) }
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLibrdkafka
+import Glibc
+import Synchronization
+
+/// The end of a client, on a thread of its own: the library joins its threads there, and at times never returns.
+// SAFETY: whoever makes one gives the pointers away; only the new thread touches them, once, in `perform`.
+@safe final class ClientDestruction {
+    private let client: OpaquePointer
+    private let events: OpaquePointer
+    private let replies: OpaquePointer
+    private let isDone = Atomic<Bool>(false)
+
+    init(client: OpaquePointer, events: OpaquePointer, replies: OpaquePointer) {
+        unsafe self.client = client
+        unsafe self.events = events
+        unsafe self.replies = replies
+    }
+
+    /// Starts without waiting.
+    func start() {
+        var thread = pthread_t()
+        // SAFETY: the new thread takes the one retain made here.
+        let argument = unsafe Unmanaged.passRetained(self)
+        let status = unsafe pthread_create(
+            &thread,
+            nil,
+            { argument in
+                guard let argument = unsafe argument else { return nil }
+                unsafe Unmanaged<ClientDestruction>.fromOpaque(argument).takeRetainedValue().perform()
+                return nil
+            },
+            argument.toOpaque()
+        )
+        if status == 0 {
+            pthread_detach(thread)
+        } else {
+            unsafe argument.release()
+            perform()
+        }
+    }
+
+    /// Starts and waits; false when the limit passed first.
+    func run(within limit: Duration) -> Bool {
+        let deadline = ContinuousClock.now + limit
+        start()
+        while !isDone.load(ordering: .acquiring) {
+            if ContinuousClock.now >= deadline { return false }
+            usleep(200)
+        }
+        return true
+    }
+
+    private func perform() {
+        unsafe rd_kafka_queue_destroy(events)
+        unsafe rd_kafka_queue_destroy(replies)
+        unsafe rd_kafka_destroy_flags(client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+        isDone.store(true, ordering: .releasing)
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLibrdkafka
+
+extension ClientHandle {
+    func subscribe(_ topics: [String]) throws(KafkaError) {
+        let list = try PartitionList(topics.map { TopicPartition(topic: $0, partition: -1) })
+        try check(unsafe rd_kafka_subscribe(client, list.list))
+    }
+
+    /// Starts reading at the group's committed offsets.
+    func assign(_ partitions: [TopicPartition]) throws(KafkaError) {
+        let list = try PartitionList(partitions)
+        try check(unsafe rd_kafka_assign(client, list.list))
+    }
+
+    /// Starts reading at given offsets.
+    func assign(_ offsets: [(TopicPartition, Int64)]) throws(KafkaError) {
+        let list = try PartitionList(offsets)
+        try check(unsafe rd_kafka_assign(client, list.list))
+    }
+
+    /// Gives all partitions back, which answers a revocation.
+    func unassign() throws(KafkaError) {
+        try check(unsafe rd_kafka_assign(client, nil))
+    }
+
+    /// True while a revocation that the group forced is unanswered.
+    var isAssignmentLost: Bool { unsafe rd_kafka_assignment_lost(client) != 0 }
+
+    func pause(_ partitions: [TopicPartition]) throws(KafkaError) {
+        let list = try PartitionList(partitions)
+        try check(unsafe rd_kafka_pause_partitions(client, list.list))
+    }
+
+    /// Resumes partitions, which must be paused: librdkafka below 2.4 rereads old records of one that is not.
+    func resume(_ partitions: [TopicPartition]) throws(KafkaError) {
+        let list = try PartitionList(partitions)
+        try check(unsafe rd_kafka_resume_partitions(client, list.list))
+    }
+
+    /// Sends a commit, whose answer comes through `pollReply` with the token.
+    func commit(_ offsets: [TopicPartition: Int64], token: Int) throws(KafkaError) {
+        let list = try PartitionList(offsets.map { ($0.key, $0.value) })
+        // SAFETY: the library hands the token back and never follows it.
+        let opaque = unsafe UnsafeMutableRawPointer(bitPattern: token)
+        try check(unsafe rd_kafka_commit_queue(client, list.list, replies, nil, opaque))
+    }
+
+    /// The offset after a partition's last record, as the last answer to a fetch told it.
+    func cachedEnd(of partition: TopicPartition) -> Int64? {
+        var low: Int64 = -1
+        var high: Int64 = -1
+        let code = unsafe rd_kafka_get_watermark_offsets(client, partition.topic, partition.partition, &low, &high)
+        return code == RD_KAFKA_RESP_ERR_NO_ERROR && high >= 0 ? high : nil
+    }
+
+    private func check(_ code: rd_kafka_resp_err_t) throws(KafkaError) {
+        if let error = KafkaError(failure: code) { throw error }
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLibrdkafka
+
+extension ClientHandle {
+    /// Queues a record; its delivery report carries the token.
+    func produce(_ record: ProducerRecord, token: Int) throws(KafkaError) {
+        let headers = unsafe Self.headers(record.headers)
+        let code = unsafe Self.withBytes(record.key) { key in
+            unsafe Self.withBytes(record.value) { value in
+                unsafe courier_kafka_produce(
+                    client,
+                    record.topic,
+                    record.partition ?? RD_KAFKA_PARTITION_UA,
+                    key.baseAddress,
+                    key.count,
+                    value.baseAddress,
+                    value.count,
+                    headers,
+                    record.timestamp ?? 0,
+                    UnsafeMutableRawPointer(bitPattern: token)
+                )
+            }
+        }
+        guard let error = KafkaError(failure: code) else { return }
+        // SAFETY: the library takes a list of headers over only when it succeeds, and detaches it from the message that
+        // it destroys; its double free (below 2.12) concerns headers that it made itself of single ones.
+        if let headers = unsafe headers { unsafe rd_kafka_headers_destroy(headers) }
+        throw error
+    }
+
+    /// Gives up all records that were not acknowledged.
+    func purge() {
+        unsafe rd_kafka_purge(
+            client,
+            RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING
+        )
+    }
+
+    /// Makes the client fail for good, as a broker's fatal answer does.
+    func raiseFatalError() {
+        unsafe rd_kafka_test_fatal_error(client, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, "raised by a test")
+    }
+
+    private static func headers(_ headers: [RecordHeader]) -> OpaquePointer? {
+        guard !headers.isEmpty, let list = unsafe rd_kafka_headers_new(headers.count) else { return nil }
+        for header in headers {
+            unsafe withBytes(header.value) { value in
+                _ = unsafe rd_kafka_header_add(list, header.name, -1, value.baseAddress, value.count)
+            }
+        }
+        return unsafe list
+    }
+
+    /// Lends the bytes; an empty array has an address, which tells it from an absent one.
+    private static func withBytes<Result>(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        guard let bytes else { return unsafe body(UnsafeRawBufferPointer(start: nil, count: 0)) }
+        guard bytes.isEmpty else { return unsafe bytes.withUnsafeBytes { unsafe body($0) } }
+        return unsafe withUnsafeBytes(of: UInt8(0)) { unsafe body(UnsafeRawBufferPointer(rebasing: $0[..<0])) }
+    }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLibrdkafka
+
+/// librdkafka's configuration object, until a client takes it over.
+// SAFETY: the object is this value's alone; it is destroyed by `deinit` or belongs to the client that was made of it.
+@safe struct ClientOptions: ~Copyable {
+    private let options: OpaquePointer
+
+    init() throws(KafkaError) {
+        guard let options = unsafe rd_kafka_conf_new() else { throw KafkaError(.failure) }
+        unsafe self.options = options
+        // Errors come as events; the library's own lines would mix with the program's.
+        unsafe rd_kafka_conf_set_log_cb(options, nil)
+    }
+
+    /// Sets options, and which events the client's queues carry.
+    func set(_ settings: [String: String], events: Int32) throws(KafkaError) {
+        for (name, value) in settings.sorted(by: { $0.key < $1.key }) {
+            let result = unsafe rd_kafka_conf_set(options, name, value, nil, 0)
+            if result != RD_KAFKA_CONF_OK { throw KafkaError(.invalidArgument, option: name) }
+        }
+        unsafe rd_kafka_conf_set_events(options, events)
+    }
+
+    /// Makes a client of them.
+    consuming func makeClient(_ type: rd_kafka_type_t, names: [String]) throws(KafkaError) -> OpaquePointer {
+        var text = [CChar](repeating: 0, count: 512)
+        let options = unsafe self.options
+        let client = unsafe text.withUnsafeMutableBufferPointer { buffer in
+            unsafe rd_kafka_new(type, options, buffer.baseAddress, buffer.count)
+        }
+        guard let client = unsafe client else {
+            // The text may hold a value, so only the option that it speaks of is kept.
+            let reason = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            let option = names.filter { reason.contains($0) }.max { $0.utf8.count < $1.utf8.count }
+            _ = consume self
+            throw KafkaError(.invalidArgument, option: option)
+        }
+        discard self
+        return unsafe client
+    }
+
+    deinit {
+        unsafe rd_kafka_conf_destroy(options)
+    }
+}

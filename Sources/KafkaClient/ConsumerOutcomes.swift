@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What became of a commit.
+package enum CommitOutcome: Hashable, Sendable {
+    /// The group's offsets are past the batch.
+    case committed
+
+    /// The partitions went to another member meanwhile: the records are that member's to deal with again.
+    case notAssigned
+
+    /// The offsets did not move; the commit of a later batch covers this one.
+    case failed(KafkaError)
+}
+
+/// What an operator may want to know of a consumer; nothing depends on somebody reading it.
+package enum ConsumerNotice: Hashable, Sendable {
+    case assigned([TopicPartition])
+
+    /// The partitions were given back in good order.
+    case revoked([TopicPartition])
+
+    /// The group took the partitions away: their records may be with another member already.
+    case lost([TopicPartition])
+
+    case brokersUnreachable
+    case brokersReachable
+    case error(KafkaError)
+}
+
+/// How many records a partition has that were not handed out yet.
+package struct PartitionLag: Hashable, Sendable {
+    package let topic: String
+    package let partition: Int32
+    package let lag: Int64
+}

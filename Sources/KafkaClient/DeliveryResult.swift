@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What became of a record that was sent.
+package enum DeliveryResult: Hashable, Sendable {
+    /// Every in-sync replica has it.
+    case delivered(partition: Int32, offset: Int64)
+
+    /// It is not known to be written; sending it again is right when the error is retriable.
+    case failed(KafkaError)
+}

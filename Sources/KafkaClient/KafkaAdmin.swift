@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLibrdkafka
+import PinnedThread
+
+/// Questions about topics and their creation, each through a client of its own for the time of the call.
+package enum KafkaAdmin {
+    /// Creates a topic; one of that name that is there already is left as it is.
+    package static func createTopic(
+        _ name: String,
+        partitions: Int,
+        replicationFactor: Int = 1,
+        configuration: KafkaConfiguration,
+        within limit: Duration = .seconds(10)
+    ) async throws(KafkaError) {
+        let session = try AdminSession(configuration: configuration)
+        let failure = await session.createTopic(name, partitions, replicationFactor, within: limit)
+        await session.close()
+        if let failure, failure.code != .topicAlreadyExists { throw failure }
+    }
+
+    /// How many partitions a topic has; throws `.unknownTopicOrPartition` when there is none of that name.
+    package static func partitionCount(
+        of topic: String,
+        configuration: KafkaConfiguration,
+        within limit: Duration = .seconds(10)
+    ) async throws(KafkaError) -> Int {
+        let session = try AdminSession(configuration: configuration)
+        let count = await session.partitionCount(of: topic, within: limit)
+        await session.close()
+        return try count.get()
+    }
+}
+
+/// A client whose blocking calls hold a thread of their own.
+private actor AdminSession {
+    private let thread = PinnedThread()
+    private var handle: ClientHandle?
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        unsafe thread.asUnownedSerialExecutor()
+    }
+
+    init(configuration: KafkaConfiguration) throws(KafkaError) {
+        handle = try ClientHandle(
+            .producer,
+            settings: configuration.settings(defaults: [:], fixed: ["enable.idempotence": "false"])
+        )
+    }
+
+    func createTopic(_ name: String, _ partitions: Int, _ replicas: Int, within limit: Duration) -> KafkaError? {
+        handle?.createTopic(name, partitions: partitions, replicas: replicas, within: limit)
+    }
+
+    func partitionCount(of topic: String, within limit: Duration) -> Result<Int, KafkaError> {
+        do throws(KafkaError) {
+            guard let count = try handle?.partitionCount(of: topic, within: limit) else { throw KafkaError(.closed) }
+            return .success(count)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    func close() {
+        guard let handle = handle.take() else { return }
+        // Freeing that takes longer goes on in the background.
+        _ = handle.close(within: .seconds(2))
+    }
+}
+
+extension ClientHandle {
+    /// Asks the cluster for a topic and blocks the thread until it answered.
+    fileprivate func createTopic(_ name: String, partitions: Int, replicas: Int, within limit: Duration) -> KafkaError?
+    {
+        let (count, factor) = (Int32(clamping: partitions), Int32(clamping: replicas))
+        // SAFETY: the description and the options are read by the call only, and freed here.
+        guard let topic = unsafe rd_kafka_NewTopic_new(name, count, factor, nil, 0) else {
+            return KafkaError(.invalidArgument)
+        }
+        defer { unsafe rd_kafka_NewTopic_destroy(topic) }
+        guard let options = unsafe rd_kafka_AdminOptions_new(client, RD_KAFKA_ADMIN_OP_CREATETOPICS) else {
+            return KafkaError(.failure)
+        }
+        defer { unsafe rd_kafka_AdminOptions_destroy(options) }
+        let milliseconds = limit.milliseconds
+        unsafe rd_kafka_AdminOptions_set_request_timeout(options, milliseconds, nil, 0)
+        unsafe rd_kafka_AdminOptions_set_operation_timeout(options, milliseconds, nil, 0)
+        var topics: [OpaquePointer?] = unsafe [topic]
+        unsafe rd_kafka_CreateTopics(client, &topics, 1, options, replies)
+        guard let event = pollReply(limit + .seconds(1)) else { return KafkaError(.timedOut) }
+        return event.topicFailure
+    }
+}
+
+extension ClientEvent {
+    /// Why a topic was not created.
+    fileprivate var topicFailure: KafkaError? {
+        if let error { return error }
+        return unsafe withEvent { event in
+            guard let result = unsafe rd_kafka_event_CreateTopics_result(event) else { return KafkaError(.failure) }
+            var count = 0
+            let topics = unsafe rd_kafka_CreateTopics_result_topics(result, &count)
+            guard count > 0, let topic = unsafe topics?[0] else { return KafkaError(.failure) }
+            return unsafe KafkaError(failure: rd_kafka_topic_result_error(topic))
+        }
+    }
+}

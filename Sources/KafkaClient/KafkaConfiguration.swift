@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How to reach a cluster.
+package struct KafkaConfiguration: Sendable {
+    /// Comma-separated `host:port` of some brokers.
+    package var bootstrapServers: String
+
+    /// librdkafka's own options, for TLS, SASL and tuning, by their names in its manual.
+    ///
+    /// They win over this package's defaults. An option that would break a promise is refused (`refusedOptions`).
+    package var options: [String: String]
+
+    /// What brokers write into their logs; short, since librdkafka below 2.5 reads past a long one.
+    package var clientID: String
+
+    package init(bootstrapServers: String, options: [String: String] = [:], clientID: String = "code-courier") {
+        self.bootstrapServers = bootstrapServers
+        self.options = options
+        self.clientID = clientID
+    }
+
+    /// Options that are not the operator's to set: the promises of this package rest on them.
+    package static let refusedOptions: Set<String> = [
+        "acks", "auto.offset.reset", "bootstrap.servers", "client.id", "enable.auto.commit", "enable.auto.offset.store",
+        "enable.idempotence", "enable.partition.eof", "group.id", "group.protocol", "log.queue", "metadata.broker.list",
+        "partition.assignment.strategy", "plugin.library.paths", "request.required.acks", "test.mock.num.brokers",
+        "transactional.id",
+    ]
+
+    /// All options of a client, defaults under the operator's under what is fixed.
+    func settings(defaults: [String: String], fixed: [String: String]) throws(KafkaError) -> [String: String] {
+        if let refused = options.keys.sorted().first(where: { Self.refusedOptions.contains($0) }) {
+            throw KafkaError(.invalidArgument, option: refused)
+        }
+        var settings = Self.commonDefaults
+        settings.merge(defaults) { $1 }
+        settings.merge(options) { $1 }
+        settings.merge(fixed) { $1 }
+        settings["bootstrap.servers"] = bootstrapServers
+        settings["client.id"] = String(clientID.prefix(64))
+        return settings
+    }
+
+    private static let commonDefaults = [
+        "socket.keepalive.enable": "true",
+        "reconnect.backoff.max.ms": "2000",
+    ]
+}

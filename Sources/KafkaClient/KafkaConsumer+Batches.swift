@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension KafkaConsumer {
+    /// Waits for records and returns those that are there, at most so many; nil once the consumer closes.
+    ///
+    /// A quiet topic gives small batches at once, a busy one large ones. One caller at a time: another gets `.conflict`.
+    /// A cancelled call throws `.cancelled` and takes no records.
+    package func nextBatch(maximum: Int) async throws(KafkaError) -> RecordBatch? {
+        guard maximum > 0 else { throw KafkaError(.invalidArgument) }
+        guard isOpen else { return nil }
+        guard waiter == nil else { throw KafkaError(.conflict) }
+        if Task.isCancelled { throw KafkaError(.cancelled) }
+        if !buffer.isEmpty { return assignment.handOut(buffer.take(maximum)) }
+        waiterCount += 1
+        let number = waiterCount
+        let answer: Result<RecordBatch?, KafkaError> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                if Task.isCancelled {
+                    continuation.resume(returning: .failure(KafkaError(.cancelled)))
+                } else {
+                    waiter = Waiter(number: number, maximum: maximum, continuation: continuation)
+                }
+            }
+        } onCancel: {
+            // A cancellation handler cannot wait for the actor; the task ends as soon as it got there.
+            Task { await self.cancelWaiter(number) }
+        }
+        return try answer.get()
+    }
+
+    /// Commits the offsets after a batch.
+    ///
+    /// Never throws: a rebalance that came first makes it `.notAssigned`, anything else that fails is made good by the
+    /// next commit. Batches are committed in the order in which they were handed out.
+    package func commit(_ batch: RecordBatch) async -> CommitOutcome {
+        guard handle != nil else { return .notAssigned }
+        switch assignment.commit(batch) {
+        case .notAssigned:
+            return .notAssigned
+        case .covered:
+            assignment.settle(batch)
+            return .committed
+        case .offsets(let offsets):
+            return await commit(batch, offsets: offsets)
+        }
+    }
+
+    /// How far each owned partition is ahead of what was handed out, as far as known without asking a broker.
+    ///
+    /// A partition that was not fetched from since it was assigned is left out.
+    package func lag() -> [PartitionLag] {
+        let buffered = buffer.firstOffsets
+        return assignment.partitions.compactMap { partition in
+            guard let end = handle?.cachedEnd(of: partition) else { return nil }
+            let position = assignment.handedOut[partition] ?? buffered[partition] ?? end
+            return PartitionLag(
+                topic: partition.topic,
+                partition: partition.partition,
+                lag: max(0, end.subtractingReportingOverflow(position).partialValue)
+            )
+        }
+    }
+
+    /// Gives the waiting caller what is there.
+    func deliver() {
+        guard let waiter, !buffer.isEmpty else { return }
+        answerWaiter(.success(assignment.handOut(buffer.take(waiter.maximum))))
+    }
+
+    func answerWaiter(_ answer: Result<RecordBatch?, KafkaError>) {
+        waiter?.continuation.resume(returning: answer)
+        waiter = nil
+    }
+
+    private func cancelWaiter(_ number: Int) {
+        if waiter?.number == number { answerWaiter(.failure(KafkaError(.cancelled))) }
+    }
+
+    private var isOpen: Bool {
+        switch phase {
+        case .idle, .running: true
+        case .closing, .closed: false
+        }
+    }
+
+    private func commit(_ batch: RecordBatch, offsets: [TopicPartition: Int64]) async -> CommitOutcome {
+        commitCount += 1
+        let token = commitCount
+        do {
+            try handle?.commit(offsets, token: token)
+        } catch {
+            assignment.settle(batch)
+            return outcome(of: error)
+        }
+        return await withCheckedContinuation { continuation in
+            commits[token] = PendingCommit(
+                batch: batch,
+                offsets: offsets,
+                deadline: .now + Self.commitLimit,
+                continuation: continuation
+            )
+        }
+    }
+
+    /// Handles the answers that are there and gives up commits that got none; true when a caller was answered.
+    @discardableResult
+    func serveReplies() -> Bool {
+        let count = commits.count
+        while let event = handle?.pollReply(.zero) {
+            handleReply(event)
+        }
+        if !commits.isEmpty {
+            let now = ContinuousClock.now
+            for (token, pending) in commits where pending.deadline <= now {
+                answerCommit(token, error: KafkaError(.timedOut))
+            }
+        }
+        return commits.count != count
+    }
+
+    /// Handles the answer to a commit, in which each partition has an error of its own.
+    func handleReply(_ event: borrowing ClientEvent) {
+        guard event.kind == .commit else { return }
+        let error = event.entries.lazy.compactMap(\.error).first ?? event.error
+        if error == nil { brokersAnswered() }
+        answerCommit(event.token, error: error)
+    }
+
+    private func answerCommit(_ token: Int, error: KafkaError?) {
+        guard let pending = commits.removeValue(forKey: token) else { return }
+        assignment.settle(pending.batch, committed: error == nil ? pending.offsets : [:])
+        pending.continuation.resume(returning: error.map(outcome(of:)) ?? .committed)
+    }
+
+    private func outcome(of error: KafkaError) -> CommitOutcome {
+        error.code.saysNotOwner ? .notAssigned : .failed(error)
+    }
+
+    /// How long a commit may stay unanswered; librdkafka keeps one through the absence of its coordinator.
+    private static let commitLimit = Duration.seconds(10)
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension KafkaConsumer {
+    /// Handles the events that are there, or waits for one.
+    ///
+    /// Records are taken one at a time, so that the client's position is exactly past what is in the buffer: the batch
+    /// calls of librdkafka below 2.1 skip records after a pause.
+    func pollEvents(after start: Int, limit: Duration) {
+        if drainEvents() > 0 { return }
+        let deadline = ContinuousClock.now + limit
+        // The drain has cleared a wake-up of this call's own; one that comes from here on ends the poll.
+        while !wakeups.hasOthers(since: start) {
+            let remaining = ContinuousClock.now.duration(to: deadline)
+            guard remaining > .zero else { return }
+            // Answers come through another queue, which cannot wake this one: look there often while one is due.
+            let isAnswerDue = !commits.isEmpty || revocation != nil
+            if let event = handle?.poll(isAnswerDue ? min(remaining, .milliseconds(1)) : remaining) {
+                handleEvent(event)
+                drainEvents()
+                return
+            }
+            guard isAnswerDue else {
+                return
+            }
+            if serveReplies() { return }
+            if let revocation, revocation.deadline <= .now { return }
+        }
+    }
+
+    /// Leaves the records where they are and waits for an answer to a commit, or for a call.
+    func waitForReplies(after start: Int) {
+        if serveReplies() || wakeups.hasOthers(since: start) { return }
+        if let event = handle?.pollReply(.milliseconds(100)) { handleReply(event) }
+    }
+
+    /// Handles events until none is left, the buffer is full or others should have a turn; returns how many.
+    @discardableResult
+    private func drainEvents() -> Int {
+        var count = 0
+        while count < 500, !(buffer.isFull && flow.mode == .flowing), let event = handle?.poll(.zero) {
+            handleEvent(event)
+            count += 1
+        }
+        return count
+    }
+
+    private func handleEvent(_ event: borrowing ClientEvent) {
+        switch event.kind {
+        case .record: handleRecord(event)
+        case .rebalance: handleRebalance(event)
+        case .error: if let error = event.error { handleError(error) }
+        case .commit: handleReply(event)
+        case .delivery, .other: break
+        }
+    }
+
+    private func handleRecord(_ event: borrowing ClientEvent) {
+        event.forEachMessage { message in
+            // While partitions are being given back their records are the next owner's.
+            guard revocation == nil, case .running = phase else { return }
+            if let record = message.record(&topicNames) {
+                buffer.append(record)
+                brokersAnswered()
+            } else if let error = message.error {
+                handleError(error)
+            }
+        }
+    }
+
+    private func handleError(_ error: KafkaError) {
+        switch error.code {
+        case .partitionEnd: break
+        case .allBrokersDown:
+            if areBrokersReachable { notify(.brokersUnreachable) }
+            areBrokersReachable = false
+        default:
+            notify(.error(error))
+            if error.isFatal { fail(error) }
+        }
+    }
+
+    func brokersAnswered() {
+        if !areBrokersReachable { notify(.brokersReachable) }
+        areBrokersReachable = true
+    }
+
+    /// Pauses and resumes by the buffer's state.
+    func controlFlow() {
+        guard revocation == nil, !assignment.partitions.isEmpty else { return }
+        switch flow.update(isFull: buffer.isFull, hasRoom: buffer.hasRoom, now: .now) {
+        case .nothing: break
+        case .pause:
+            pausedPartitions = assignment.partitions
+            do { try handle?.pause(pausedPartitions) } catch { notify(.error(error)) }
+        case .resume: resumePaused()
+        }
+    }
+
+    /// Resumes exactly what is paused.
+    func resumePaused() {
+        guard !pausedPartitions.isEmpty else { return }
+        do { try handle?.resume(pausedPartitions) } catch { notify(.error(error)) }
+        pausedPartitions = []
+    }
+}

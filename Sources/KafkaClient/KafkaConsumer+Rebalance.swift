@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension KafkaConsumer {
+    /// Answers a rebalance, now or when the batch that is being worked on is committed; the group waits for the answer.
+    func handleRebalance(_ event: borrowing ClientEvent) {
+        let partitions = event.entries.map(\.partition)
+        brokersAnswered()
+        if event.code == .assignPartitions {
+            assign(partitions)
+            return
+        }
+        let isRevocation = event.code == .revokePartitions
+        if !isRevocation, let error = event.error { notify(.error(error)) }
+        buffer.removeAll()
+        resumePaused()
+        flow.reset()
+        if handle?.isAssignmentLost ?? true {
+            giveBack(notice: .lost(partitions))
+        } else if isRevocation, assignment.hasUnsettledBatches {
+            revocation = Revocation(partitions: partitions, deadline: revocationDeadline)
+        } else {
+            giveBack(notice: .revoked(partitions))
+        }
+    }
+
+    /// Ends the wait for a batch that is being worked on, when it is committed or too slow.
+    func finishRevocation() {
+        guard let pending = revocation else { return }
+        guard !assignment.hasUnsettledBatches || pending.deadline <= .now else { return }
+        giveBack(notice: .revoked(pending.partitions))
+    }
+
+    private func assign(_ partitions: [TopicPartition]) {
+        assignment.assign(partitions)
+        buffer.removeAll()
+        flow.reset()
+        pausedPartitions = []
+        do {
+            try handle?.assign(partitions)
+            notify(.assigned(partitions))
+        } catch {
+            notify(.error(error))
+            giveBack(notice: .revoked(partitions))
+        }
+    }
+
+    private func giveBack(notice: ConsumerNotice) {
+        revocation = nil
+        assignment.clear()
+        do {
+            try handle?.unassign()
+        } catch {
+            notify(.error(error))
+        }
+        notify(notice)
+    }
+
+    private var revocationDeadline: ContinuousClock.Instant {
+        let latest = ContinuousClock.now + .seconds(2)
+        guard case .closing(let deadline, _) = phase else { return latest }
+        return min(latest, deadline - .seconds(1))
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import PinnedThread
+
+/// A member of a consumer group.
+///
+/// `run()` polls on a thread of the consumer's own for as long as the consumer lives, whatever the rest of the program
+/// does: that keeps the member in its group. Records wait in a bounded buffer; when it stays full the partitions are
+/// paused, and polling goes on. The assignor is eager (`range`): below librdkafka 2.10 a commit that meets a cooperative
+/// rebalance loses the assignment.
+package actor KafkaConsumer {
+    /// What a call finds; each is total in every phase.
+    enum Phase {
+        /// Exits: `running` by `run()`, `closing` by `close()`.
+        case idle
+
+        /// Exits: `closing` by `close()`, cancellation or a fatal error.
+        case running
+
+        /// The farewell to the group. Exits: `closed`, at the latest soon after the deadline.
+        case closing(deadline: ContinuousClock.Instant, hasBegun: Bool)
+
+        case closed
+    }
+
+    struct Waiter {
+        let number: Int
+        let maximum: Int
+        let continuation: CheckedContinuation<Result<RecordBatch?, KafkaError>, Never>
+    }
+
+    struct PendingCommit {
+        let batch: RecordBatch
+        let offsets: [TopicPartition: Int64]
+        let deadline: ContinuousClock.Instant
+        let continuation: CheckedContinuation<CommitOutcome, Never>
+    }
+
+    /// A revocation that waits for the commit of a batch that is still being worked on.
+    struct Revocation {
+        let partitions: [TopicPartition]
+        let deadline: ContinuousClock.Instant
+    }
+
+    /// How long `close()` and a `run()` that ends by itself may take to leave the group.
+    package static let defaultCloseLimit = Duration.seconds(5)
+
+    /// What happens to the member; old notices give way to new ones, since nobody has to read them.
+    nonisolated package let notices: AsyncStream<ConsumerNotice>
+
+    let thread = PinnedThread()
+    let wakeups = WakeCounter()
+    let topics: [String]
+    let noticeSink: AsyncStream<ConsumerNotice>.Continuation
+
+    var handle: ClientHandle?
+    var phase = Phase.idle
+    var failure: KafkaError?
+    var topicNames = TopicNames()
+    var buffer: RecordBuffer
+    var flow = FlowControl()
+    var assignment = Assignment()
+    var pausedPartitions: [TopicPartition] = []
+    var revocation: Revocation?
+    var areBrokersReachable = true
+    var waiter: Waiter?
+    var waiterCount = 0
+    var commits: [Int: PendingCommit] = [:]
+    var commitCount = 0
+    var closeWaiters: [CheckedContinuation<Void, Never>] = []
+
+    nonisolated package var unownedExecutor: UnownedSerialExecutor {
+        unsafe thread.asUnownedSerialExecutor()
+    }
+
+    /// Makes the client; it joins the group when it runs.
+    package init(
+        configuration: KafkaConfiguration,
+        groupID: String,
+        topics: [String],
+        limits: ConsumerLimits = ConsumerLimits()
+    ) throws(KafkaError) {
+        let settings = try configuration.settings(
+            defaults: Self.defaults,
+            fixed: Self.fixed.merging(["group.id": groupID]) { $1 }
+        )
+        let handle = try ClientHandle(.consumer, settings: settings)
+        (notices, noticeSink) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))
+        self.topics = topics
+        buffer = RecordBuffer(limits: limits)
+        thread.attachInterrupt(handle.interrupt(wakeups))
+        self.handle = consume handle
+    }
+
+    deinit {
+        thread.detachInterrupt()
+        noticeSink.finish()
+    }
+
+    private static let defaults = [
+        "check.crcs": "true",
+        "fetch.wait.max.ms": "50",
+        "max.poll.interval.ms": "60000",
+        "queued.max.messages.kbytes": "16384",
+    ]
+
+    private static let fixed = [
+        "auto.offset.reset": "earliest",
+        "enable.auto.commit": "false",
+        "enable.auto.offset.store": "false",
+        "enable.partition.eof": "false",
+        "partition.assignment.strategy": "range",
+    ]
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLibrdkafka
+
+/// What librdkafka or a broker answered instead of doing what was asked.
+///
+/// It carries codes and the name of an option at most: never a record's bytes, an option's value or a broker's text.
+package struct KafkaError: Error, Hashable, Sendable {
+    /// The code, one of librdkafka's own (negative) or of the Kafka protocol (positive).
+    package let code: Code
+
+    /// True when the client that reported it can do nothing more and has to be made anew.
+    package let isFatal: Bool
+
+    /// True when the same call may succeed later.
+    package let isRetriable: Bool
+
+    /// The name of the configuration option at fault, if it is one.
+    package let option: String?
+
+    package init(_ code: Code, isFatal: Bool = false, isRetriable: Bool? = nil, option: String? = nil) {
+        self.code = code
+        self.isFatal = isFatal
+        self.isRetriable = isRetriable ?? (!isFatal && code.isTransient)
+        self.option = option
+    }
+
+    init(_ code: rd_kafka_resp_err_t, isFatal: Bool = false) {
+        self.init(Code(code), isFatal: isFatal)
+    }
+
+    /// Nil when the code says that nothing failed.
+    init?(failure code: rd_kafka_resp_err_t) {
+        guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
+        self.init(code)
+    }
+
+    /// Takes over an error object, reads it and frees it; nil when there is none.
+    ///
+    // SAFETY: the caller hands its only reference over; nothing reads the object afterwards.
+    init?(adopting error: OpaquePointer?) {
+        guard let error = unsafe error else { return nil }
+        self = unsafe KafkaError(reading: error)
+        unsafe rd_kafka_error_destroy(error)
+    }
+
+    /// Reads an error object that stays its owner's.
+    private init(reading error: OpaquePointer) {
+        let isFatal = unsafe rd_kafka_error_is_fatal(error) != 0
+        let code = unsafe Code(rd_kafka_error_code(error))
+        let isRetriable = unsafe rd_kafka_error_is_retriable(error) != 0
+        self.init(code, isFatal: isFatal, isRetriable: !isFatal && (isRetriable || code.isTransient))
+    }
+}
+
+extension KafkaError: CustomStringConvertible {
+    /// librdkafka's name of the code, as in `_TIMED_OUT`.
+    package var name: String { code.name }
+
+    package var description: String {
+        guard let option else { return "KafkaError(\(name))" }
+        return "KafkaError(\(name), option \(option))"
+    }
+}

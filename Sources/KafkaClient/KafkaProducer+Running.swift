@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import PinnedThread
+
+extension KafkaProducer {
+    /// Serves the client until `close(within:)` is called or the task is cancelled.
+    ///
+    /// Returns only when the producer is closed. A call after `close` returns at once, one beside another call throws
+    /// `.state`. Throws also when a client that failed for good cannot be replaced.
+    nonisolated package func run() async throws(KafkaError) {
+        guard try await begin() else { return }
+        var isOpen = true
+        while isOpen {
+            if Task.isCancelled { await beginClosing(within: Self.defaultCloseLimit) }
+            isOpen = await serve(after: wakeups.value)
+        }
+        if let failure = await failure { throw failure }
+    }
+
+    /// Takes no more records, writes those that it has, and frees the client.
+    ///
+    /// Records without a result when the limit passes are reported as failed with `.purged`; they may be written all the
+    /// same.
+    package func close(within limit: Duration) async {
+        switch phase {
+        case .idle:
+            beginClosing(within: limit)
+            while serve(after: wakeups.value) { await Task.yield() }
+        case .running, .closing:
+            beginClosing(within: limit)
+            await withCheckedContinuation { closeWaiters.append($0) }
+        case .closed:
+            return
+        }
+    }
+
+    /// Hands records to the client until its queue is full.
+    func handOver() {
+        while let (record, token) = backlog.next {
+            do {
+                try handle?.produce(record, token: token)
+                backlog.advance()
+            } catch {
+                if error.code == .queueFull { return }
+                if error.code == .fatal {
+                    isBroken = true
+                    return
+                }
+                backlog.advance()
+                settle(token, .failed(error))
+            }
+        }
+    }
+
+    private func begin() throws(KafkaError) -> Bool {
+        switch phase {
+        case .idle: break
+        case .running, .closing: throw KafkaError(.state)
+        case .closed: return false
+        }
+        phase = .running
+        return true
+    }
+
+    private func beginClosing(within limit: Duration) {
+        switch phase {
+        case .idle, .running: phase = .closing(deadline: .now + limit)
+        case .closing, .closed: return
+        }
+    }
+
+    /// Does a slice of the work, so that other calls get in between; false when the producer is closed.
+    private func serve(after start: Int) -> Bool {
+        switch phase {
+        case .idle: return true
+        case .closed: return false
+        case .running: break
+        case .closing(let deadline): if backlog.isEmpty || ContinuousClock.now >= deadline { return finish() }
+        }
+        handOver()
+        pollEvents(after: start)
+        if isBroken { replaceClient() }
+        return true
+    }
+
+    private func pollEvents(after start: Int) {
+        var count = 0
+        while count < 100, let event = handle?.poll(.zero) {
+            handleEvent(event)
+            count += 1
+        }
+        guard count == 0, !wakeups.hasOthers(since: start) else { return }
+        let limit: Duration = backlog.hasWaiting ? .milliseconds(10) : .milliseconds(100)
+        if let event = handle?.poll(limit) { handleEvent(event) }
+    }
+
+    private func handleEvent(_ event: borrowing ClientEvent) {
+        switch event.kind {
+        case .delivery:
+            event.forEachMessage { message in
+                if let error = message.error {
+                    settle(message.token, .failed(error))
+                } else {
+                    settle(message.token, .delivered(partition: message.partition, offset: message.offset))
+                }
+            }
+        case .error:
+            if event.error?.isFatal == true { isBroken = true }
+        case .record, .rebalance, .commit, .other:
+            break
+        }
+    }
+
+    private func settle(_ token: Int, _ result: DeliveryResult) {
+        if let finished = backlog.finish(token, result) { answer(finished) }
+    }
+
+    private func answer(_ finished: Backlog.Finished) {
+        senders.removeValue(forKey: finished.number)?.resume(returning: finished.results)
+    }
+
+    /// Makes a new client in place of one that failed for good.
+    ///
+    /// Everything without a result fails, also what the old client never had: sent by the new one it would overtake
+    /// records of the same key that the caller has to send again.
+    private func replaceClient() {
+        while let event = handle?.poll(.zero) {
+            handleEvent(event)
+        }
+        isBroken = false
+        failAll(KafkaError(.fatal, isRetriable: true))
+        dropClient()
+        do {
+            let handle = try ClientHandle(.producer, settings: settings)
+            thread.attachInterrupt(handle.interrupt(wakeups))
+            self.handle = consume handle
+        } catch {
+            failure = error
+            phase = .closing(deadline: .now)
+        }
+    }
+
+    private func failAll(_ error: KafkaError) {
+        for finished in backlog.failAll(error) { answer(finished) }
+    }
+
+    private func dropClient() {
+        thread.detachInterrupt()
+        guard let handle = handle.take() else { return }
+        handle.purge()
+        // A client that does not end in time goes on in the background; nothing of it is waited for.
+        _ = handle.close(within: .seconds(2))
+    }
+
+    private func finish() -> Bool {
+        failAll(KafkaError(.purged))
+        dropClient()
+        phase = .closed
+        for waiter in closeWaiters { waiter.resume() }
+        closeWaiters = []
+        return false
+    }
+}

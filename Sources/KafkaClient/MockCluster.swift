@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLibrdkafka
+import Synchronization
+
+/// librdkafka's own Kafka cluster inside the process, for demonstration and tests.
+///
+/// It listens on 127.0.0.1, so other processes may use it too. It keeps everything in memory, knows no admin requests
+/// (topics are made with `createTopic` or by themselves) and takes 3 s to start a group.
+package final class MockCluster: Sendable {
+    /// A kind of request, by its number in the Kafka protocol.
+    package struct RequestKind: RawRepresentable, Hashable, Sendable {
+        package let rawValue: Int16
+
+        package init(rawValue: Int16) {
+            self.rawValue = rawValue
+        }
+
+        package static let produce = RequestKind(rawValue: 0)
+        package static let fetch = RequestKind(rawValue: 1)
+        package static let metadata = RequestKind(rawValue: 3)
+        package static let offsetCommit = RequestKind(rawValue: 8)
+        package static let findCoordinator = RequestKind(rawValue: 10)
+        package static let joinGroup = RequestKind(rawValue: 11)
+        package static let heartbeat = RequestKind(rawValue: 12)
+    }
+
+    package let bootstrapServers: String
+
+    private let cluster: Mutex<MockClusterHandle?>
+
+    /// Starts the brokers, whose numbers are 1 and up.
+    package init(brokers: Int) throws(KafkaError) {
+        let handle = try MockClusterHandle(brokers: brokers)
+        bootstrapServers = handle.bootstrapServers
+        cluster = Mutex(handle)
+    }
+
+    /// Makes a topic, which every broker has a replica of.
+    package func createTopic(_ name: String, partitions: Int) throws(KafkaError) {
+        try unsafe perform { unsafe rd_kafka_mock_topic_create($0, name, Int32(clamping: partitions), 1) }
+    }
+
+    /// Answers the next requests of a kind with errors, one after the other; `.transport` cuts the connection.
+    package func pushErrors(_ kind: RequestKind, _ errors: [KafkaError.Code]) throws(KafkaError) {
+        let codes = errors.map { rd_kafka_resp_err_t(rawValue: $0.rawValue) }
+        try unsafe perform { cluster in
+            unsafe rd_kafka_mock_push_request_errors_array(cluster, kind.rawValue, codes.count, codes)
+            return RD_KAFKA_RESP_ERR_NO_ERROR
+        }
+    }
+
+    /// Cuts a broker off, or all of them when nil.
+    package func brokerDown(_ broker: Int32? = nil) throws(KafkaError) {
+        try unsafe perform { unsafe rd_kafka_mock_broker_set_down($0, broker ?? -1) }
+    }
+
+    /// Lets a broker be reached again, or all of them when nil.
+    package func brokerUp(_ broker: Int32? = nil) throws(KafkaError) {
+        try unsafe perform { unsafe rd_kafka_mock_broker_set_up($0, broker ?? -1) }
+    }
+
+    /// Stops the brokers; nothing can be asked of them afterwards.
+    package func close() {
+        let handle = cluster.withLock { $0.take() }
+        _ = consume handle
+    }
+
+    private func perform(_ body: (OpaquePointer) -> rd_kafka_resp_err_t) throws(KafkaError) {
+        let failure: KafkaError? = cluster.withLock { handle in
+            guard let code = unsafe handle?.perform(body) else { return KafkaError(.closed) }
+            return KafkaError(failure: code)
+        }
+        if let failure { throw failure }
+    }
+}
+
+/// The cluster and the client that hosts it.
+// SAFETY: both pointers belong to this value alone; `deinit` destroys the cluster before its host.
+@safe private struct MockClusterHandle: ~Copyable, @unchecked Sendable {
+    private let host: OpaquePointer
+    private let cluster: OpaquePointer
+
+    init(brokers: Int) throws(KafkaError) {
+        let options = try ClientOptions()
+        try options.set(["client.id": "mock-cluster"], events: 0)
+        let host = unsafe try options.makeClient(RD_KAFKA_PRODUCER, names: [])
+        guard let cluster = unsafe rd_kafka_mock_cluster_new(host, Int32(clamping: max(brokers, 1))) else {
+            unsafe rd_kafka_destroy(host)
+            throw KafkaError(.failure)
+        }
+        unsafe (self.host, self.cluster) = (host, cluster)
+    }
+
+    var bootstrapServers: String {
+        unsafe rd_kafka_mock_cluster_bootstraps(cluster).map { unsafe String(cString: $0) } ?? ""
+    }
+
+    func perform(_ body: (OpaquePointer) -> rd_kafka_resp_err_t) -> rd_kafka_resp_err_t {
+        unsafe body(cluster)
+    }
+
+    deinit {
+        unsafe rd_kafka_mock_cluster_destroy(cluster)
+        unsafe rd_kafka_destroy(host)
+    }
+}

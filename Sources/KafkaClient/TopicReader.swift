@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLibrdkafka
+import PinnedThread
+
+/// Reads all partitions of a topic without a group: to follow it, or to go through its past.
+///
+/// It commits nothing and disturbs no group.
+package actor TopicReader {
+    package enum Start: Hashable, Sendable {
+        case beginning
+
+        /// Only what is written from now on.
+        case end
+
+        /// From the first record at or after a time, in milliseconds since 1970.
+        case timestamp(Int64)
+    }
+
+    private let thread = PinnedThread()
+    private let topic: String
+    private let start: Start
+    private var handle: ClientHandle?
+    private var topicNames = TopicNames()
+    private var failure: KafkaError?
+
+    /// The offsets after the last records of when the reader was opened, for partitions that are not read so far yet.
+    private var remainingEnds: [TopicPartition: Int64] = [:]
+
+    private var endChanged = false
+
+    nonisolated package var unownedExecutor: UnownedSerialExecutor {
+        unsafe thread.asUnownedSerialExecutor()
+    }
+
+    /// Opens a reader; what is written after the call returns is surely read.
+    package static func open(
+        configuration: KafkaConfiguration,
+        topic: String,
+        from start: Start,
+        within limit: Duration = .seconds(10)
+    ) async throws(KafkaError) -> TopicReader {
+        let reader = try TopicReader(configuration: configuration, topic: topic, start: start)
+        do {
+            try await reader.assign(within: limit)
+        } catch {
+            await reader.close()
+            throw error
+        }
+        return reader
+    }
+
+    private init(configuration: KafkaConfiguration, topic: String, start: Start) throws(KafkaError) {
+        self.topic = topic
+        self.start = start
+        handle = try ClientHandle(
+            .consumer,
+            settings: try configuration.settings(defaults: Self.defaults, fixed: Self.fixed)
+        )
+    }
+
+    /// True when every record that was there when the reader was opened has been returned.
+    package var reachedEnd: Bool { remainingEnds.isEmpty }
+
+    /// The next records, at most so many, of any partition; as soon as there are some, or none when the time is over.
+    ///
+    /// Throws what makes reading on useless, `.closed` after `close()`; brokers that are away for a while do not.
+    package nonisolated func next(maximum: Int, within limit: Duration) async throws(KafkaError) -> [ConsumerRecord] {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            let remaining = ContinuousClock.now.duration(to: deadline)
+            let (records, isAtEnd) = try await read(maximum, within: min(max(remaining, .zero), .milliseconds(100)))
+            if !records.isEmpty || isAtEnd || remaining <= .zero || Task.isCancelled { return records }
+        }
+    }
+
+    package func close() async {
+        guard let handle = handle.take() else { return }
+        // Freeing that takes longer goes on in the background.
+        _ = handle.close(within: .seconds(2))
+    }
+
+    /// True once after the end was reached, so that a reader of the past need not wait for more.
+    private func reachedEndJustNow() -> Bool {
+        defer { endChanged = false }
+        return endChanged
+    }
+
+    private func assign(within limit: Duration) throws(KafkaError) {
+        guard let count = try handle?.partitionCount(of: topic, within: limit) else { throw KafkaError(.closed) }
+        let partitions = (0..<count).map { TopicPartition(topic: topic, partition: Int32(clamping: $0)) }
+        var bounds: [TopicPartition: Range<Int64>] = [:]
+        for partition in partitions {
+            bounds[partition] = try handle?.bounds(of: partition, within: limit)
+        }
+        var starts = bounds.mapValues { start == .beginning ? $0.lowerBound : $0.upperBound }
+        if case .timestamp(let timestamp) = start {
+            let found = try handle?.offsets(at: timestamp, of: partitions, within: limit) ?? [:]
+            for (partition, offset) in found where offset >= 0 { starts[partition] = offset }
+        }
+        remainingEnds = bounds.mapValues(\.upperBound).filter { starts[$0.key] ?? 0 < $0.value }
+        try handle?.assign(starts.map { ($0.key, $0.value) })
+    }
+
+    private func read(
+        _ maximum: Int,
+        within limit: Duration
+    ) throws(KafkaError) -> (records: [ConsumerRecord], isAtEnd: Bool) {
+        guard handle != nil else { throw KafkaError(.closed) }
+        guard maximum > 0 else { throw KafkaError(.invalidArgument) }
+        var records: [ConsumerRecord] = []
+        var wait = limit
+        while records.count < maximum, failure == nil, let event = handle?.poll(wait) {
+            wait = .zero
+            switch event.kind {
+            case .record:
+                event.forEachMessage { message in
+                    guard let record = message.record(&topicNames) else { return }
+                    records.append(record)
+                    pass(record)
+                }
+            case .error:
+                failure = handleError(event)
+            case .delivery, .rebalance, .commit, .other:
+                break
+            }
+        }
+        if records.isEmpty, let failure {
+            self.failure = nil
+            throw failure
+        }
+        return (records, reachedEndJustNow())
+    }
+
+    private func pass(_ record: ConsumerRecord) {
+        let partition = TopicPartition(topic: record.topic, partition: record.partition)
+        if let end = remainingEnds[partition], record.offset >= end - 1 { leave(partition) }
+    }
+
+    private func leave(_ partition: TopicPartition) {
+        guard remainingEnds.removeValue(forKey: partition) != nil else { return }
+        if remainingEnds.isEmpty { endChanged = true }
+    }
+
+    /// Returns what makes reading on useless.
+    private func handleError(_ event: borrowing ClientEvent) -> KafkaError? {
+        guard let error = event.error else { return nil }
+        if error.code == .partitionEnd {
+            // The last offsets of a partition may be a transaction's marks, which are no records.
+            if let partition = event.subject { leave(partition) }
+            return nil
+        }
+        return error.isRetriable ? nil : error
+    }
+
+    private static let defaults = [
+        "check.crcs": "true",
+        "fetch.wait.max.ms": "50",
+        "queued.max.messages.kbytes": "16384",
+    ]
+
+    private static let fixed = [
+        "auto.offset.reset": "earliest",
+        "enable.auto.commit": "false",
+        "enable.auto.offset.store": "false",
+        "enable.partition.eof": "true",
+        // The library wants the name of a group to assign partitions; the group is never joined.
+        "group.id": "code-courier-reader",
+    ]
+}

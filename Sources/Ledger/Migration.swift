@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+
+/// One numbered SQL file of `schemas/postgres`, built into the program.
+package struct Migration: Sendable {
+    package let version: Int32
+    package let name: String
+    package let sql: String
+
+    /// SHA-256 of the file: an applied migration must never change.
+    package let checksum: [UInt8]
+
+    private init(_ version: Int32, _ name: String, _ bytes: [UInt8]) {
+        self.version = version
+        self.name = name
+        sql = String(decoding: bytes, as: UTF8.self)
+        checksum = Array(SHA256.hash(data: bytes))
+    }
+
+    /// All migrations, in order.
+    package static let all = [
+        Migration(1, "0001_tables", PackageResources._001_tables_sql),
+        Migration(2, "0002_verifier", PackageResources._002_verifier_sql),
+    ]
+}

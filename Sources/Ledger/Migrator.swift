@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import PostgresClient
+
+/// Applies the migrations to a database, one transaction each, under an advisory lock.
+package struct Migrator: Sendable {
+    private let pool: PostgresPool
+    private let migrations: [Migration]
+
+    package init(pool: PostgresPool, migrations: [Migration] = Migration.all) {
+        self.pool = pool
+        self.migrations = migrations
+    }
+
+    /// Why a database cannot be migrated, or not be used.
+    package enum Refusal: Error, Equatable, CustomStringConvertible {
+        case changed(name: String)
+        case newer(version: Int32, known: Int32)
+        case behind(version: Int32, known: Int32)
+
+        package var description: String {
+            switch self {
+            case .changed(let name):
+                "migration \(name) was changed after it had been applied: restore the file, and add a new migration"
+            case .newer(let version, let known):
+                "the database is at migration \(version), this program knows \(known): run a newer program"
+            case .behind(let version, let known):
+                "the database is at migration \(version), this program needs \(known): run `code-courier migrate`"
+            }
+        }
+    }
+
+    /// Applies what is missing and returns its names.
+    package func migrate() async throws -> [String] {
+        let migrations = migrations
+        return try await pool.withSession { session in
+            try session.script(Self.bookkeeping)
+            defer { try? session.script("SELECT pg_advisory_unlock(4711001)") }
+            try session.script("SELECT pg_advisory_lock(4711001)")
+            let missing = try Self.missing(migrations, session)
+            for migration in missing {
+                do {
+                    try session.script("BEGIN; SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = '60s';")
+                    try session.script(migration.sql)
+                    _ = try session.execute(Self.note(migration))
+                    try session.script("COMMIT")
+                } catch {
+                    try session.script("ROLLBACK")
+                    throw error
+                }
+            }
+            return missing.map(\.name)
+        }
+    }
+
+    /// Throws a refusal unless the database has exactly the migrations that this program knows.
+    package func check() async throws {
+        let migrations = migrations
+        try await pool.withSession { session in
+            let exists = try session.execute(
+                Statement("SELECT to_regclass('courier.schema_migration') IS NOT NULL")
+            )
+            var isThere = false
+            for row in exists { isThere = try row.bool(0) }
+            let missing = isThere ? try Self.missing(migrations, session) : migrations
+            if let first = missing.first {
+                throw Refusal.behind(version: first.version - 1, known: migrations.last?.version ?? 0)
+            }
+        }
+    }
+
+    private static let bookkeeping = """
+        CREATE SCHEMA IF NOT EXISTS courier;
+        CREATE TABLE IF NOT EXISTS courier.schema_migration (
+            version integer PRIMARY KEY,
+            name text NOT NULL,
+            checksum bytea NOT NULL,
+            applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
+        );
+        """
+
+    private static func missing(_ migrations: [Migration], _ session: Session) throws -> [Migration] {
+        let rows = try session.execute(
+            Statement("SELECT version, checksum FROM courier.schema_migration ORDER BY version")
+        )
+        var applied: [Int32: [UInt8]] = [:]
+        for row in rows {
+            applied[try row.int32(0)] = try row.bytes(1)
+        }
+        let known = migrations.last?.version ?? 0
+        if let newest = applied.keys.max(), newest > known { throw Refusal.newer(version: newest, known: known) }
+        for migration in migrations {
+            if let checksum = applied[migration.version], checksum != migration.checksum {
+                throw Refusal.changed(name: migration.name)
+            }
+        }
+        return migrations.filter { applied[$0.version] == nil }
+    }
+
+    private static func note(_ migration: Migration) -> Statement {
+        Statement(
+            "INSERT INTO courier.schema_migration (version, name, checksum) VALUES ($1, $2, $3)",
+            [.int32(migration.version), .text(migration.name), .bytes(migration.checksum)]
+        )
+    }
+}

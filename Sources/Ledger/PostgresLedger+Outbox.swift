@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import PostgresClient
+package import Verification
+
+extension PostgresLedger {
+    /// Inserts records leased to this worker, which publishes them at once.
+    ///
+    /// A record behind an unpublished one of its stream is due at once instead: the sweep publishes it when the
+    /// earlier one is gone, so that a verification's events keep their order whoever publishes them.
+    func insertOutbox(_ records: [OutboxRecord]) -> Statement {
+        Statement(
+            """
+            INSERT INTO courier.outbox (stream, sequence, dead_letter, key, value, headers, lease_until)
+            SELECT u.*, CASE
+                WHEN u.sequence > 1 AND EXISTS (
+                    SELECT FROM courier.outbox o WHERE o.stream = u.stream AND o.sequence < u.sequence
+                ) THEN '-infinity'::timestamptz
+                ELSE clock_timestamp() + $7 * interval '1 microsecond' END
+            FROM unnest($1::uuid[], $2::int4[], $3::bool[], $4::bytea[], $5::bytea[], $6::bytea[])
+                AS u(stream, sequence, dead_letter, key, value, headers)
+            ON CONFLICT (stream, sequence) DO NOTHING
+            RETURNING stream, sequence, lease_until = '-infinity'
+            """,
+            [
+                .uuids(records.map(\.stream.value)), .int32s(records.map(\.sequence)),
+                .bools(records.map(\.isDeadLetter)), .bytesArray(records.map(\.key)),
+                .bytesArray(records.map(\.value)), .bytesArray(records.map { RecordField.encode($0.headers) }),
+                leaseParameter,
+            ]
+        )
+    }
+
+    /// The records that this worker publishes itself, in their order.
+    static func handedOver(_ records: [OutboxRecord], _ inserted: Rows) throws -> [OutboxRecord] {
+        var handedOver: Set<OutboxKey> = []
+        for row in inserted where try !row.bool(2) {
+            handedOver.insert(OutboxKey(stream: UUIDValue(try row.uuid(0)), sequence: try row.int32(1)))
+        }
+        return records.filter { handedOver.contains(OutboxKey(stream: $0.stream, sequence: $0.sequence)) }
+    }
+
+    package func sweepOutbox() async throws -> [OutboxRecord] {
+        let statement = Statement(
+            """
+            WITH due AS (
+                -- 1. The first record of each stream, if nobody holds it.
+                SELECT o.stream, o.sequence
+                FROM courier.outbox o
+                WHERE o.lease_until < clock_timestamp()
+                  AND NOT EXISTS (
+                      SELECT FROM courier.outbox e WHERE e.stream = o.stream AND e.sequence < o.sequence
+                  )
+                ORDER BY o.lease_until
+                LIMIT $1
+                FOR UPDATE SKIP LOCKED
+            )
+            -- 2. Ours for one lease.
+            UPDATE courier.outbox o
+            SET lease_until = clock_timestamp() + $2 * interval '1 microsecond'
+            FROM due
+            WHERE o.stream = due.stream AND o.sequence = due.sequence
+            RETURNING o.stream, o.sequence, o.dead_letter, o.key, o.value, o.headers
+            """,
+            [.int32(settings.sweepSize), leaseParameter]
+        )
+        return try await pool.withTransaction { transaction in
+            let rows = try transaction.commit([statement])[0]
+            var records: [OutboxRecord] = []
+            for row in rows {
+                records.append(
+                    OutboxRecord(
+                        stream: UUIDValue(try row.uuid(0)),
+                        sequence: try row.int32(1),
+                        isDeadLetter: try row.bool(2),
+                        key: try row.optionalBytes(3),
+                        value: try row.optionalBytes(4),
+                        headers: RecordField.decode(try row.bytes(5))
+                    )
+                )
+            }
+            return records
+        }
+    }
+
+    package func published(_ records: [OutboxRecord]) async throws {
+        let statement = Statement(
+            """
+            DELETE FROM courier.outbox o
+            USING unnest($1::uuid[], $2::int4[]) AS u(stream, sequence)
+            WHERE o.stream = u.stream AND o.sequence = u.sequence
+            """,
+            [.uuids(records.map(\.stream.value)), .int32s(records.map(\.sequence))]
+        )
+        try await pool.withTransaction { transaction in
+            _ = try transaction.commit([statement])
+        }
+    }
+}
+
+private struct OutboxKey: Hashable {
+    let stream: UUIDValue
+    let sequence: Int32
+}

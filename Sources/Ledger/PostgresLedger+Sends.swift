@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import PostgresClient
+package import Verification
+
+extension PostgresLedger {
+    func insertSends(_ sends: [ClaimedSend]) -> Statement {
+        Statement(
+            """
+            INSERT INTO courier.send (
+                id, verification_id, number, generation, request_id, state, lease_until, deadline, resend_window_ms,
+                validity_ms, rendering, traceparent
+            )
+            SELECT u.id, u.verification_id, u.number, u.generation, u.request_id, 'claimed',
+                clock_timestamp() + $11 * interval '1 microsecond', u.deadline, u.resend_window_ms, u.validity_ms,
+                u.rendering, u.traceparent
+            FROM unnest(
+                $1::uuid[], $2::uuid[], $3::int2[], $4::int4[], $5::text[], $6::timestamptz[], $7::int4[], $8::int4[],
+                $9::text[], $10::text[]
+            ) AS u(
+                id, verification_id, number, generation, request_id, deadline, resend_window_ms, validity_ms,
+                rendering, traceparent
+            )
+            """,
+            [
+                .uuids(sends.map(\.id.uuid.value)), .uuids(sends.map(\.reference.verificationID.uuid.value)),
+                .int16s(sends.map(\.reference.number)), .int32s(sends.map(\.generation)),
+                .texts(sends.map(\.reference.requestID)),
+                .timestamps(sends.map(\.deadline.microseconds)),
+                .int32s(sends.map(\.reference.resendWindow.milliseconds)),
+                .int32s(sends.map { $0.reference.validity?.milliseconds }), .texts(sends.map(\.rendering.json)),
+                .texts(sends.map { $0.reference.trace?.traceparent }), leaseParameter,
+            ]
+        )
+    }
+
+    package func markDispatching(_ claims: [ClaimedSend]) async throws -> Set<SendID> {
+        let statement = Statement(
+            """
+            UPDATE courier.send s
+            SET state = 'dispatching'
+            FROM unnest($1::uuid[], $2::int4[]) AS u(id, fence)
+            WHERE s.id = u.id AND s.fence = u.fence AND s.state IN ('claimed', 'dispatching')
+              AND s.deadline > clock_timestamp()
+              -- At least half of the lease is left for the call.
+              AND s.lease_until > clock_timestamp() + $3 * interval '0.5 microseconds'
+            RETURNING s.id
+            """,
+            [.uuids(claims.map(\.id.uuid.value)), .int32s(claims.map(\.reference.fence)), leaseParameter]
+        )
+        return try await pool.withTransaction { transaction in
+            try Self.sendIDs(transaction.commit([statement])[0])
+        }
+    }
+
+    package func release(_ claims: [ClaimedSend]) async throws {
+        let statement = Statement(
+            """
+            UPDATE courier.send s
+            SET state = 'pending', lease_until = clock_timestamp()
+            FROM unnest($1::uuid[], $2::int4[]) AS u(id, fence)
+            WHERE s.id = u.id AND s.fence = u.fence AND s.state = 'claimed'
+            """,
+            [.uuids(claims.map(\.id.uuid.value)), .int32s(claims.map(\.reference.fence))]
+        )
+        try await pool.withTransaction { transaction in
+            _ = try transaction.commit([statement])
+        }
+    }
+
+    package func record(_ results: [SendResult]) async throws -> Recorded<Void> {
+        let results = results.sorted { $0.send.id < $1.send.id }
+        return try await pool.withTransaction { transaction in
+            let answers = try transaction.run([
+                settleSends(results),
+                Self.lockVerifications(Set(results.map(\.send.verificationID))),
+                Statement("SELECT clock_timestamp()"),
+            ])
+            let settled = try Self.sendIDs(answers[0])
+            let changes = OutcomeDecision.settle(
+                results.filter { settled.contains($0.send.id) },
+                verifications: try Self.verifications(answers[1]),
+                now: try answers[2].clock(),
+                source: settings.source
+            )
+            return Recorded((), outbox: try write(changes, transaction))
+        }
+    }
+
+    /// Writes settled verifications and their events, and commits.
+    func write(
+        _ changes: OutcomeDecision.Changes,
+        _ transaction: Transaction,
+        after earlier: [Statement] = []
+    ) throws -> [OutboxRecord] {
+        var statements = earlier
+        if !changes.verifications.isEmpty { statements.append(Self.updateVerifications(changes.verifications)) }
+        if !changes.outbox.isEmpty { statements.append(insertOutbox(changes.outbox)) }
+        let answers = try transaction.commit(statements)
+        guard !changes.outbox.isEmpty, let inserted = answers.last else { return [] }
+        return try Self.handedOver(changes.outbox, inserted)
+    }
+
+    /// Takes results whose claim still holds; a write with an old fence changes nothing.
+    func settleSends(_ results: [SendResult]) -> Statement {
+        Statement(
+            """
+            UPDATE courier.send s
+            SET state = u.state, attempts = u.attempts,
+                lease_until = clock_timestamp() + u.retry_after_ms * interval '1 millisecond',
+                provider = coalesce(u.provider, s.provider), provider_message_id = u.provider_message_id,
+                segments = u.segments, encoding = u.encoding, error_code = u.error_code
+            FROM unnest(
+                $1::uuid[], $2::int4[], $3::text[], $4::int2[], $5::int4[], $6::text[], $7::text[], $8::int2[],
+                $9::text[], $10::text[]
+            ) AS u(
+                id, fence, state, attempts, retry_after_ms, provider, provider_message_id, segments, encoding,
+                error_code
+            )
+            WHERE s.id = u.id AND s.fence = u.fence AND s.state IN ('pending', 'claimed', 'dispatching')
+            RETURNING s.id
+            """,
+            [
+                .uuids(results.map(\.send.id.uuid.value)), .int32s(results.map(\.send.fence)),
+                .texts(results.map(\.disposition.sendState)), .int16s(results.map(\.attempts)),
+                .int32s(results.map(\.disposition.retryAfter?.milliseconds)),
+                .texts(results.map(\.attempt?.provider)), .texts(results.map(\.attempt?.messageID)),
+                .int16s(results.map { $0.attempt.map { Int16(clamping: $0.segments) } }),
+                .texts(results.map(\.attempt?.encoding)), .texts(results.map(\.attempt?.errorCode)),
+            ]
+        )
+    }
+
+    static func sendIDs(_ rows: Rows) throws -> Set<SendID> {
+        var ids: Set<SendID> = []
+        for row in rows { ids.insert(SendID(UUIDValue(try row.uuid(0)))) }
+        return ids
+    }
+}
+
+extension SendDisposition {
+    fileprivate var retryAfter: Duration? {
+        guard case .retry(let after) = self else { return nil }
+        return after
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, clamped to what the column holds.
+    var milliseconds: Int32 { Int32(clamping: microseconds / 1000) }
+}

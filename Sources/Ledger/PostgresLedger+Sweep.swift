@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import PostgresClient
+package import Verification
+
+extension PostgresLedger {
+    package func sweepSends(capacity: Int) async throws -> Recorded<[ClaimedSend]> {
+        try await pool.withTransaction { transaction in
+            let due = try lockDueSends(claimable: capacity > 0, transaction)
+            if due.isEmpty { return Recorded([], outbox: []) }
+            let answers = try transaction.run([
+                Self.lockVerifications(Set(due.map(\.reference.verificationID))), Statement("SELECT clock_timestamp()"),
+            ])
+            let verifications = try Self.verifications(answers[0])
+            let now = try answers[1].clock()
+            let swept = SweepDecision.decide(due, verifications, now: now, capacity: capacity, keys: keys)
+            let changes = OutcomeDecision.settle(
+                swept.results,
+                verifications: verifications,
+                now: now,
+                source: settings.source
+            )
+            var statements: [Statement] = []
+            if !swept.results.isEmpty { statements.append(settleSends(swept.results)) }
+            if !swept.claims.isEmpty { statements.append(claim(swept.claims)) }
+            return Recorded(swept.claims, outbox: try write(changes, transaction, after: statements))
+        }
+    }
+
+    package func sweepExpired() async throws -> Recorded<Void> {
+        let statement = Statement(
+            """
+            SELECT v.id, v.tenant, v.purpose, v.channel, v.subject, v.fingerprint, v.region, v.masked, v.sealed,
+                v.seal_key, v.code_key, v.hash_key, v.generation, v.code_hash, v.code_length, v.state, v.status,
+                v.checks_used, v.max_checks, v.sends_used, v.max_sends, v.send_open, v.sequence, v.resend_after,
+                v.expires_at, v.policy_version, v.request_id
+            FROM courier.verification v
+            WHERE v.ended_at IS NULL AND v.expires_at <= clock_timestamp() AND NOT v.send_open
+            ORDER BY v.expires_at
+            LIMIT $1
+            FOR UPDATE SKIP LOCKED
+            """,
+            [.int32(settings.sweepSize)]
+        )
+        return try await pool.withTransaction { transaction in
+            let answers = try transaction.run([statement, Statement("SELECT clock_timestamp()")])
+            let changes = SweepDecision.expire(
+                try Self.verifications(answers[0]).values.sorted { $0.id < $1.id },
+                now: try answers[1].clock(),
+                source: settings.source
+            )
+            return Recorded((), outbox: try write(changes, transaction))
+        }
+    }
+
+    private func lockDueSends(claimable: Bool, _ transaction: Transaction) throws -> [DueSend] {
+        let rows = try transaction.run([
+            Statement(
+                """
+                SELECT s.id, s.verification_id, s.number, s.generation, s.request_id, s.state, s.fence, s.deadline,
+                    s.attempts, s.resend_window_ms, s.validity_ms, s.rendering, s.traceparent
+                FROM courier.send s
+                WHERE s.lease_until < clock_timestamp() AND ($2 OR s.state = 'dispatching')
+                ORDER BY s.lease_until
+                LIMIT $1
+                FOR UPDATE SKIP LOCKED
+                """,
+                [.int32(settings.sweepSize), .bool(claimable)]
+            )
+        ])[0]
+        var due: [DueSend] = []
+        for row in rows { due.append(try DueSend(row)) }
+        return due.sorted { $0.reference.id < $1.reference.id }
+    }
+
+    /// Takes sends over; the raised fence makes every write of the claim before change nothing.
+    private func claim(_ claims: [ClaimedSend]) -> Statement {
+        Statement(
+            """
+            UPDATE courier.send s
+            SET state = 'claimed', fence = u.fence, lease_until = clock_timestamp() + $3 * interval '1 microsecond'
+            FROM unnest($1::uuid[], $2::int4[]) AS u(id, fence)
+            WHERE s.id = u.id
+            """,
+            [.uuids(claims.map(\.id.uuid.value)), .int32s(claims.map(\.reference.fence)), leaseParameter]
+        )
+    }
+}
+
+extension DueSend {
+    fileprivate init(_ row: Row) throws {
+        guard let state = State(rawValue: try row.text(5)) else { throw PostgresError(.unexpectedResult) }
+        self.init(
+            reference: SendReference(
+                id: SendID(UUIDValue(try row.uuid(0))),
+                verificationID: VerificationID(UUIDValue(try row.uuid(1))),
+                fence: try row.int32(6),
+                number: try row.int16(2),
+                requestID: try row.text(4),
+                resendWindow: .milliseconds(try row.int32(9)),
+                validity: try row.optionalInt32(10).map { .milliseconds($0) },
+                trace: try row.optionalText(12).flatMap { TraceContext(traceparent: Array($0.utf8)) }
+            ),
+            generation: try row.int32(3),
+            state: state,
+            deadline: try Timestamp(row, 7),
+            attempts: try row.int16(8),
+            rendering: Rendering(json: try row.text(11))
+        )
+    }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import PostgresClient
+import Verification
+
+extension PostgresLedger {
+    /// Locks verifications in the order of their ids.
+    static func lockVerifications(_ ids: some Sequence<VerificationID>) -> Statement {
+        Statement(
+            """
+            SELECT v.id, v.tenant, v.purpose, v.channel, v.subject, v.fingerprint, v.region, v.masked, v.sealed,
+                v.seal_key, v.code_key, v.hash_key, v.generation, v.code_hash, v.code_length, v.state, v.status,
+                v.checks_used, v.max_checks, v.sends_used, v.max_sends, v.send_open, v.sequence, v.resend_after,
+                v.expires_at, v.policy_version, v.request_id
+            FROM courier.verification v
+            WHERE v.id = ANY ($1::uuid[])
+            ORDER BY v.id
+            FOR UPDATE
+            """,
+            [.uuids(ids.map(\.uuid.value).sorted())]
+        )
+    }
+
+    static func verifications(_ rows: Rows) throws -> [VerificationID: StoredVerification] {
+        var verifications: [VerificationID: StoredVerification] = [:]
+        for row in rows {
+            let verification = try StoredVerification(row)
+            verifications[verification.id] = verification
+        }
+        return verifications
+    }
+
+    static func insertVerifications(_ rows: [StoredVerification]) -> Statement {
+        Statement(
+            """
+            INSERT INTO courier.verification (
+                id, tenant, purpose, channel, subject, fingerprint, region, masked, sealed, seal_key, code_key,
+                hash_key, generation, code_hash, code_length, state, status, checks_used, max_checks, sends_used,
+                max_sends, send_open, sequence, resend_after, expires_at, policy_version,
+                request_id
+            )
+            SELECT * FROM unnest(
+                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::text[], $8::text[],
+                $9::bytea[], $10::int2[], $11::int2[], $12::int2[], $13::int4[], $14::bytea[], $15::int2[],
+                $16::text[], $17::text[], $18::int2[], $19::int2[], $20::int2[], $21::int2[], $22::bool[],
+                $23::int4[], $24::timestamptz[], $25::timestamptz[], $26::text[], $27::text[]
+            )
+            """,
+            [
+                .uuids(rows.map(\.id.uuid.value)), .texts(rows.map(\.tenant)),
+                .texts(rows.map(\.purpose.rawValue)), .texts(rows.map(\.channel.rawValue)),
+                .texts(rows.map(\.subject)), .bytesArray(rows.map(\.fingerprint)),
+                .texts(rows.map(\.region.code)), .texts(rows.map(\.masked)),
+                .bytesArray(rows.map(\.sealed)), .int16s(rows.map(\.sealKey.number)),
+                .int16s(rows.map(\.codeKey.number)), .int16s(rows.map(\.hashKey.number)),
+                .int32s(rows.map(\.generation)), .bytesArray(rows.map(\.codeHash)),
+                .int16s(rows.map(\.codeLength)), .texts(rows.map(\.state.rawValue)),
+                .texts(rows.map(\.status?.rawValue)), .int16s(rows.map(\.checksUsed)),
+                .int16s(rows.map(\.maxChecks)), .int16s(rows.map(\.sendsUsed)),
+                .int16s(rows.map(\.maxSends)), .bools(rows.map(\.sendOpen)),
+                .int32s(rows.map(\.sequence)), .timestamps(rows.map(\.resendAfter.microseconds)),
+                .timestamps(rows.map(\.expiresAt.microseconds)), .texts(rows.map(\.policyVersion)),
+                .texts(rows.map(\.requestID)),
+            ]
+        )
+    }
+
+    /// Writes what decisions change; the rows are locked by their readers before.
+    static func updateVerifications(_ rows: [StoredVerification]) -> Statement {
+        Statement(
+            """
+            UPDATE courier.verification v
+            SET code_key = u.code_key, hash_key = u.hash_key, generation = u.generation, code_hash = u.code_hash,
+                code_length = u.code_length, status = u.status, checks_used = u.checks_used,
+                sends_used = u.sends_used, send_open = u.send_open, sequence = u.sequence,
+                resend_after = u.resend_after, expires_at = u.expires_at, policy_version = u.policy_version,
+                state = u.state,
+                sealed = CASE u.state WHEN 'live' THEN v.sealed END,
+                ended_at = CASE WHEN u.state = 'expired' THEN coalesce(v.ended_at, clock_timestamp())
+                    ELSE v.ended_at END
+            FROM unnest(
+                $1::uuid[], $2::int2[], $3::int2[], $4::int4[], $5::bytea[], $6::int2[], $7::text[], $8::int2[],
+                $9::int2[], $10::bool[], $11::int4[], $12::timestamptz[], $13::timestamptz[], $14::text[], $15::text[]
+            ) AS u(
+                id, code_key, hash_key, generation, code_hash, code_length, status, checks_used, sends_used,
+                send_open, sequence, resend_after, expires_at, policy_version, state
+            )
+            WHERE v.id = u.id
+            """,
+            [
+                .uuids(rows.map(\.id.uuid.value)), .int16s(rows.map(\.codeKey.number)),
+                .int16s(rows.map(\.hashKey.number)), .int32s(rows.map(\.generation)),
+                .bytesArray(rows.map(\.codeHash)), .int16s(rows.map(\.codeLength)),
+                .texts(rows.map(\.status?.rawValue)), .int16s(rows.map(\.checksUsed)),
+                .int16s(rows.map(\.sendsUsed)), .bools(rows.map(\.sendOpen)), .int32s(rows.map(\.sequence)),
+                .timestamps(rows.map(\.resendAfter.microseconds)),
+                .timestamps(rows.map(\.expiresAt.microseconds)), .texts(rows.map(\.policyVersion)),
+                .texts(rows.map(\.state.rawValue)),
+            ]
+        )
+    }
+}
+
+extension StoredVerification {
+    /// A row of `lockVerifications`, or of another statement with the same columns.
+    init(_ row: Row) throws {
+        guard let channel = Channel(rawValue: try row.text(3)), let state = State(rawValue: try row.text(15)) else {
+            throw PostgresError(.unexpectedResult)
+        }
+        self.init(
+            id: VerificationID(UUIDValue(try row.uuid(0))),
+            requestID: try row.text(26),
+            tenant: try row.text(1),
+            purpose: try Purpose(stored: row.text(2)),
+            channel: channel,
+            subject: try row.optionalText(4),
+            fingerprint: try row.bytes(5),
+            region: Region(try row.text(6)) ?? .unknown,
+            masked: try row.text(7),
+            sealed: try row.optionalBytes(8),
+            sealKey: KeyID(try row.int16(9)),
+            codeKey: KeyID(try row.int16(10)),
+            hashKey: KeyID(try row.int16(11)),
+            generation: try row.int32(12),
+            codeHash: try row.bytes(13),
+            codeLength: try row.int16(14),
+            state: state,
+            status: try row.optionalText(16).flatMap(DeliveryStatus.init(rawValue:)),
+            checksUsed: try row.int16(17),
+            maxChecks: try row.int16(18),
+            sendsUsed: try row.int16(19),
+            maxSends: try row.int16(20),
+            sendOpen: try row.bool(21),
+            sequence: try row.int32(22),
+            resendAfter: try Timestamp(row, 23),
+            expiresAt: try Timestamp(row, 24),
+            policyVersion: try row.text(25)
+        )
+    }
+}
+
+extension Purpose {
+    init(stored text: String) throws(PostgresError) {
+        guard let purpose = Purpose(rawValue: text) else { throw PostgresError(.unexpectedResult) }
+        self = purpose
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import PostgresClient
+package import Verification
+
+/// The ledger in PostgreSQL.
+///
+/// Every method is one transaction of set-based statements, whose number does not depend on the size of the batch.
+/// Each follows one pattern: lock and read the facts, let a pure function decide, write the changes and commit.
+/// Locks are taken in one order: slot, request, send, verification; within a table by key.
+package struct PostgresLedger: Ledger {
+    /// What the ledger takes from the worker's configuration.
+    package struct Settings: Sendable {
+        /// `ce_source` of the events that the sweeps make.
+        package let source: String
+
+        /// How long a claim or an outbox row belongs to the worker that wrote it, by the database's clock.
+        package let lease: Duration
+
+        /// Rows that one sweep takes at most.
+        package let sweepSize: Int32
+
+        package init(source: String, lease: Duration = .seconds(30), sweepSize: Int32 = 500) {
+            self.source = source
+            self.lease = lease
+            self.sweepSize = sweepSize
+        }
+    }
+
+    let pool: PostgresPool
+    let keys: CodeKeys
+    let settings: Settings
+
+    package init(pool: PostgresPool, keys: CodeKeys, settings: Settings) {
+        self.pool = pool
+        self.keys = keys
+        self.settings = settings
+    }
+
+    package func maintain() async throws {
+        try await pool.withSession { session in
+            _ = try session.execute(Statement("SELECT courier.maintain_partitions()"))
+        }
+    }
+
+    /// Settings of the sessions that run the ledger's statements.
+    ///
+    /// Every statement reaches its rows by their keys, a batch at a time. Hash and merge joins would read whole tables
+    /// instead, and the planner chooses them while a table's statistics are missing or old.
+    package static let sessionSettings = [
+        (name: "enable_hashjoin", value: "off"), (name: "enable_mergejoin", value: "off"), (name: "jit", value: "off"),
+    ]
+
+    var leaseParameter: Parameter { .int64(settings.lease.microseconds) }
+}
+
+extension Timestamp {
+    init(_ row: Row, _ column: Int) throws(PostgresError) {
+        self.init(microseconds: try row.timestamp(column))
+    }
+}
+
+extension Rows {
+    /// The one value of a statement that asks for the time.
+    func clock() throws(PostgresError) -> Timestamp {
+        for row in self { return try Timestamp(row, 0) }
+        throw PostgresError(.unexpectedResult)
+    }
+}

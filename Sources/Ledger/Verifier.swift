@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import PostgresClient
+package import Verification
+
+/// A reference verifier: it uses the two functions that role `courier_verifier` may execute, and nothing else.
+package struct Verifier: Sendable {
+    private let pool: PostgresPool
+    private let hashKeys: KeyRing
+
+    /// - Parameters:
+    ///   - pool: connections of a role that is granted `courier_verifier`.
+    ///   - hashKeys: the ring of `keys.hash`, the only keys a verifier needs.
+    package init(pool: PostgresPool, hashKeys: KeyRing) {
+        self.pool = pool
+        self.hashKeys = hashKeys
+    }
+
+    /// What a guess came to.
+    package struct Answer: Sendable, Equatable {
+        package enum Status: String, Sendable {
+            case approved
+            case incorrect
+            case expired
+            case locked
+            case alreadyApproved = "already_approved"
+            case notFound = "not_found"
+        }
+
+        package let status: Status
+        package let checksLeft: Int32?
+        package let subject: String?
+    }
+
+    /// Why a guess could not be made.
+    package enum Failure: Error, Equatable, CustomStringConvertible {
+        case unknownKey(KeyID)
+
+        package var description: String {
+            switch self {
+            case .unknownKey(let id): "keys.hash: key \(id) made this verification's hash and is not in the ring"
+            }
+        }
+    }
+
+    /// Checks a guess.
+    ///
+    /// Only a verification of this tenant and purpose can be approved: both are in the hash.
+    package func check(
+        _ verification: VerificationID,
+        tenant: String,
+        purpose: Purpose,
+        code: String
+    ) async throws -> Answer {
+        let hashKeys = hashKeys
+        return try await pool.withSession { session in
+            let keys = try session.execute(
+                Statement("SELECT key_id FROM courier.hash_key_of($1)", [.uuid(verification.uuid.value)])
+            )
+            guard let first = keys.first else { return Answer(status: .notFound, checksLeft: nil, subject: nil) }
+            let keyID = KeyID(try first.int16(0))
+            guard let key = hashKeys[keyID] else { throw Failure.unknownKey(keyID) }
+            let hash = VerificationCode.hash(
+                secret: code,
+                verification: verification,
+                tenant: tenant,
+                purpose: purpose.rawValue,
+                key: key
+            )
+            let row = try session.execute(
+                Statement(
+                    "SELECT status, checks_left, subject FROM courier.check_code($1, $2)",
+                    [.uuid(verification.uuid.value), .bytes(hash)]
+                )
+            ).onlyRow
+            guard let status = Answer.Status(rawValue: try row.text(0)) else {
+                throw PostgresError(.unexpectedResult)
+            }
+            return Answer(status: status, checksLeft: try row.optionalInt32(1), subject: try row.optionalText(2))
+        }
+    }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Verification
+
+/// The facts about phone numbers, from libphonenumber's metadata.
+///
+/// The metadata are as old as the installed library: a plan changed since then shows as an invalid number.
+package struct PhoneNumberDirectory: NumberDirectory {
+    /// Loads the metadata, so that no later lookup pays for it.
+    package init() {
+        _ = PlanFacts(e164: "+10000000")
+    }
+
+    /// The facts about one number, in a few microseconds and from any thread.
+    package func facts(of number: PhoneNumber) -> NumberFacts {
+        factsFromMetadata(of: number)
+    }
+
+    /// What the installed metadata say, whatever their age.
+    private func factsFromMetadata(of number: PhoneNumber) -> NumberFacts {
+        let plan = PlanFacts(e164: number.e164)
+        return NumberFacts(
+            region: plan.region ?? .unknown,
+            candidates: plan.region.map { [$0] } ?? plan.regionsOfCallingCode,
+            isValid: plan.isValid,
+            type: plan.type
+        )
+    }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLibpq
+import Glibc
+
+/// The keyword arrays of `PQconnectdbParams`: passed as arrays, so that no value can become syntax.
+struct ConnectionKeywords {
+    /// In order: the URI, which is `dbname`, overrides what stands before it and yields to what stands after it.
+    let pairs: [(keyword: String, value: String)]
+
+    /// What must not appear in an error.
+    let secrets: [String]
+
+    init(_ configuration: PostgresConfiguration) throws(PostgresError) {
+        let given = try Self.parse(configuration.url)
+        let password = configuration.password()
+        let seconds = (Int64(configuration.connectTimeout.wholeMilliseconds) + 999) / 1000
+        var pairs = [
+            (keyword: "application_name", value: configuration.applicationName),
+            (keyword: "connect_timeout", value: String(max(2, seconds))),
+            (keyword: "tcp_user_timeout", value: "10000"),
+            (keyword: "keepalives", value: "1"),
+            (keyword: "keepalives_idle", value: "30"),
+            (keyword: "keepalives_interval", value: "5"),
+            (keyword: "keepalives_count", value: "3"),
+            (keyword: "dbname", value: configuration.url),
+            (keyword: "client_encoding", value: "UTF8"),
+        ]
+        let options = [configuration.serverOptions, given["options"] ?? ""].filter { !$0.isEmpty }
+        pairs.append((keyword: "options", value: options.joined(separator: " ")))
+        if let password { pairs.append((keyword: "password", value: password)) }
+        self.pairs = pairs
+        secrets = [given["password"], password].compactMap(\.self).filter { !$0.isEmpty }
+    }
+
+    /// What a URI says, by keyword.
+    ///
+    /// libpq's text on a bad URI quotes parts of it, the password among them: it is not kept.
+    static func parse(_ url: String) throws(PostgresError) -> [String: String] {
+        guard let options = unsafe PQconninfoParse(url, nil) else {
+            throw PostgresError(.connectionFailed, reason: "the URL is not a PostgreSQL connection URI")
+        }
+        // SAFETY: the array ends with a nil keyword and is ours until PQconninfoFree.
+        defer { unsafe PQconninfoFree(options) }
+        var result: [String: String] = [:]
+        var option = unsafe options
+        while let keyword = unsafe option.pointee.keyword {
+            if let value = unsafe option.pointee.val {
+                unsafe result[String(cString: keyword)] = unsafe String(cString: value)
+            }
+            unsafe option += 1
+        }
+        return result
+    }
+
+    /// Lends the two arrays as C wants them, each ended by nil.
+    func withArrays<Result>(
+        _ body: (UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<UnsafePointer<CChar>?>) -> Result
+    ) -> Result {
+        let keywords = unsafe pairs.map { unsafe UnsafePointer(strdup($0.keyword)) } + [nil]
+        let values = unsafe pairs.map { unsafe UnsafePointer(strdup($0.value)) } + [nil]
+        defer {
+            for index in pairs.indices {
+                unsafe free(UnsafeMutablePointer(mutating: keywords[index]))
+                unsafe free(UnsafeMutablePointer(mutating: values[index]))
+            }
+        }
+        return unsafe body(keywords, values)
+    }
+
+    /// The first line of libpq's text, without secrets and control characters, at most 200 characters.
+    func sanitized(_ message: String) -> String {
+        var line = message.split(whereSeparator: \.isNewline).first.map(String.init) ?? "no reason given"
+        for secret in secrets {
+            line = line.split(separator: secret, omittingEmptySubsequences: false).joined(separator: "******")
+        }
+        let printable = line.unicodeScalars.filter { $0.properties.generalCategory != .control }
+        return String(String.UnicodeScalarView(printable).prefix(200))
+    }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How to reach one PostgreSQL database, and the limits of every session with it.
+package struct PostgresConfiguration: Sendable, CustomStringConvertible, CustomReflectable {
+    /// A libpq connection URI, which may hold the password and wins over the defaults here.
+    package var url: String
+    package var applicationName: String
+    /// How long one host may take to accept; libpq counts whole seconds, at least 2.
+    package var connectTimeout: Duration
+    /// How long a statement may run; zero is for ever.
+    ///
+    /// It also bounds how long an answer is waited for.
+    package var statementTimeout: Duration
+    package var lockTimeout: Duration
+    package var idleInTransactionTimeout: Duration
+    /// Server settings of the session, such as `search_path`.
+    package var settings: [(name: String, value: String)]
+    /// Asked before each connection, so that a rotated password is taken up; nil leaves it to the URI.
+    package var password: @Sendable () -> String?
+
+    package init(
+        url: String,
+        applicationName: String = "code-courier",
+        connectTimeout: Duration = .seconds(5),
+        statementTimeout: Duration = .seconds(10),
+        lockTimeout: Duration = .seconds(5),
+        idleInTransactionTimeout: Duration = .seconds(15),
+        settings: [(name: String, value: String)] = [],
+        password: @escaping @Sendable () -> String? = { nil }
+    ) {
+        self.url = url
+        self.applicationName = applicationName
+        self.connectTimeout = connectTimeout
+        self.statementTimeout = statementTimeout
+        self.lockTimeout = lockTimeout
+        self.idleInTransactionTimeout = idleInTransactionTimeout
+        self.settings = settings
+        self.password = password
+    }
+
+    /// Not the URI, which may hold a password.
+    package var description: String { "PostgresConfiguration(\(applicationName))" }
+    package var customMirror: Mirror { Mirror(self, children: ["applicationName": applicationName]) }
+
+    /// The limits and settings as the server's command line takes them (`-c name=value`, spaces and `\` escaped).
+    var serverOptions: String {
+        let limits = [
+            (name: "statement_timeout", value: String(statementTimeout.wholeMilliseconds)),
+            (name: "lock_timeout", value: String(lockTimeout.wholeMilliseconds)),
+            (name: "idle_in_transaction_session_timeout", value: String(idleInTransactionTimeout.wholeMilliseconds)),
+        ]
+        return (limits + settings).map { "-c " + Self.escaped("\($0.name)=\($0.value)") }.joined(separator: " ")
+    }
+
+    private static func escaped(_ text: String) -> String {
+        var result = ""
+        for character in text.unicodeScalars {
+            if character == "\\" || character.properties.isWhitespace { result.unicodeScalars.append("\\") }
+            result.unicodeScalars.append(character)
+        }
+        return result
+    }
+}
+
+extension Duration {
+    /// The duration in milliseconds, rounded up, between 0 and `Int32.max`.
+    var wholeMilliseconds: Int32 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        if overflow { return seconds < 0 ? 0 : .max }
+        let (sum, carried) = product.addingReportingOverflow(
+            (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+        )
+        return carried ? .max : Int32(clamping: max(0, sum))
+    }
+}

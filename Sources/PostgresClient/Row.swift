@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One row of an answer; columns are counted from 0.
+///
+/// Every read throws `unexpectedResult` when the column is missing, of another type or malformed, and the reads without
+/// `optional` also when it is NULL.
+package struct Row: Sendable {
+    let result: QueryResult
+    let index: Int
+
+    package func optionalText(_ column: Int) throws(PostgresError) -> String? {
+        try unsafe read(column, .text) { bytes in unsafe String(validating: bytes, as: UTF8.self) }
+    }
+
+    package func text(_ column: Int) throws(PostgresError) -> String {
+        try present(optionalText(column), column)
+    }
+
+    package func optionalBytes(_ column: Int) throws(PostgresError) -> [UInt8]? {
+        try unsafe read(column, .bytes) { bytes in unsafe [UInt8](bytes) }
+    }
+
+    package func bytes(_ column: Int) throws(PostgresError) -> [UInt8] {
+        try present(optionalBytes(column), column)
+    }
+
+    package func optionalUUID(_ column: Int) throws(PostgresError) -> UInt128? {
+        try number(column, .uuid)
+    }
+
+    package func uuid(_ column: Int) throws(PostgresError) -> UInt128 {
+        try present(optionalUUID(column), column)
+    }
+
+    package func optionalInt16(_ column: Int) throws(PostgresError) -> Int16? {
+        try number(column, .int16)
+    }
+
+    package func int16(_ column: Int) throws(PostgresError) -> Int16 {
+        try present(optionalInt16(column), column)
+    }
+
+    package func optionalInt32(_ column: Int) throws(PostgresError) -> Int32? {
+        try number(column, .int32)
+    }
+
+    package func int32(_ column: Int) throws(PostgresError) -> Int32 {
+        try present(optionalInt32(column), column)
+    }
+
+    package func optionalInt64(_ column: Int) throws(PostgresError) -> Int64? {
+        try number(column, .int64)
+    }
+
+    package func int64(_ column: Int) throws(PostgresError) -> Int64 {
+        try present(optionalInt64(column), column)
+    }
+
+    package func optionalBool(_ column: Int) throws(PostgresError) -> Bool? {
+        let byte: UInt8? = try number(column, .bool)
+        return byte.map { $0 != 0 }
+    }
+
+    package func bool(_ column: Int) throws(PostgresError) -> Bool {
+        try present(optionalBool(column), column)
+    }
+
+    package func optionalDouble(_ column: Int) throws(PostgresError) -> Double? {
+        let bits: UInt64? = try number(column, .double)
+        return bits.map { Double(bitPattern: $0) }
+    }
+
+    package func double(_ column: Int) throws(PostgresError) -> Double {
+        try present(optionalDouble(column), column)
+    }
+
+    /// A `timestamptz` in microseconds since 1970; the infinities are the ends of `Int64`.
+    package func optionalTimestamp(_ column: Int) throws(PostgresError) -> Int64? {
+        let value: Int64? = try number(column, .timestamp)
+        return value.map(PostgresInstant.decode)
+    }
+
+    package func timestamp(_ column: Int) throws(PostgresError) -> Int64 {
+        try present(optionalTimestamp(column), column)
+    }
+
+    @inline(__always)
+    private func read<Value>(
+        _ column: Int,
+        _ kind: ColumnKind,
+        _ decode: (UnsafeRawBufferPointer) -> Value?
+    ) throws(PostgresError) -> Value? {
+        try unsafe result.read(row: index, column: column, as: kind, decode)
+    }
+
+    @inline(__always)
+    private func number<Value: FixedWidthInteger & BitwiseCopyable>(
+        _ column: Int,
+        _ kind: ColumnKind
+    ) throws(PostgresError) -> Value? {
+        try unsafe read(column, kind) { bytes in
+            guard bytes.count == MemoryLayout<Value>.size else { return nil }
+            return unsafe Value(bigEndian: bytes.loadUnaligned(as: Value.self))
+        }
+    }
+
+    private func present<Value>(_ value: Value?, _ column: Int) throws(PostgresError) -> Value {
+        guard let value else { throw PostgresError(.unexpectedResult, reason: "column \(column) is NULL") }
+        return value
+    }
+}

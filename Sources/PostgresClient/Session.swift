@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLibpq
+
+/// One session with the server, used synchronously on its connection's own thread.
+///
+/// Each call is one round trip that ends with every result read, whatever happens, so that the next call never meets
+/// the answers of this one. A connection that cannot be brought to that point is given up.
+package final class Session {
+    private let connection: ConnectionHandle
+    private let silence: Duration?
+    private let statementTimeout: Duration
+    private var isGivenUp = false
+
+    init(_ configuration: PostgresConfiguration) throws(PostgresError) {
+        connection = try ConnectionHandle.connect(ConnectionKeywords(configuration))
+        statementTimeout = configuration.statementTimeout
+        silence = configuration.statementTimeout > .zero ? configuration.statementTimeout + .seconds(5) : nil
+    }
+
+    /// Runs one statement, in a transaction of its own unless one is open.
+    @discardableResult
+    package func execute(_ statement: Statement) throws(PostgresError) -> Rows {
+        let answers = try pipeline([statement])
+        guard let rows = answers.first else { throw PostgresError(.unexpectedResult, reason: "no answer") }
+        return rows
+    }
+
+    /// Runs statements in one round trip; unless a transaction is open, all of them take effect or none.
+    ///
+    /// The first error is thrown and the statements after it do not run. A connection lost on the way is
+    /// `ambiguousCommit` when the statements may have taken effect.
+    @discardableResult
+    package func pipeline(_ statements: [Statement]) throws(PostgresError) -> [Rows] {
+        try roundTrip(statements, durability: .atEnd)
+    }
+
+    /// Runs a text of any number of statements in the simple protocol: for migrations only.
+    package func script(_ sql: String) throws(PostgresError) {
+        guard !sql.utf8.contains(0) else { throw PostgresError(.misuse, reason: "a script with a zero byte") }
+        guard isUsable else { throw PostgresError(.connectionLost) }
+        var trip = RoundTrip(expecting: nil, durability: .atEnd)
+        trip.decisiveMessageLeaves()
+        // A script's statements share one message and one answer, so silence has no limit but the server's.
+        if connection.send(script: sql), connection.flush(silence: nil) {
+            drain(&trip, silence: nil)
+        } else {
+            trip.lose()
+        }
+        settle(trip)
+        _ = try trip.outcome()
+    }
+
+    /// Whether the session can be lent again: connected, and no transaction left open.
+    var isReusable: Bool {
+        isUsable && connection.transactionStatus == PQTRANS_IDLE
+    }
+
+    /// Whether a session that rested still has its connection.
+    func isAlive() -> Bool {
+        isReusable && connection.isAlive()
+    }
+
+    /// Whether BEGIN has run, and neither an error nor the transaction's end since.
+    var isInTransaction: Bool {
+        connection.transactionStatus == PQTRANS_INTRANS
+    }
+
+    var isUsable: Bool { !isGivenUp && connection.isOpen }
+
+    /// The session is not to be lent again: its end makes the server roll back.
+    func giveUp() {
+        isGivenUp = true
+    }
+
+    func roundTrip(
+        _ statements: [Statement],
+        durability: RoundTrip.Durability
+    ) throws(PostgresError) -> [Rows] {
+        for statement in statements { try statement.validate() }
+        if statements.isEmpty { return [] }
+        guard isUsable, connection.enterPipeline() else { throw PostgresError(.connectionLost) }
+        var trip = RoundTrip(expecting: statements.count, durability: durability)
+        // Each statement may take its whole time, and the server may answer only when all are done.
+        let silence = silence.map { $0 + statementTimeout * (statements.count - 1) }
+        if send(statements, &trip, durability), connection.flush(silence: silence) {
+            drain(&trip, silence: silence)
+        } else {
+            trip.lose()
+        }
+        if !trip.isConnectionLost, !connection.exitPipeline() { giveUp() }
+        settle(trip)
+        return try outcome(of: trip)
+    }
+
+    private func send(_ statements: [Statement], _ trip: inout RoundTrip, _ durability: RoundTrip.Durability) -> Bool {
+        for (index, statement) in statements.enumerated() {
+            if durability == .atLastStatement, index == statements.count - 1 { trip.decisiveMessageLeaves() }
+            guard connection.send(statement) else { return false }
+        }
+        trip.decisiveMessageLeaves()
+        return connection.sendSync()
+    }
+
+    private func drain(_ trip: inout RoundTrip, silence: Duration?) {
+        while !trip.isComplete, !trip.isConnectionLost {
+            do throws(PostgresError) {
+                trip.receive(try connection.nextResult(silence: silence))
+            } catch {
+                trip.lose()
+            }
+        }
+    }
+
+    private func settle(_ trip: borrowing RoundTrip) {
+        if trip.isConnectionLost { giveUp() }
+    }
+
+    private func outcome(of trip: RoundTrip) throws(PostgresError) -> [Rows] {
+        do throws(PostgresError) {
+            return try trip.outcome()
+        } catch {
+            // A standby stays read-only: only a new connection can find the primary.
+            if error.sqlState == .readOnlyTransaction { giveUp() }
+            throw error
+        }
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+
+/// What is known after one request.
+enum ExchangeResult: Sendable {
+    /// The answer's head came, and its body whole or not.
+    case answered(HTTPAnswer)
+
+    /// The request's body never left and never will.
+    case notSent(TransportFailure)
+
+    /// The request may have arrived.
+    case unknown(TransportFailure)
+}
+
+/// An answer of at most `HTTPExchange.maximumAnswerSize` bytes.
+struct HTTPAnswer: Sendable {
+    let status: Int
+    let headers: HTTPHeaders
+    let body: Result<ByteBuffer, AnswerCut>
+}
+
+/// The body of an answer ended before its end.
+struct AnswerCut: Error {
+    let failure: TransportFailure
+}
+
+/// One POST, made once, within one deadline that spans connection, head and body.
+///
+/// AsyncHTTPClient's own timeout ends at the response head, so a server that drips its body could hold a call for ever;
+/// here a timer races the whole call and cancels it.
+struct HTTPExchange: Sendable {
+    static let maximumAnswerSize = 64 * 1024
+
+    /// A bound that keeps any `Duration` inside the clock's range.
+    private static let longestDeadline = Duration.seconds(3600)
+
+    let client: HTTPClient
+    let request: HTTPClientRequest
+    let body: ByteBuffer
+
+    private enum Ending: Sendable {
+        case call(ExchangeResult)
+        case timer
+    }
+
+    /// Makes the call; returns as soon as it ends, the deadline passes or the calling task is cancelled.
+    func run(within deadline: Duration) async -> ExchangeResult {
+        let gate = BodyGate()
+        guard deadline > .zero else { return .notSent(.timeout) }
+        return await withTaskGroup(of: Ending.self) { group in
+            group.addTask { .call(await call(through: gate)) }
+            group.addTask {
+                // A cancelled sleep ends at once, which is just what is wanted of it.
+                try? await Task.sleep(for: min(deadline, Self.longestDeadline))
+                return .timer
+            }
+            defer { group.cancelAll() }
+            guard case .call(let result)? = await group.next() else {
+                return await givenUp(gate, in: &group)
+            }
+            return result
+        }
+    }
+
+    /// Ends the call, and keeps the answer's head where it had come.
+    private func givenUp(_ gate: BodyGate, in group: inout TaskGroup<Ending>) async -> ExchangeResult {
+        let failure: TransportFailure = Task.isCancelled ? .cancelled : .timeout
+        let surelyNotSent = gate.bar()
+        group.cancelAll()
+        if case .call(.answered(let answer))? = await group.next() {
+            guard case .failure = answer.body else { return .answered(answer) }
+            let cut = AnswerCut(failure: failure)
+            return .answered(HTTPAnswer(status: answer.status, headers: answer.headers, body: .failure(cut)))
+        }
+        return surelyNotSent && failure != .cancelled ? .notSent(failure) : .unknown(failure)
+    }
+
+    private func call(through gate: BodyGate) async -> ExchangeResult {
+        var request = request
+        let length = HTTPClientRequest.Body.Length.known(Int64(body.readableBytes))
+        request.body = .stream(GatedBody(content: body, gate: gate), length: length)
+        do {
+            let response = try await client.execute(request, deadline: .distantFuture)
+            let body = await answerBody(of: response)
+            return .answered(HTTPAnswer(status: Int(response.status.code), headers: response.headers, body: body))
+        } catch {
+            let failure = TransportFailure(error)
+            // A cancelled caller learns nothing definite: it is leaving, and others decide on the send.
+            return gate.bar() && failure != .cancelled ? .notSent(failure) : .unknown(failure)
+        }
+    }
+
+    private func answerBody(of response: HTTPClientResponse) async -> Result<ByteBuffer, AnswerCut> {
+        do {
+            return .success(try await response.body.collect(upTo: Self.maximumAnswerSize))
+        } catch {
+            return .failure(AnswerCut(failure: TransportFailure(error)))
+        }
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Why an exchange has no complete answer, as the constant that events and logs carry.
+///
+/// It names the cause for an operator. Whether the message may have left is the gate's to say, not the cause's.
+enum TransportFailure: String, Sendable, CaseIterable {
+    case timeout
+    case cancelled
+    case nameNotResolved = "name_not_resolved"
+    case connectionRefused = "connection_refused"
+    case connectTimeout = "connect_timeout"
+    case connectionFailed = "connection_failed"
+    case poolTimeout = "pool_timeout"
+    case tlsFailed = "tls_failed"
+    case connectionClosed = "connection_closed"
+    case malformedAnswer = "malformed_answer"
+    case answerTooLarge = "answer_too_large"
+    case invalidURL = "invalid_url"
+    case clientShutDown = "client_shut_down"
+    case transport = "transport_error"
+
+    init(_ error: any Error) {
+        switch error {
+        case is CancellationError: self = .cancelled
+        case let error as HTTPClientError: self = Self.cause(of: error)
+        case let error as NIOConnectionError: self = Self.cause(of: error)
+        case let error as IOError: self = Self.cause(of: error)
+        case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError: self = .tlsFailed
+        case is HTTPParserError: self = .malformedAnswer
+        case is NIOTooManyBytesError: self = .answerTooLarge
+        case ChannelError.connectTimeout: self = .connectTimeout
+        case is ChannelError: self = .connectionClosed
+        default: self = .transport
+        }
+    }
+
+    private static func cause(of error: HTTPClientError) -> TransportFailure {
+        switch error {
+        case .invalidURL, .emptyHost, .emptyScheme, .missingSocketPath: .invalidURL
+        case _ where error.shortDescription == HTTPClientError.unsupportedScheme("").shortDescription: .invalidURL
+        case .alreadyShutdown: .clientShutDown
+        case .cancelled, .requestStreamCancelled: .cancelled
+        case .connectTimeout: .connectTimeout
+        case .getConnectionFromPoolTimeout: .poolTimeout
+        case .tlsHandshakeTimeout: .tlsFailed
+        case .remoteConnectionClosed, .uncleanShutdown: .connectionClosed
+        case .deadlineExceeded, .readTimeout, .writeTimeout: .timeout
+        default: .transport
+        }
+    }
+
+    private static func cause(of error: NIOConnectionError) -> TransportFailure {
+        guard let failure = error.connectionErrors.last else { return .nameNotResolved }
+        let cause = TransportFailure(failure.error)
+        return cause == .connectionClosed || cause == .transport ? .connectionFailed : cause
+    }
+
+    private static func cause(of error: IOError) -> TransportFailure {
+        switch error.errnoCode {
+        case ECONNREFUSED: .connectionRefused
+        case ECONNRESET, EPIPE, ENOTCONN, ECONNABORTED: .connectionClosed
+        case ETIMEDOUT: .timeout
+        case EHOSTUNREACH, ENETUNREACH, EADDRNOTAVAIL, EMFILE, ENFILE: .connectionFailed
+        default: .transport
+        }
+    }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Logging
+package import Verification
+
+/// A provider that sends nothing and takes every message, for development.
+///
+/// It logs that a message would have gone out, with the masked number and never the text, which holds the code.
+package struct LogProvider: MessageProvider {
+    package let name: String
+    private let logger: Logger
+
+    package init(name: String, logger: Logger) {
+        self.name = name
+        self.logger = logger
+    }
+
+    package func send(_ message: OutboundMessage) async -> ProviderAnswer {
+        logger.info(
+            "message not sent: this provider only logs",
+            metadata: [
+                "event": "provider.logged",
+                "provider": "\(name)",
+                "recipient": "\(message.recipient.masked)",
+                "send.id": "\(message.sendID)",
+            ]
+        )
+        return ProviderAnswer(.accepted, messageID: message.sendID.description)
+    }
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A credential that never prints itself.
+///
+/// Descriptions, `dump` and mirrors show `<secret>`. Only `revealed` gives the text, so every use can be found.
+package struct Secret: Sendable {
+    /// The credential itself, for the one place that puts it on the wire.
+    package let revealed: String
+
+    package init(_ text: String) {
+        revealed = text
+    }
+}
+
+extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package var description: String { "<secret>" }
+    package var debugDescription: String { "<secret>" }
+    package var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+package import Verification
+
+/// Twilio Programmable Messaging: `POST /2010-04-01/Accounts/{sid}/Messages.json`.
+///
+/// Twilio takes no idempotency key here, so a call whose answer is lost must not be repeated: it is `unknown`.
+package struct TwilioProvider: MessageProvider {
+    package var name: String { configuration.name }
+
+    private let configuration: TwilioConfiguration
+    private let client: HTTPClient
+    private let url: String
+
+    /// A provider over a client that outlives it, as `makeProviderHTTPClient` makes one.
+    package init(configuration: TwilioConfiguration, client: HTTPClient) {
+        self.configuration = configuration
+        self.client = client
+        var base = Substring(configuration.baseURL)
+        while base.hasSuffix("/") { base.removeLast() }
+        url = "\(base)/2010-04-01/Accounts/\(FormBody.encoded(configuration.accountSid))/Messages.json"
+    }
+
+    package func send(_ message: OutboundMessage) async -> ProviderAnswer {
+        let exchange = HTTPExchange(client: client, request: request(), body: ByteBuffer(string: form(for: message)))
+        return TwilioAnswer.classify(await exchange.run(within: message.callDeadline))
+    }
+
+    private func request() -> HTTPClientRequest {
+        var request = HTTPClientRequest(url: url)
+        request.method = .POST
+        request.headers.add(name: "Content-Type", value: "application/x-www-form-urlencoded")
+        request.headers.add(name: "Accept", value: "application/json")
+        request.headers.add(name: "User-Agent", value: "code-courier")
+        switch configuration.credentials {
+        case .authToken(let token):
+            request.setBasicAuth(username: configuration.accountSid, password: token.revealed)
+        case .apiKey(let sid, let secret):
+            request.setBasicAuth(username: sid, password: secret.revealed)
+        }
+        return request
+    }
+
+    private func form(for message: OutboundMessage) -> String {
+        var form = FormBody()
+        form.append("To", message.recipient.e164)
+        switch configuration.sender {
+        case .from(let sender): form.append("From", sender)
+        case .messagingService(let sid): form.append("MessagingServiceSid", sid)
+        }
+        form.append("Body", message.text)
+        form.append("ValidityPeriod", String(Self.validityPeriod(message.validity)))
+        if let callback = configuration.statusCallback {
+            form.append("StatusCallback", Self.callback(callback, for: message.sendID))
+        }
+        if configuration.discardsContent { form.append("ContentRetention", "discard") }
+        if configuration.obfuscatesAddress { form.append("AddressRetention", "obfuscate") }
+        return form.text
+    }
+
+    /// Whole seconds, rounded down, in Twilio's range of 1 to 36,000.
+    private static func validityPeriod(_ validity: Duration) -> Int64 {
+        min(max(validity.components.seconds, 1), 36_000)
+    }
+
+    /// The callback URL with the send's id in its query, so that a receipt finds its send before the answer does.
+    private static func callback(_ url: String, for sendID: SendID) -> String {
+        let parts = url.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+        let base = parts.first ?? ""
+        let separator = base.contains("?") ? "&" : "?"
+        return "\(base)\(separator)sendId=\(sendID)"
+    }
+}
+
+extension TwilioProvider: CustomStringConvertible, CustomReflectable {
+    package var description: String { "TwilioProvider(\(name))" }
+
+    /// The configuration only: the client is shared, and its insides change while it is looked at.
+    package var customMirror: Mirror { Mirror(self, children: ["configuration": configuration]) }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One way in which the gateway fails.
+package enum Fault: Sendable, Hashable {
+    /// When a connection is cut.
+    package enum Cut: String, Sendable, Hashable, Codable {
+        /// The message is not taken.
+        case before
+        /// The message is taken and recorded; the client gets no answer.
+        case after
+    }
+
+    /// What goes wrong with what the provider says later.
+    package enum Receipt: Sendable, Hashable {
+        /// `delivered` comes this long after acceptance.
+        case late(Duration)
+        /// The message arrives, and nobody is told.
+        case lost
+        /// `delivered` comes again this long after the first.
+        case doubled(Duration)
+        /// The message does not arrive, for the reason with this error code.
+        case undelivered(code: Int)
+    }
+
+    /// The message is taken at once and answered later.
+    case delay(Duration)
+    /// The message is not taken; the answer is an HTTP error, with a `Retry-After` in seconds if given.
+    case status(Int, code: Int?, retryAfter: Int?)
+    /// The connection is closed without an answer.
+    case cut(Cut)
+    /// The message is taken and never answered, with the connection open.
+    case silence
+    /// The message is taken; the answer's head comes at once, its body one byte in each interval.
+    case drip(Duration)
+    /// The message is taken; the answer's body never ends.
+    case endless
+    case receipt(Receipt)
+    /// The message is refused with an error code of the provider.
+    case error(code: Int)
+
+    /// The outcome's name in the record file.
+    var name: String {
+        switch self {
+        case .delay: "delay"
+        case .status(let status, _, _): "status_\(status)"
+        case .cut(let cut): "cut_\(cut.rawValue)"
+        case .silence: "silence"
+        case .drip: "drip"
+        case .endless: "endless"
+        case .receipt(.late): "receipt_late"
+        case .receipt(.lost): "receipt_lost"
+        case .receipt(.doubled): "receipt_doubled"
+        case .receipt(.undelivered): "receipt_undelivered"
+        case .error(let code): "error_\(code)"
+        }
+    }
+
+    /// What goes wrong with the message's receipts.
+    var receiptFault: Receipt? {
+        if case .receipt(let fault) = self { fault } else { nil }
+    }
+}
+
+/// A fault that waits for its messages.
+package struct FaultRule: Sendable, Hashable {
+    package let identifier: Int
+    /// The recipient it waits for; `nil` is any.
+    package let recipient: String?
+    /// How often it still happens; -1 is for ever.
+    package internal(set) var times: Int
+    package let fault: Fault
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// A file of lines, each on disk before its `append` returns.
+///
+/// Lines that come while a sync runs share the next one. Writing and syncing block, so a queue of their own does it.
+final class RecordFile: Sendable {
+    private struct Pending {
+        let line: [UInt8]
+        let continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private let descriptor: Int32
+    private let queue = DispatchQueue(label: "sandbox.record")
+    private let pending = Mutex<[Pending]>([])
+
+    /// Opens the file to append to it, and makes it when it is missing.
+    init(path: String) throws(SandboxError) {
+        descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .recordFile(errno) }
+    }
+
+    /// Appends a line and its line feed; returns once it is synced.
+    func append(_ line: some Sequence<UInt8>) async throws {
+        let bytes = Array(line) + [UInt8(ascii: "\n")]
+        try await withCheckedThrowingContinuation { continuation in
+            pending.withLock { $0.append(Pending(line: bytes, continuation: continuation)) }
+            queue.async { self.flush() }
+        }
+    }
+
+    /// Closes the file behind the last append.
+    func close() {
+        queue.sync {
+            #if canImport(Glibc)
+            _ = Glibc.close(descriptor)
+            #else
+            _ = Darwin.close(descriptor)
+            #endif
+        }
+    }
+
+    private func flush() {
+        let batch = pending.withLock { pending in
+            defer { pending = [] }
+            return pending
+        }
+        guard !batch.isEmpty else { return }
+        let result = Result { () throws(SandboxError) in
+            try write(batch.flatMap(\.line))
+            guard fsync(descriptor) == 0 else { throw .recordFile(errno) }
+        }
+        for pending in batch { pending.continuation.resume(with: result.mapError { $0 as any Error }) }
+    }
+
+    private func write(_ bytes: [UInt8]) throws(SandboxError) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let written = rest.withUnsafeBytes { buffer in
+                #if canImport(Glibc)
+                Glibc.write(descriptor, buffer.baseAddress, buffer.count)
+                #else
+                Darwin.write(descriptor, buffer.baseAddress, buffer.count)
+                #endif
+            }
+            if written < 0, errno == EINTR { continue }
+            guard written > 0 else { throw .recordFile(errno) }
+            rest = rest.dropFirst(written)
+        }
+    }
+}
+
+/// One complete request, as the record file keeps it.
+struct RecordedRequest: Encodable {
+    /// RFC 3339, when the body was complete.
+    let time: String
+    /// The message's identity when it was taken, whether or not the client got to know it.
+    let sid: String?
+    let accountSid: String
+    let to: String
+    let from: String
+    let messagingServiceSid: String?
+    let body: String
+    let validityPeriod: String?
+    let statusCallback: String?
+    /// The client's port, which tells connections apart.
+    let remotePort: Int?
+    /// `accepted`, the name of the fault that happened, or `refused_` and the error's code.
+    let outcome: String
+    /// Whether a phone shows the message.
+    let accepted: Bool
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The newest elements of a sequence numbered 1, 2, 3, …
+///
+/// The oldest are dropped a batch at a time, so that an append is cheap on average.
+struct BoundedLog<Element> {
+    private let capacity: Int
+    private var storage: [Element] = []
+    /// The number of the first stored element.
+    private var firstNumber = 1
+
+    init(capacity: Int) {
+        self.capacity = max(1, capacity)
+    }
+
+    /// The number that the next element gets.
+    var nextNumber: Int { firstNumber + storage.count }
+
+    /// The elements kept, oldest first.
+    var elements: ArraySlice<Element> { storage.suffix(capacity) }
+
+    /// Adds an element and returns those that fell out.
+    mutating func append(_ element: Element) -> [Element] {
+        storage.append(element)
+        guard storage.count >= capacity + max(1, capacity / 8) else { return [] }
+        let surplus = storage.count - capacity
+        let dropped = Array(storage.prefix(surplus))
+        storage.removeFirst(surplus)
+        firstNumber += surplus
+        return dropped
+    }
+
+    /// The elements with a greater number, oldest first.
+    func elements(after number: Int) -> ArraySlice<Element> {
+        let (skipped, overflow) = number.subtractingReportingOverflow(firstNumber - 1)
+        if overflow { return number < 0 ? elements : [] }
+        return elements.suffix(max(0, storage.count - max(0, skipped)))
+    }
+
+    /// The element with this number, when it is still kept.
+    subscript(number: Int) -> Element? {
+        get { index(of: number).map { storage[$0] } }
+        set {
+            if let index = index(of: number), let newValue { storage[index] = newValue }
+        }
+    }
+
+    /// Forgets all elements; numbers go on.
+    mutating func removeAll() {
+        firstNumber = nextNumber
+        storage = []
+    }
+
+    private func index(of number: Int) -> Int? {
+        guard number >= firstNumber, number < nextNumber else { return nil }
+        let index = number - firstNumber
+        return index >= storage.count - capacity ? index : nil
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// The port that the server got, for those who wait until there is one.
+final class Listening: Sendable {
+    private enum State {
+        case waiting([Int: CheckedContinuation<Int, any Error>], nextWaiter: Int)
+        case listening(Int)
+        case ended(any Error)
+    }
+
+    private let state = Mutex<State>(.waiting([:], nextWaiter: 0))
+
+    /// Suspends until the port is known; throws what came instead, or `CancellationError`.
+    func port() async throws -> Int {
+        let waiter = state.withLock { state in
+            guard case .waiting(let waiters, let next) = state else { return 0 }
+            state = .waiting(waiters, nextWaiter: next + 1)
+            return next
+        }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                register(continuation, as: waiter)
+            }
+        } onCancel: {
+            abandon(waiter)
+        }
+    }
+
+    func begin(port: Int) {
+        for waiter in settle(.listening(port)) { waiter.resume(returning: port) }
+    }
+
+    func end(with error: any Error) {
+        for waiter in settle(.ended(error)) { waiter.resume(throwing: error) }
+    }
+
+    /// Keeps the continuation, or resumes it at once when the answer is known or its task is cancelled.
+    private func register(_ continuation: CheckedContinuation<Int, any Error>, as waiter: Int) {
+        let answer: Result<Int, any Error>? = state.withLock { state in
+            switch state {
+            case .listening(let port): return .success(port)
+            case .ended(let error): return .failure(error)
+            case .waiting(var waiters, let next):
+                // The cancellation handler has run already when the task was cancelled before this line.
+                if Task.isCancelled { return .failure(CancellationError()) }
+                waiters[waiter] = continuation
+                state = .waiting(waiters, nextWaiter: next)
+                return nil
+            }
+        }
+        if let answer { continuation.resume(with: answer) }
+    }
+
+    private func abandon(_ waiter: Int) {
+        let continuation: CheckedContinuation<Int, any Error>? = state.withLock { state in
+            guard case .waiting(var waiters, let next) = state else { return nil }
+            let continuation = waiters.removeValue(forKey: waiter)
+            state = .waiting(waiters, nextWaiter: next)
+            return continuation
+        }
+        continuation?.resume(throwing: CancellationError())
+    }
+
+    private func settle(_ newState: State) -> [CheckedContinuation<Int, any Error>] {
+        state.withLock { state in
+            defer { state = newState }
+            guard case .waiting(let waiters, _) = state else { return [] }
+            return Array(waiters.values)
+        }
+    }
+}

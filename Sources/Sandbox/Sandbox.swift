@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Hummingbird
+package import Logging
+import NIOCore
+import ServiceLifecycle
+
+/// A local SMS gateway that shows what arrives as phones on a web page.
+///
+/// It speaks Twilio's Programmable Messaging API, so that a worker's own provider code talks to it unchanged, and it can
+/// be told to fail in every way in which a real gateway fails. Nothing is sent to anybody.
+package final class Sandbox: Service, Sendable {
+    private let configuration: SandboxConfiguration
+    private let logger: Logger
+    private let listening = Listening()
+    private let broadcast = Broadcast()
+    private let faults = FaultScript()
+    private let inbox: Inbox
+
+    package init(configuration: SandboxConfiguration = SandboxConfiguration(), logger: Logger? = nil) {
+        self.configuration = configuration
+        self.logger = logger ?? Logger(label: "sandbox") { _ in SwiftLogNoOpLogHandler() }
+        inbox = Inbox(configuration: configuration, broadcast: broadcast)
+    }
+
+    /// Serves until the task is cancelled or a graceful shutdown begins; runs once.
+    ///
+    /// Throws when the record file cannot be opened or the address cannot be bound.
+    package func run() async throws {
+        do {
+            let record = try configuration.recordFile.map { try RecordFile(path: $0) }
+            try await serve(recordingTo: record)
+            record?.close()
+            listening.end(with: SandboxError.stopped)
+        } catch {
+            listening.end(with: error)
+            if error is CancellationError, Task.isCancelled { return }
+            throw error
+        }
+    }
+
+    /// Suspends until the socket is bound, and tells where.
+    ///
+    /// Throws what kept the sandbox from listening, or `SandboxError.stopped` once it has stopped.
+    package func waitUntilListening() async throws -> (host: String, port: Int) {
+        (configuration.host, try await listening.port())
+    }
+
+    private func serve(recordingTo record: RecordFile?) async throws {
+        let application = Application(
+            router: router(recordingTo: record),
+            server: .http1(configuration: .init(additionalChannelHandlers: [HangUpWatch()])),
+            configuration: ApplicationConfiguration(address: .hostname(configuration.host, port: configuration.port)),
+            onServerRunning: { [listening, configuration] channel in
+                listening.begin(port: channel.localAddress?.port ?? configuration.port)
+            },
+            logger: logger
+        )
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await application.run() }
+            group.addTask { await self.pace() }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    private func router(recordingTo record: RecordFile?) -> Router<SandboxContext> {
+        let router = Router(context: SandboxContext.self, options: .autoGenerateHeadEndpoints)
+        router.add(middleware: UnknownPathAnswer())
+        if configuration.isLoopback { router.add(middleware: LoopbackGuard()) }
+        TwilioGateway(inbox: inbox, faults: faults, record: record, authToken: configuration.authToken)
+            .addRoutes(to: router)
+        ControlRoutes(inbox: inbox, faults: faults, broadcast: broadcast).addRoutes(to: router)
+        PageRoutes().addRoutes(to: router)
+        return router
+    }
+
+    /// Moves messages along their way to `delivered`, hands out receipts, and keeps event streams warm.
+    private func pace() async {
+        let clock = ContinuousClock()
+        var nextHeartbeat = clock.now + configuration.heartbeat
+        while !Task.isCancelled {
+            for receipt in await inbox.advance(to: clock.now) {
+                await configuration.receiptSink?(receipt)
+            }
+            if clock.now >= nextHeartbeat {
+                broadcast.signal()
+                nextHeartbeat = clock.now + configuration.heartbeat
+            }
+            do { try await clock.sleep(for: .milliseconds(20)) } catch { return }
+        }
+    }
+}
+
+// MARK: The view from the same process
+
+extension Sandbox {
+    /// The messages kept, oldest first.
+    package func messages(to recipient: String? = nil, after sequence: Int = 0) async -> [SandboxMessage] {
+        await inbox.messages(to: recipient, after: sequence)
+    }
+
+    /// The receipts kept, oldest first.
+    package func receipts(after sequence: Int = 0) async -> [SandboxReceipt] {
+        await inbox.receipts(after: sequence)
+    }
+
+    /// Forgets every message and receipt; sequences go on.
+    package func clearMessages() async {
+        await inbox.clear()
+    }
+
+    /// Adds a fault behind those already scripted.
+    ///
+    /// - Parameters:
+    ///   - fault: what happens.
+    ///   - recipient: the number it happens to; `nil` is any.
+    ///   - times: how often it happens; -1 is for ever.
+    @discardableResult
+    package func add(_ fault: Fault, to recipient: String? = nil, times: Int = 1) -> FaultRule {
+        faults.add(fault, to: recipient, times: times)
+    }
+
+    /// Removes every scripted fault.
+    package func clearFaults() {
+        faults.clear()
+    }
+}
+
+/// Why the sandbox does not serve.
+package enum SandboxError: Error, Equatable {
+    /// It has been stopped.
+    case stopped
+    /// The record file cannot be opened, written or synced; the value is `errno`.
+    case recordFile(Int32)
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a record carries once its CloudEvents envelope, if it has one, is off.
+package struct CloudEvent: Sendable {
+    package let data: JSONValue
+    package let trace: TraceContext?
+
+    /// The largest value that is read, in bytes.
+    package static let maximumSize = 65_536
+
+    /// Opens a record in binary mode, in structured mode, or without an envelope at all.
+    ///
+    /// As in the Kafka binding, a `content-type` that begins with `application/cloudevents` tells structured mode, and
+    /// else a `ce_specversion` header tells binary mode. An envelope must be of version 1.0 and of the expected type;
+    /// its other attributes are not looked at. Anything else is taken as a bare JSON value.
+    ///
+    /// - Throws: the reason for which the record is a dead letter.
+    package static func payload(
+        of record: InboundRecord,
+        expecting type: CloudEventType
+    ) throws(DeadLetterReason) -> CloudEvent {
+        guard let value = record.value else { throw .tombstone }
+        guard value.count <= maximumSize else { throw .tooLarge }
+        let trace = record.header("traceparent").flatMap { traceparent in
+            TraceContext(traceparent: traceparent, tracestate: record.header("tracestate"))
+        }
+        switch contentMode(of: record) {
+        case .structured:
+            let event = try structured(value, expecting: type)
+            return CloudEvent(data: event.data, trace: trace ?? event.trace)
+        case .unknown: throw .invalidCloudEvent
+        case .binary(let version):
+            let isExpected = version == Array("1.0".utf8) && record.header("ce_type") == Array(type.rawValue.utf8)
+            guard isExpected else { throw .invalidCloudEvent }
+        case .bare: break
+        }
+        return CloudEvent(data: try parse(value), trace: trace)
+    }
+
+    private enum ContentMode {
+        case structured
+        case binary(version: [UInt8])
+        case bare
+        /// A CloudEvents format other than JSON, or a batch.
+        case unknown
+    }
+
+    private static func contentMode(of record: InboundRecord) -> ContentMode {
+        if let bytes = record.header("content-type") {
+            let type = String(decoding: bytes, as: UTF8.self).lowercased()
+            if type.hasPrefix("application/cloudevents") {
+                let name = type.prefix { $0 != ";" && $0 != " " && $0 != "\t" }
+                return name == "application/cloudevents+json" ? .structured : .unknown
+            }
+        }
+        guard let version = record.header("ce_specversion") else { return .bare }
+        return .binary(version: version)
+    }
+
+    private static func structured(
+        _ value: [UInt8],
+        expecting type: CloudEventType
+    ) throws(DeadLetterReason) -> CloudEvent {
+        guard case .object(let event) = try parse(value) else { throw .invalidCloudEvent }
+        guard case .string("1.0") = event["specversion"] else { throw .invalidCloudEvent }
+        guard case .string(type.rawValue) = event["type"] else { throw .invalidCloudEvent }
+        let trace = trace(of: event)
+        switch (event["data"], event["data_base64"]) {
+        case (let data?, nil): return CloudEvent(data: data, trace: trace)
+        case (nil, .string(let text)?):
+            guard let bytes = Base64.decode(text) else { throw .invalidCloudEvent }
+            return CloudEvent(data: try parse(bytes), trace: trace)
+        default: throw .invalidCloudEvent
+        }
+    }
+
+    /// The trace of the event's origin, for a record whose transport carries none.
+    private static func trace(of event: JSONObject) -> TraceContext? {
+        guard case .string(let traceparent) = event["traceparent"] else { return nil }
+        guard case .string(let tracestate) = event["tracestate"] else {
+            return TraceContext(traceparent: Array(traceparent.utf8))
+        }
+        return TraceContext(traceparent: Array(traceparent.utf8), tracestate: Array(tracestate.utf8))
+    }
+
+    private static func parse(_ bytes: [UInt8]) throws(DeadLetterReason) -> JSONValue {
+        do {
+            return try JSONScanner.parse(bytes)
+        } catch {
+            throw DeadLetterReason(error)
+        }
+    }
+}
+
+/// The types of the events that cross Kafka.
+package enum CloudEventType: String, Sendable, Hashable, CaseIterable {
+    case requested = "com.codecourier.verification.requested.v1"
+    case receipt = "com.codecourier.verification.receipt.v1"
+    case delivery = "com.codecourier.verification.delivery.v1"
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+
+/// The four rings of a courier: what each one makes is said at the function that uses it.
+package struct CodeKeys: Sendable {
+    package let code: KeyRing
+    package let hash: KeyRing
+    package let fingerprint: KeyRing
+    package let seal: KeyRing
+
+    package init(code: KeyRing, hash: KeyRing, fingerprint: KeyRing, seal: KeyRing) {
+        self.code = code
+        self.hash = hash
+        self.fingerprint = fingerprint
+        self.seal = seal
+    }
+
+    /// The keyed identity of a recipient: HMAC-SHA-256 over `"recipient" ‖ channel ‖ canonical recipient`.
+    package func fingerprint(of recipient: Recipient) -> [UInt8] {
+        var fields = FieldJoiner()
+        fields.append("recipient")
+        fields.append(recipient.channel.rawValue)
+        fields.append(recipient.canonical)
+        return authenticate(fields, with: fingerprint.active)
+    }
+
+    /// The keyed digest of a payload, by which the same request id with another payload is found.
+    ///
+    /// Keyed, because a bare digest of a phone number is a phone number to whoever can count to 10^10. 16 bytes.
+    package func digest(of payload: [UInt8]) -> [UInt8] {
+        var fields = FieldJoiner()
+        fields.append("payload")
+        fields.append(payload)
+        return Array(authenticate(fields, with: fingerprint.active).prefix(16))
+    }
+}
+
+/// HMAC-SHA-256 over joined fields.
+func authenticate(_ fields: FieldJoiner, with key: SymmetricKey) -> [UInt8] {
+    Array(HMAC<SHA256>.authenticationCode(for: fields.bytes, using: key))
+}

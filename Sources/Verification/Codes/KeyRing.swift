@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Crypto
+
+/// The id of a key in its ring, stored beside what was made with it.
+package struct KeyID: Sendable, Hashable, CustomStringConvertible {
+    package let number: Int16
+
+    package init(_ number: Int16) {
+        self.number = number
+    }
+
+    package var description: String { String(number) }
+}
+
+/// The keys of one use: the active one makes new values, the others still serve values made before a rotation.
+package struct KeyRing: Sendable, CustomStringConvertible, CustomReflectable {
+    package let activeID: KeyID
+    private let keys: [KeyID: SymmetricKey]
+
+    /// A ring whose first key is the active one, or nil when there is none, an id repeats or a key has under 32 bytes.
+    package init?(_ entries: [(id: KeyID, bytes: [UInt8])]) {
+        guard let first = entries.first else { return nil }
+        var keys: [KeyID: SymmetricKey] = [:]
+        for (id, bytes) in entries {
+            guard bytes.count >= 32, keys.updateValue(SymmetricKey(data: bytes), forKey: id) == nil else { return nil }
+        }
+        activeID = first.id
+        self.keys = keys
+    }
+
+    /// The key of an id, or nil when the ring no longer holds it.
+    package subscript(id: KeyID) -> SymmetricKey? { keys[id] }
+
+    /// The active key.
+    package var active: SymmetricKey {
+        guard let key = keys[activeID] else { preconditionFailure("a ring holds its active key") }
+        return key
+    }
+
+    package var description: String { "KeyRing(active: \(activeID), count: \(keys.count))" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}

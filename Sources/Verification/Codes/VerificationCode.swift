@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Crypto
+
+/// A one-time code, derived from a key so that it is the same in every worker and stored in none.
+///
+/// It describes itself as hidden; only the rendering of a message asks for `digits`.
+package struct VerificationCode: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+    package let digits: String
+
+    /// Derives the code of one generation of a verification.
+    ///
+    /// `u` is the first 8 bytes of HMAC-SHA-256(key, "code" ‖ verificationId ‖ generation ‖ counter) for the first
+    /// counter whose `u` lies below the largest multiple of 10^length, so that every code is equally likely.
+    ///
+    /// `length` is the number of digits, 4 to 10.
+    package init(verification: VerificationID, generation: Int32, length: Int, key: SymmetricKey) {
+        var counter: UInt32 = 0
+        while true {
+            var fields = FieldJoiner()
+            fields.append("code")
+            fields.append(verification.uuid.bytes)
+            fields.append(UInt32(bitPattern: generation))
+            fields.append(counter)
+            let random = authenticate(fields, with: key).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            if let digits = Self.reduce(random, length: length) {
+                self.digits = digits
+                return
+            }
+            counter += 1
+        }
+    }
+
+    /// A code of `length` digits from 64 random bits, or nil when the bits fall in the uneven rest.
+    package static func reduce(_ random: UInt64, length: Int) -> String? {
+        precondition((4...10).contains(length), "a code has 4 to 10 digits")
+        let modulus = (0..<length).reduce(UInt64(1)) { power, _ in power * 10 }
+        let rest = (UInt64.max % modulus + 1) % modulus
+        guard rest == 0 || random <= UInt64.max - rest else { return nil }
+        let digits = String(random % modulus)
+        return String(repeating: "0", count: length - digits.utf8.count) + digits
+    }
+
+    /// What is stored and compared: HMAC-SHA-256(key, "hash" ‖ verificationId ‖ tenant ‖ purpose ‖ code).
+    package func hash(verification: VerificationID, tenant: String, purpose: String, key: SymmetricKey) -> [UInt8] {
+        Self.hash(secret: digits, verification: verification, tenant: tenant, purpose: purpose, key: key)
+    }
+
+    /// The hash of anything that stands in a code's place: a guess, a link's token, a push secret.
+    package static func hash(
+        secret: String,
+        verification: VerificationID,
+        tenant: String,
+        purpose: String,
+        key: SymmetricKey
+    ) -> [UInt8] {
+        var fields = FieldJoiner()
+        fields.append("hash")
+        fields.append(verification.uuid.bytes)
+        fields.append(tenant)
+        fields.append(purpose)
+        fields.append(secret)
+        return authenticate(fields, with: key)
+    }
+
+    package var description: String { "<code>" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A record on its way to a decision, with all that can be known before the database is asked.
+package struct Candidate: Sendable {
+    package enum Content: Sendable {
+        /// No request can be read: the record goes to the dead letters.
+        case deadLetter(DeadLetterReason)
+
+        /// A request whose fields break their rules.
+        case invalid(InvalidRequest)
+
+        /// A readable request, and what the rules without memory say of it.
+        case request(VerificationRequest, Screening)
+    }
+
+    package let record: InboundRecord
+    package let content: Content
+
+    /// What the record is remembered by.
+    ///
+    /// A record without a readable request id is remembered by its own place.
+    package let key: RequestKey
+
+    /// Keyed, 16 bytes.
+    package let digest: [UInt8]
+
+    /// The ids of the verification and the send that this record may become; fresh for every attempt to decide it.
+    package let verificationID: VerificationID
+    package let sendID: SendID
+
+    package init(
+        record: InboundRecord,
+        content: Content,
+        key: RequestKey,
+        digest: [UInt8],
+        verificationID: VerificationID,
+        sendID: SendID
+    ) {
+        self.record = record
+        self.content = content
+        self.key = key
+        self.digest = digest
+        self.verificationID = verificationID
+        self.sendID = sendID
+    }
+
+    /// The slot the request competes for, when the rules without memory let it get that far.
+    package var slot: SlotKey? {
+        guard case .request(_, .passed(let passed)) = content else { return nil }
+        return passed.slot
+    }
+}
+
+/// What the rules without memory say of a request.
+package enum Screening: Sendable {
+    case refused(Refusal)
+    case passed(Passed)
+
+    /// What a request that got through carries on with.
+    package struct Passed: Sendable {
+        package let slot: SlotKey
+        package let region: Region
+        package let tenant: TenantPolicy
+
+        package init(slot: SlotKey, region: Region, tenant: TenantPolicy) {
+            self.slot = slot
+            self.region = region
+            self.tenant = tenant
+        }
+    }
+}
+
+/// A `rejected` decision: its reason, the rule that made it, and the field at fault where there is one.
+package struct Refusal: Sendable, Equatable {
+    package let reason: RejectionReason
+    package let rule: String
+    package let field: String?
+
+    /// What the event can tell of the recipient.
+    package let region: Region?
+
+    package init(_ reason: RejectionReason, rule: String, field: String? = nil, region: Region? = nil) {
+        self.reason = reason
+        self.rule = rule
+        self.field = field
+        self.region = region
+    }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the decisions of a batch change in the database, and what follows from them.
+package struct IntakeChanges: Sendable {
+    package var insertedVerifications: [StoredVerification] = []
+    package var updatedVerifications: [StoredVerification] = []
+
+    /// Requests whose row differs from the one written before the decision.
+    package var requests: [RequestKey: KnownRequest] = [:]
+
+    /// Slots that point to another verification than before.
+    package var slots: [SlotKey: VerificationID] = [:]
+
+    /// The new sends, each claimed by the deciding worker.
+    package var sends: [ClaimedSend] = []
+
+    /// What to publish, in the order of the decisions.
+    package var outbox: [OutboxRecord] = []
+
+    package init() {}
+}
+
+/// A send that this worker holds: what it needs to hand the message over.
+package struct ClaimedSend: Sendable {
+    package let reference: SendReference
+    package let tenant: String
+    package let purpose: Purpose
+    package let region: Region
+    package let recipient: Recipient
+    package let code: VerificationCode
+    package let rendering: Rendering
+
+    /// After it the message is never handed over.
+    package let deadline: Timestamp
+
+    /// What is left of the code's validity at the moment of the claim.
+    package let validityLeft: Duration
+    package let generation: Int32
+
+    /// Calls to providers made for this send before.
+    package let attempts: Int16
+
+    package init(
+        reference: SendReference,
+        tenant: String,
+        purpose: Purpose,
+        region: Region,
+        recipient: Recipient,
+        code: VerificationCode,
+        rendering: Rendering,
+        deadline: Timestamp,
+        validityLeft: Duration,
+        generation: Int32,
+        attempts: Int16
+    ) {
+        self.reference = reference
+        self.tenant = tenant
+        self.purpose = purpose
+        self.region = region
+        self.recipient = recipient
+        self.code = code
+        self.rendering = rendering
+        self.deadline = deadline
+        self.validityLeft = validityLeft
+        self.generation = generation
+        self.attempts = attempts
+    }
+
+    package var id: SendID { reference.id }
+}
+
+/// One claim of a send: what is needed to settle it.
+package struct SendReference: Sendable, Equatable {
+    package let id: SendID
+    package let verificationID: VerificationID
+
+    /// The fencing token: a write that names an older one changes nothing.
+    package let fence: Int32
+
+    /// 1, 2, … within the verification.
+    package let number: Int16
+    package let requestID: String
+    package let resendWindow: Duration
+
+    /// Fresh validity from the moment of this send; nil when it repeats a code.
+    package let validity: Duration?
+    package let trace: TraceContext?
+
+    package init(
+        id: SendID,
+        verificationID: VerificationID,
+        fence: Int32,
+        number: Int16,
+        requestID: String,
+        resendWindow: Duration,
+        validity: Duration?,
+        trace: TraceContext?
+    ) {
+        self.id = id
+        self.verificationID = verificationID
+        self.fence = fence
+        self.number = number
+        self.requestID = requestID
+        self.resendWindow = resendWindow
+        self.validity = validity
+        self.trace = trace
+    }
+
+    /// The claim after this one.
+    package var reclaimed: SendReference {
+        SendReference(
+            id: id,
+            verificationID: verificationID,
+            fence: fence &+ 1,
+            number: number,
+            requestID: requestID,
+            resendWindow: resendWindow,
+            validity: validity,
+            trace: trace
+        )
+    }
+}
+
+/// A record to publish, written with the change that it tells.
+package struct OutboxRecord: Sendable, Equatable {
+    /// The verification, or an id made from the record that was refused.
+    package let stream: UUIDValue
+    package let sequence: Int32
+    package let isDeadLetter: Bool
+    package let key: [UInt8]?
+    package let value: [UInt8]?
+    package let headers: [RecordField]
+
+    package init(
+        stream: UUIDValue,
+        sequence: Int32,
+        isDeadLetter: Bool,
+        key: [UInt8]?,
+        value: [UInt8]?,
+        headers: [RecordField]
+    ) {
+        self.stream = stream
+        self.sequence = sequence
+        self.isDeadLetter = isDeadLetter
+        self.key = key
+        self.value = value
+        self.headers = headers
+    }
+}

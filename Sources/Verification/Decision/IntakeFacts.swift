@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the database knows of a batch, read under the locks that the decisions need.
+package struct IntakeFacts: Sendable {
+    /// The database's clock, after the locks were granted.
+    package let now: Timestamp
+
+    /// A row for every candidate's key: its own new one, or one from before.
+    package let requests: [RequestKey: KnownRequest]
+
+    /// The verification that each slot points to: a candidate's own id when the slot is new.
+    package let slots: [SlotKey: VerificationID]
+
+    /// The verifications that slots and requests point to.
+    package let verifications: [VerificationID: StoredVerification]
+
+    package init(
+        now: Timestamp,
+        requests: [RequestKey: KnownRequest],
+        slots: [SlotKey: VerificationID],
+        verifications: [VerificationID: StoredVerification]
+    ) {
+        self.now = now
+        self.requests = requests
+        self.slots = slots
+        self.verifications = verifications
+    }
+}
+
+/// What is remembered of a request id.
+package struct KnownRequest: Sendable, Equatable {
+    /// The topic and partition of the newest record with this id, and its offset.
+    package var source: String
+    package var offset: Int64
+    package let digest: [UInt8]
+
+    /// The verification the request belongs to; nil when the request was refused.
+    package var verificationID: VerificationID?
+
+    /// The decision of a request without a verification.
+    package var status: DeliveryStatus?
+    package var reason: String?
+    package var rule: String?
+
+    package init(
+        source: String,
+        offset: Int64,
+        digest: [UInt8],
+        verificationID: VerificationID?,
+        status: DeliveryStatus? = nil,
+        reason: String? = nil,
+        rule: String? = nil
+    ) {
+        self.source = source
+        self.offset = offset
+        self.digest = digest
+        self.verificationID = verificationID
+        self.status = status
+        self.reason = reason
+        self.rule = rule
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What became of a claimed send.
+package struct SendResult: Sendable {
+    package let send: SendReference
+    package let disposition: SendDisposition
+
+    /// Calls to providers made for the send, earlier claims included.
+    package let attempts: Int16
+    package let attempt: Attempt?
+
+    /// The last call to a provider.
+    package struct Attempt: Sendable, Equatable {
+        package let provider: String
+        package let messageID: String?
+        package let segments: Int
+        package let encoding: String
+        package let errorCode: String?
+
+        package init(provider: String, messageID: String?, segments: Int, encoding: String, errorCode: String?) {
+            self.provider = provider
+            self.messageID = messageID
+            self.segments = segments
+            self.encoding = encoding
+            self.errorCode = errorCode
+        }
+    }
+
+    package init(send: SendReference, disposition: SendDisposition, attempts: Int16, attempt: Attempt?) {
+        self.send = send
+        self.disposition = disposition
+        self.attempts = attempts
+        self.attempt = attempt
+    }
+}
+
+/// How a send goes on or ends.
+package enum SendDisposition: Sendable, Equatable {
+    /// A provider has the message.
+    case sent
+
+    /// Every allowed provider surely refused.
+    case failed(FailureReason)
+
+    /// Nobody can know whether the message left.
+    case unknown(UnknownReason)
+
+    /// The message was surely not handed over, and its time is over.
+    case expiredUnsent
+
+    /// The message was surely not handed over; another claim tries again after the delay.
+    case retry(after: Duration)
+
+    package enum FailureReason: String, Sendable {
+        case providerRefused = "provider_refused"
+        case providerUnavailable = "provider_unavailable"
+        case fraudBlocked = "fraud_blocked_by_provider"
+    }
+
+    package enum UnknownReason: String, Sendable {
+        /// The answer was lost.
+        case timeout
+
+        /// The worker died between the mark and the outcome.
+        case workerLost = "worker_lost"
+    }
+
+    /// The state that the send's row gets.
+    package var sendState: String {
+        switch self {
+        case .sent: "sent"
+        case .failed, .expiredUnsent: "failed"
+        case .unknown: "unknown"
+        case .retry: "pending"
+        }
+    }
+
+    var status: DeliveryStatus? {
+        switch self {
+        case .sent: .sent
+        case .failed: .failed
+        case .unknown: .unknown
+        case .expiredUnsent: .expiredUnsent
+        case .retry: nil
+        }
+    }
+
+    var reason: String? {
+        switch self {
+        case .failed(let reason): reason.rawValue
+        case .unknown(let reason): reason.rawValue
+        case .expiredUnsent: "deadline"
+        case .sent, .retry: nil
+        }
+    }
+
+    /// Whether the person's sends and window are as if this send had not been: it surely never left, and not because
+    /// a provider refused this person's message.
+    var isRefunded: Bool {
+        switch self {
+        case .failed(.providerUnavailable), .expiredUnsent: true
+        case .failed, .sent, .unknown, .retry: false
+        }
+    }
+}

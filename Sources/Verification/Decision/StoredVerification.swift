@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A verification as its row holds it.
+package struct StoredVerification: Sendable, Equatable {
+    /// How far the verification has come.
+    ///
+    /// `live` ends as one of the others; `locked` still becomes `expired` when its time is over.
+    package enum State: String, Sendable {
+        case live
+        case approved
+        case expired
+        case locked
+        case cancelled
+    }
+
+    package let id: VerificationID
+    /// The request that began it.
+    package let requestID: String
+    package let tenant: String
+    package let purpose: Purpose
+    package let channel: Channel
+    package let subject: String?
+    package let fingerprint: [UInt8]
+    package let region: Region
+    package let masked: String
+    package let sealed: [UInt8]?
+    package let sealKey: KeyID
+    package var codeKey: KeyID
+    package var hashKey: KeyID
+    package var generation: Int32
+    package var codeHash: [UInt8]
+    package var codeLength: Int16
+    package var state: State
+
+    /// The status of the newest event, nil before the first.
+    package var status: DeliveryStatus?
+    package var checksUsed: Int16
+    package var maxChecks: Int16
+    package var sendsUsed: Int16
+    package var maxSends: Int16
+
+    /// Whether a send has no outcome yet: until it has one, nobody sends again.
+    package var sendOpen: Bool
+
+    /// The number of the newest event.
+    package var sequence: Int32
+    package var resendAfter: Timestamp
+    package var expiresAt: Timestamp
+    package var policyVersion: String
+
+    package init(
+        id: VerificationID,
+        requestID: String,
+        tenant: String,
+        purpose: Purpose,
+        channel: Channel,
+        subject: String?,
+        fingerprint: [UInt8],
+        region: Region,
+        masked: String,
+        sealed: [UInt8]?,
+        sealKey: KeyID,
+        codeKey: KeyID,
+        hashKey: KeyID,
+        generation: Int32,
+        codeHash: [UInt8],
+        codeLength: Int16,
+        state: State,
+        status: DeliveryStatus?,
+        checksUsed: Int16,
+        maxChecks: Int16,
+        sendsUsed: Int16,
+        maxSends: Int16,
+        sendOpen: Bool,
+        sequence: Int32,
+        resendAfter: Timestamp,
+        expiresAt: Timestamp,
+        policyVersion: String
+    ) {
+        self.id = id
+        self.requestID = requestID
+        self.tenant = tenant
+        self.purpose = purpose
+        self.channel = channel
+        self.subject = subject
+        self.fingerprint = fingerprint
+        self.region = region
+        self.masked = masked
+        self.sealed = sealed
+        self.sealKey = sealKey
+        self.codeKey = codeKey
+        self.hashKey = hashKey
+        self.generation = generation
+        self.codeHash = codeHash
+        self.codeLength = codeLength
+        self.state = state
+        self.status = status
+        self.checksUsed = checksUsed
+        self.maxChecks = maxChecks
+        self.sendsUsed = sendsUsed
+        self.maxSends = maxSends
+        self.sendOpen = sendOpen
+        self.sequence = sequence
+        self.resendAfter = resendAfter
+        self.expiresAt = expiresAt
+        self.policyVersion = policyVersion
+    }
+}
+
+/// The key of a slot: the one live verification of a tenant, a purpose and a recipient.
+package struct SlotKey: Sendable, Hashable, Comparable {
+    package let tenant: String
+    package let purpose: Purpose
+    package let fingerprint: [UInt8]
+
+    package init(tenant: String, purpose: Purpose, fingerprint: [UInt8]) {
+        self.tenant = tenant
+        self.purpose = purpose
+        self.fingerprint = fingerprint
+    }
+
+    /// The one order in which rows of slots are locked.
+    package static func < (left: SlotKey, right: SlotKey) -> Bool {
+        guard left.fingerprint == right.fingerprint else {
+            return left.fingerprint.lexicographicallyPrecedes(right.fingerprint)
+        }
+        if left.tenant != right.tenant { return left.tenant < right.tenant }
+        return left.purpose.rawValue < right.purpose.rawValue
+    }
+}
+
+/// The gateway's idempotency key: a request id within its tenant.
+package struct RequestKey: Sendable, Hashable, Comparable {
+    package let tenant: String
+    package let requestID: String
+
+    package init(tenant: String, requestID: String) {
+        self.tenant = tenant
+        self.requestID = requestID
+    }
+
+    package static func < (left: RequestKey, right: RequestKey) -> Bool {
+        (left.tenant, left.requestID) < (right.tenant, right.requestID)
+    }
+}

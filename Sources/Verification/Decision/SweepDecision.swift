@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A send whose lease or delay has run out.
+package struct DueSend: Sendable {
+    package enum State: String, Sendable {
+        /// Waits for its next attempt.
+        case pending
+
+        /// Its worker never came to the mark: the message surely never left.
+        case claimed
+
+        /// Its worker may have handed the message over.
+        case dispatching
+    }
+
+    package let reference: SendReference
+    package let generation: Int32
+    package let state: State
+    package let deadline: Timestamp
+    package let attempts: Int16
+
+    /// Nil when the row's text is not one that this program writes.
+    package let rendering: Rendering?
+
+    package init(
+        reference: SendReference,
+        generation: Int32,
+        state: State,
+        deadline: Timestamp,
+        attempts: Int16,
+        rendering: Rendering?
+    ) {
+        self.reference = reference
+        self.generation = generation
+        self.state = state
+        self.deadline = deadline
+        self.attempts = attempts
+        self.rendering = rendering
+    }
+}
+
+/// What a sweep does with the sends and verifications it finds: pure functions.
+package enum SweepDecision {
+    package struct Swept: Sendable {
+        /// To hand over now; their fence is already the raised one.
+        package var claims: [ClaimedSend] = []
+        package var results: [SendResult] = []
+    }
+
+    /// Claims what surely never left and is in time, and settles the rest.
+    ///
+    /// There are `capacity` claims at most; what is beyond stays due for the next sweep or another worker.
+    package static func decide(
+        _ due: [DueSend],
+        _ verifications: [VerificationID: StoredVerification],
+        now: Timestamp,
+        capacity: Int,
+        keys: CodeKeys
+    ) -> Swept {
+        var swept = Swept()
+        for send in due {
+            guard let verification = verifications[send.reference.verificationID] else { continue }
+            if send.state == .dispatching {
+                swept.results.append(send.result(.unknown(.workerLost)))
+            } else if send.deadline <= now || verification.state != .live {
+                swept.results.append(send.result(.expiredUnsent))
+            } else if let claim = send.claim(of: verification, keys, now: now) {
+                if swept.claims.count < capacity { swept.claims.append(claim) }
+            } else {
+                // The key that sealed the recipient or derives the code is gone from the ring.
+                swept.results.append(send.result(.failed(.providerUnavailable)))
+            }
+        }
+        return swept
+    }
+
+    /// Ends verifications that ran out unapproved.
+    package static func expire(
+        _ verifications: [StoredVerification],
+        now: Timestamp,
+        source: String
+    ) -> OutcomeDecision.Changes {
+        var changes = OutcomeDecision.Changes()
+        for var verification in verifications {
+            verification.state = .expired
+            verification.status = .expired
+            verification.sequence += 1
+            changes.verifications.append(verification)
+            let event = DeliveryEvent(
+                of: verification,
+                requestID: verification.requestID,
+                status: .expired,
+                rule: "validity",
+                policyVersion: verification.policyVersion,
+                occurredAt: now
+            )
+            changes.outbox.append(event.record(source: source))
+        }
+        return changes
+    }
+}
+
+extension DueSend {
+    fileprivate func result(_ disposition: SendDisposition) -> SendResult {
+        SendResult(send: reference, disposition: disposition, attempts: attempts, attempt: nil)
+    }
+
+    fileprivate func claim(of verification: StoredVerification, _ keys: CodeKeys, now: Timestamp) -> ClaimedSend? {
+        guard let rendering, let recipient = recipient(verification, keys), let code = code(verification, keys) else {
+            return nil
+        }
+        return ClaimedSend(
+            reference: reference.reclaimed,
+            tenant: verification.tenant,
+            purpose: verification.purpose,
+            region: verification.region,
+            recipient: recipient,
+            code: code,
+            rendering: rendering,
+            deadline: deadline,
+            validityLeft: verification.expiresAt - now,
+            generation: generation,
+            attempts: attempts
+        )
+    }
+
+    private func recipient(_ verification: StoredVerification, _ keys: CodeKeys) -> Recipient? {
+        guard let sealed = verification.sealed, let key = keys.seal[verification.sealKey],
+            let text = RecipientSeal.open(sealed, for: verification.id, key: key)
+        else { return nil }
+        return PhoneNumber(text).map { .phone($0) }
+    }
+
+    private func code(_ verification: StoredVerification, _ keys: CodeKeys) -> VerificationCode? {
+        guard generation == verification.generation, let key = keys.code[verification.codeKey] else { return nil }
+        return VerificationCode(
+            verification: verification.id,
+            generation: generation,
+            length: Int(verification.codeLength),
+            key: key
+        )
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension DeliveryEvent {
+    /// The event's value, as `schemas/kafka/delivery.schema.json` describes it.
+    package var json: [UInt8] {
+        var writer = JSONWriter(reserving: 768)
+        writer.object { event in
+            event.member("verificationId", ifPresent: verification?.id.description)
+            event.member("requestId", description.requestID)
+            event.member("tenant", description.tenant)
+            event.member("channel", ifPresent: description.channel?.rawValue)
+            event.member("purpose", ifPresent: description.purpose?.rawValue)
+            event.member("sequence", verification?.sequence ?? 1)
+            event.member("status", status.rawValue)
+            event.member("reason", ifPresent: reason)
+            event.member("rule", ifPresent: rule)
+            event.member("field", ifPresent: field)
+            writeRecipient(&event)
+            writeSend(&event)
+            writeVerification(&event)
+            event.member("fictional", false)
+            event.member("policyVersion", policyVersion)
+            event.member("occurredAt", occurredAt.rfc3339)
+        }
+        return writer.bytes
+    }
+
+    private func writeRecipient(_ event: inout JSONWriter) {
+        guard description.masked != nil || description.region != nil || description.fingerprint != nil else { return }
+        event.object("recipient") { recipient in
+            recipient.member("masked", ifPresent: description.masked)
+            recipient.member("region", ifPresent: description.region?.code)
+            recipient.member("fingerprint", ifPresent: description.fingerprint.map(hexadecimal))
+        }
+    }
+
+    private func writeSend(_ event: inout JSONWriter) {
+        guard let send else { return }
+        event.object("send") { writer in
+            writer.member("id", send.id.description)
+            writer.member("number", Int(send.number))
+            writer.member("max", Int(send.max))
+            writer.member("provider", ifPresent: send.provider)
+            writer.member("providerMessageId", ifPresent: send.providerMessageID)
+            writer.member("segments", ifPresent: send.segments)
+            writer.member("encoding", ifPresent: send.encoding)
+            writer.member("errorCode", ifPresent: send.errorCode)
+        }
+    }
+
+    private func writeVerification(_ event: inout JSONWriter) {
+        guard let verification else { return }
+        event.object("code") { code in
+            code.member("length", Int(verification.codeLength))
+            code.member("generation", verification.generation)
+        }
+        event.member("resendAfter", verification.resendAfter.rfc3339)
+        event.member("expiresAt", verification.expiresAt.rfc3339)
+        event.member("sendsLeft", Int(verification.sendsLeft))
+    }
+}
+
+/// Lower-case hexadecimal digits.
+package func hexadecimal(_ bytes: [UInt8]) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    var text: [UInt8] = []
+    text.reserveCapacity(bytes.count * 2)
+    for byte in bytes {
+        text.append(digits[Int(byte >> 4)])
+        text.append(digits[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+
+extension DeliveryEvent {
+    /// The event as a record in CloudEvents' binary mode, in its verification's stream.
+    package func record(source: String) -> OutboxRecord {
+        guard let verification else { preconditionFailure("an event without a verification needs its record") }
+        return record(
+            stream: verification.id.uuid,
+            sequence: verification.sequence,
+            subject: verification.id.description,
+            source: source
+        )
+    }
+
+    /// The event of a decision without a verification, in a stream made from the record that was decided.
+    ///
+    /// The stream's id is a digest of the request and the record's place, so deciding the record again makes the same
+    /// event id.
+    package func record(of inbound: InboundRecord, source: String) -> OutboxRecord {
+        var fields = FieldJoiner()
+        fields.append(description.tenant)
+        fields.append(description.requestID)
+        return record(
+            stream: .digest(of: fields, and: inbound),
+            sequence: 1,
+            subject: description.requestID,
+            source: source
+        )
+    }
+
+    private func record(stream: UUIDValue, sequence: Int32, subject: String, source: String) -> OutboxRecord {
+        var headers = [
+            RecordField("ce_specversion", "1.0"),
+            RecordField("ce_id", "\(stream)-\(sequence)"),
+            RecordField("ce_source", source),
+            RecordField("ce_type", Self.type),
+            RecordField("ce_time", occurredAt.rfc3339),
+            RecordField("ce_subject", subject),
+            RecordField("content-type", "application/json"),
+        ]
+        if let trace = description.trace { headers.append(RecordField("traceparent", trace.traceparent)) }
+        return OutboxRecord(
+            stream: stream,
+            sequence: sequence,
+            isDeadLetter: false,
+            key: Array(subject.utf8),
+            value: json,
+            headers: headers
+        )
+    }
+}
+
+extension OutboxRecord {
+    /// A record that cannot be read, with its key, value and headers as they were, and the reason beside them.
+    package static func deadLetter(
+        _ inbound: InboundRecord,
+        reason: DeadLetterReason,
+        at time: Timestamp
+    ) -> OutboxRecord {
+        let stream = UUIDValue.digest(of: FieldJoiner(), and: inbound)
+        var headers = inbound.headers
+        headers.append(RecordField("dead-letter-id", "\(stream)-1"))
+        headers.append(RecordField("dead-letter-reason", reason.rawValue))
+        headers.append(RecordField("dead-letter-topic", inbound.topic))
+        headers.append(RecordField("dead-letter-partition", String(inbound.partition)))
+        headers.append(RecordField("dead-letter-offset", String(inbound.offset)))
+        if let timestamp = inbound.timestamp {
+            headers.append(RecordField("dead-letter-timestamp", String(timestamp.microseconds / 1000)))
+        }
+        headers.append(RecordField("dead-letter-time", time.rfc3339))
+        return OutboxRecord(
+            stream: stream,
+            sequence: 1,
+            isDeadLetter: true,
+            key: inbound.key,
+            value: inbound.value,
+            headers: headers
+        )
+    }
+}
+
+extension UUIDValue {
+    /// A UUIDv8 (RFC 9562) from a digest of fields and a record's place.
+    static func digest(of fields: FieldJoiner, and record: InboundRecord) -> UUIDValue {
+        var fields = fields
+        fields.append(record.source)
+        fields.append(String(record.offset))
+        if let timestamp = record.timestamp { fields.append(String(timestamp.microseconds)) }
+        let value = SHA256.hash(data: fields.bytes).prefix(16).reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
+        let version: UInt128 = 0xf << 76
+        let variant: UInt128 = 0x3 << 62
+        return UUIDValue(value & ~version & ~variant | 0x8 << 76 | 0x2 << 62)
+    }
+}

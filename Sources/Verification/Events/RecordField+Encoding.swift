@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension RecordField {
+    package init(_ name: String, _ value: String) {
+        self.init(name: name, value: Array(value.utf8))
+    }
+
+    /// Headers as one byte string.
+    ///
+    /// Each is three joined fields: its name, the byte 1 or 0 for a value or none, and the value.
+    package static func encode(_ headers: [RecordField]) -> [UInt8] {
+        var fields = FieldJoiner()
+        for header in headers {
+            fields.append(header.name)
+            fields.append([header.value == nil ? 0 : 1])
+            fields.append(header.value ?? [])
+        }
+        return fields.bytes
+    }
+
+    /// The headers of `encode`; what cannot be read ends the list.
+    package static func decode(_ bytes: [UInt8]) -> [RecordField] {
+        var fields = FieldSplitter(bytes)
+        var headers: [RecordField] = []
+        while let name = fields.next(), let marker = fields.next(), let value = fields.next() {
+            headers.append(RecordField(name: String(decoding: name, as: UTF8.self), value: marker == [1] ? value : nil))
+        }
+        return headers
+    }
+}
+
+/// Takes joined fields apart again.
+struct FieldSplitter {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: [UInt8]) {
+        rest = bytes[...]
+    }
+
+    mutating func next() -> [UInt8]? {
+        guard rest.count >= 4 else { return nil }
+        let length = rest.prefix(4).reduce(0) { $0 << 8 | Int($1) }
+        guard rest.count - 4 >= length else { return nil }
+        let field = Array(rest.dropFirst(4).prefix(length))
+        rest = rest.dropFirst(4 + length)
+        return field
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Joins fields so that no two lists of fields make the same bytes: each is its length as 4 bytes big-endian, then itself.
+///
+/// This is the `‖` of hashes and digests. Without the lengths, ("ab", "c") and ("a", "bc") would hash alike.
+package struct FieldJoiner: Sendable {
+    package private(set) var bytes: [UInt8] = []
+
+    package init(reserving capacity: Int = 128) {
+        bytes.reserveCapacity(capacity)
+    }
+
+    /// Appends a field of bytes.
+    package mutating func append(_ field: [UInt8]) {
+        appendLength(field.count)
+        bytes.append(contentsOf: field)
+    }
+
+    /// Appends a text as its UTF-8.
+    package mutating func append(_ text: String) {
+        appendLength(text.utf8.count)
+        bytes.append(contentsOf: text.utf8)
+    }
+
+    /// Appends a number as 4 bytes big-endian.
+    package mutating func append(_ number: UInt32) {
+        appendLength(4)
+        appendBigEndian(number)
+    }
+
+    /// Fields are far below 4 GiB; the length saturates rather than traps.
+    private mutating func appendLength(_ count: Int) {
+        appendBigEndian(UInt32(clamping: count))
+    }
+
+    private mutating func appendBigEndian(_ number: UInt32) {
+        for shift in stride(from: UInt32(24), through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: number >> shift))
+        }
+    }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The identity of a verification: a UUIDv7.
+package struct VerificationID: Sendable, Hashable, Comparable, CustomStringConvertible {
+    package let uuid: UUIDValue
+
+    package init(_ uuid: UUIDValue) {
+        self.uuid = uuid
+    }
+
+    package var description: String { uuid.description }
+
+    package static func < (left: VerificationID, right: VerificationID) -> Bool {
+        left.uuid < right.uuid
+    }
+}
+
+/// The identity of a send, a UUIDv7: the reference given to the provider.
+package struct SendID: Sendable, Hashable, Comparable, CustomStringConvertible {
+    package let uuid: UUIDValue
+
+    package init(_ uuid: UUIDValue) {
+        self.uuid = uuid
+    }
+
+    package var description: String { uuid.description }
+
+    package static func < (left: SendID, right: SendID) -> Bool {
+        left.uuid < right.uuid
+    }
+}

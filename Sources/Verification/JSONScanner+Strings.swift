@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension JSONScanner {
+    /// Reads the string whose opening quote is at the position.
+    ///
+    /// Without an escape the text is one slice of the document.
+    mutating func string() throws(JSONFault) -> String {
+        position += 1
+        let start = position
+        while position < bytes.count {
+            switch bytes[position] {
+            case UInt8(ascii: "\""):
+                let text = String(decoding: bytes[start..<position], as: UTF8.self)
+                position += 1
+                return text
+            case UInt8(ascii: "\\"): return try escapedString(from: start)
+            case 0..<0x20: throw .notJSON
+            default: position += 1
+            }
+        }
+        throw .notJSON
+    }
+
+    /// Reads on from the first escape of a string that starts at `start`.
+    private mutating func escapedString(from start: Int) throws(JSONFault) -> String {
+        var text = Array(bytes[start..<position])
+        while position < bytes.count {
+            let byte = bytes[position]
+            switch byte {
+            case UInt8(ascii: "\""):
+                position += 1
+                return String(decoding: text, as: UTF8.self)
+            case UInt8(ascii: "\\"):
+                position += 1
+                try escape(into: &text)
+            case 0..<0x20: throw .notJSON
+            default:
+                text.append(byte)
+                position += 1
+            }
+        }
+        throw .notJSON
+    }
+
+    /// Reads what follows a backslash.
+    private mutating func escape(into text: inout [UInt8]) throws(JSONFault) {
+        let byte = next
+        position += 1
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(byte)
+        case UInt8(ascii: "b"): text.append(0x08)
+        case UInt8(ascii: "f"): text.append(0x0c)
+        case UInt8(ascii: "n"): text.append(0x0a)
+        case UInt8(ascii: "r"): text.append(0x0d)
+        case UInt8(ascii: "t"): text.append(0x09)
+        case UInt8(ascii: "u"):
+            guard let encoded = UTF8.encode(try escapedScalar()) else { throw .notJSON }
+            text.append(contentsOf: encoded)
+        default: throw .notJSON
+        }
+    }
+
+    /// Reads the digits after `\u`, and those of the second half of a surrogate pair.
+    private mutating func escapedScalar() throws(JSONFault) -> Unicode.Scalar {
+        let first = try hexUnit()
+        guard first & 0xfc00 == 0xd800 else {
+            guard let scalar = Unicode.Scalar(first) else { throw .notJSON }
+            return scalar
+        }
+        guard next == UInt8(ascii: "\\") else { throw .notJSON }
+        position += 1
+        guard next == UInt8(ascii: "u") else { throw .notJSON }
+        position += 1
+        let second = try hexUnit()
+        guard second & 0xfc00 == 0xdc00 else { throw .notJSON }
+        let value = 0x10000 + ((first & 0x3ff) << 10) + (second & 0x3ff)
+        guard let scalar = Unicode.Scalar(value) else { throw .notJSON }
+        return scalar
+    }
+
+    private mutating func hexUnit() throws(JSONFault) -> UInt32 {
+        var unit: UInt32 = 0
+        for _ in 0..<4 {
+            guard let digit = Hexadecimal.value(of: next) else { throw .notJSON }
+            unit = unit << 4 | UInt32(digit)
+            position += 1
+        }
+        return unit
+    }
+}
+
+/// The digits of base 16.
+enum Hexadecimal {
+    /// The value of a digit in either case, nil for any other byte.
+    static func value(of byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

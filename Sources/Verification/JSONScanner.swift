@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A strict RFC 8259 reader of untrusted bytes, in one pass and without Foundation.
+///
+/// Strict where parsers are known to differ, because two readers of one message must not see two requests: a name twice
+/// in an object, half a surrogate pair, a byte order mark, and numbers that would lose their value are all faults. It
+/// never traps: every byte is read behind a bounds check, and nesting, thus recursion, is bounded by the limits. The
+/// size of the document is the caller's to bound.
+package struct JSONScanner {
+    let bytes: [UInt8]
+    var position = 0
+    private var depth = 0
+    private let limits: JSONLimits
+
+    private init(bytes: [UInt8], limits: JSONLimits) {
+        self.bytes = bytes
+        self.limits = limits
+    }
+
+    /// The one value that the bytes spell; the first fault in document order otherwise.
+    ///
+    /// Invalid UTF-8 comes before every other fault, wherever it stands.
+    package static func parse(_ bytes: [UInt8], limits: JSONLimits = JSONLimits()) throws(JSONFault) -> JSONValue {
+        guard String(validating: bytes, as: UTF8.self) != nil else { throw .invalidUTF8 }
+        var scanner = JSONScanner(bytes: bytes, limits: limits)
+        let value = try scanner.value()
+        scanner.skipWhitespace()
+        guard scanner.position == bytes.count else { throw .notJSON }
+        return value
+    }
+
+    /// The byte at the position, 0 at the end: no token starts with or contains that byte.
+    var next: UInt8 {
+        position < bytes.count ? bytes[position] : 0
+    }
+
+    private mutating func value() throws(JSONFault) -> JSONValue {
+        skipWhitespace()
+        switch next {
+        case UInt8(ascii: "{"): return .object(try object())
+        case UInt8(ascii: "["): return .array(try array())
+        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "t"):
+            try literal("true")
+            return .bool(true)
+        case UInt8(ascii: "f"):
+            try literal("false")
+            return .bool(false)
+        case UInt8(ascii: "n"):
+            try literal("null")
+            return .null
+        default: return .number(try number())
+        }
+    }
+
+    private mutating func object() throws(JSONFault) -> JSONObject {
+        try enter()
+        var members: [JSONMember] = []
+        if take(UInt8(ascii: "}")) {
+            depth -= 1
+            return JSONObject(members: members)
+        }
+        var names = JSONNames()
+        members.reserveCapacity(8)
+        repeat {
+            skipWhitespace()
+            guard next == UInt8(ascii: "\"") else { throw .notJSON }
+            let name = try string()
+            guard names.insert(name, after: members) else { throw .duplicateKey }
+            guard take(UInt8(ascii: ":")) else { throw .notJSON }
+            members.append(JSONMember(name: name, value: try value()))
+        } while take(UInt8(ascii: ","))
+        guard take(UInt8(ascii: "}")) else { throw .notJSON }
+        depth -= 1
+        return JSONObject(members: members)
+    }
+
+    private mutating func array() throws(JSONFault) -> [JSONValue] {
+        try enter()
+        var elements: [JSONValue] = []
+        if take(UInt8(ascii: "]")) {
+            depth -= 1
+            return elements
+        }
+        repeat {
+            elements.append(try value())
+        } while take(UInt8(ascii: ","))
+        guard take(UInt8(ascii: "]")) else { throw .notJSON }
+        depth -= 1
+        return elements
+    }
+
+    /// Steps over an opening bracket, one level down.
+    private mutating func enter() throws(JSONFault) {
+        depth += 1
+        guard depth <= limits.maximumDepth else { throw .tooDeep }
+        position += 1
+    }
+
+    /// Skips whitespace and then the byte, if it is there.
+    private mutating func take(_ byte: UInt8) -> Bool {
+        skipWhitespace()
+        guard next == byte else { return false }
+        position += 1
+        return true
+    }
+
+    private mutating func literal(_ text: StaticString) throws(JSONFault) {
+        let end = position + text.utf8CodeUnitCount
+        guard end <= bytes.count else { throw .notJSON }
+        let matches = text.withUTF8Buffer { $0.elementsEqual(bytes[position..<end]) }
+        guard matches else { throw .notJSON }
+        position = end
+    }
+
+    private mutating func number() throws(JSONFault) -> JSONNumber {
+        let start = position
+        var isInteger = true
+        if next == UInt8(ascii: "-") { position += 1 }
+        if next == UInt8(ascii: "0") { position += 1 } else { try digits() }
+        if next == UInt8(ascii: ".") {
+            isInteger = false
+            position += 1
+            try digits()
+        }
+        if next == UInt8(ascii: "e") || next == UInt8(ascii: "E") {
+            isInteger = false
+            position += 1
+            if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { position += 1 }
+            try digits()
+        }
+        let number = JSONNumber(literal: String(decoding: bytes[start..<position], as: UTF8.self))
+        if isInteger {
+            // Eighteen digits always fit.
+            guard position - start <= 18 || number.int64 != nil else { throw .numberOutOfRange }
+        } else {
+            guard let double = number.double, double.isFinite else { throw .numberOutOfRange }
+        }
+        return number
+    }
+
+    /// Skips one or more digits.
+    private mutating func digits() throws(JSONFault) {
+        let start = position
+        while UInt8(ascii: "0") <= next, next <= UInt8(ascii: "9") { position += 1 }
+        guard position > start else { throw .notJSON }
+    }
+
+    private mutating func skipWhitespace() {
+        while position < bytes.count {
+            switch bytes[position] {
+            case 0x20, 0x09, 0x0a, 0x0d: position += 1
+            default: return
+            }
+        }
+    }
+}
+
+/// The names that an object has so far, to find one that comes twice.
+///
+/// A few names are compared one by one; from then on a set keeps a hostile object with ten thousand names linear.
+private struct JSONNames {
+    private static let comparedOneByOne = 16
+    private var seen: Set<[UInt8]> = []
+
+    /// Adds a name to those of the members; false when it is there already.
+    mutating func insert(_ name: String, after members: [JSONMember]) -> Bool {
+        if members.count < Self.comparedOneByOne {
+            for member in members where member.name.hasSameBytes(as: name) { return false }
+            return true
+        }
+        if seen.isEmpty {
+            for member in members { seen.insert(Array(member.name.utf8)) }
+        }
+        return seen.insert(Array(name.utf8)).inserted
+    }
+}

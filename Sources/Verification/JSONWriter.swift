@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Appends one JSON document to bytes, names in the order of the calls.
+///
+/// The output is one line and safe in a log or a script: quotes, backslashes, control characters, DEL and the line
+/// separators U+2028 and U+2029 are escaped. The writer does not check that a name is written once, nor that members go
+/// into objects and elements into arrays.
+package struct JSONWriter: Sendable {
+    package private(set) var bytes: [UInt8] = []
+    private var needsComma = false
+
+    /// An empty document with room for so many bytes.
+    package init(reserving capacity: Int = 512) {
+        bytes.reserveCapacity(capacity)
+    }
+
+    /// Writes an object: the document's root, or an element of an array.
+    package mutating func object(_ body: (inout JSONWriter) -> Void) {
+        separate()
+        open(UInt8(ascii: "{"))
+        body(&self)
+        close(UInt8(ascii: "}"))
+    }
+
+    /// Writes a member that is an object.
+    package mutating func object(_ name: String, _ body: (inout JSONWriter) -> Void) {
+        self.name(name)
+        open(UInt8(ascii: "{"))
+        body(&self)
+        close(UInt8(ascii: "}"))
+    }
+
+    /// Writes an array: the document's root, or an element of an array.
+    package mutating func array(_ body: (inout JSONWriter) -> Void) {
+        separate()
+        open(UInt8(ascii: "["))
+        body(&self)
+        close(UInt8(ascii: "]"))
+    }
+
+    /// Writes a member that is an array.
+    package mutating func array(_ name: String, _ body: (inout JSONWriter) -> Void) {
+        self.name(name)
+        open(UInt8(ascii: "["))
+        body(&self)
+        close(UInt8(ascii: "]"))
+    }
+
+    /// Writes a member that is a string, a number or a boolean.
+    package mutating func member(_ name: String, _ value: some JSONScalar) {
+        self.name(name)
+        value.write(to: &self)
+        needsComma = true
+    }
+
+    /// Writes a member, or nothing for nil.
+    package mutating func member(_ name: String, ifPresent value: (some JSONScalar)?) {
+        if let value { member(name, value) }
+    }
+
+    /// Writes a member that is `null`.
+    package mutating func null(_ name: String) {
+        self.name(name)
+        raw("null")
+        needsComma = true
+    }
+
+    /// Writes an element of an array.
+    package mutating func element(_ value: some JSONScalar) {
+        separate()
+        value.write(to: &self)
+        needsComma = true
+    }
+
+    private mutating func name(_ name: String) {
+        separate()
+        quoted(name)
+        bytes.append(UInt8(ascii: ":"))
+    }
+
+    private mutating func separate() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+    }
+
+    private mutating func open(_ bracket: UInt8) {
+        bytes.append(bracket)
+        needsComma = false
+    }
+
+    private mutating func close(_ bracket: UInt8) {
+        bytes.append(bracket)
+        needsComma = true
+    }
+
+    /// Appends text as it is.
+    fileprivate mutating func raw(_ text: String) {
+        bytes.append(contentsOf: text.utf8)
+    }
+
+    /// Appends a string literal; what needs no escape is copied in runs.
+    fileprivate mutating func quoted(_ text: String) {
+        bytes.append(UInt8(ascii: "\""))
+        var text = text
+        text.withUTF8 { source in
+            var start = 0
+            var index = 0
+            while index < source.count {
+                let length = Self.lengthToEscape(source, at: index)
+                if length == 0 {
+                    index += 1
+                    continue
+                }
+                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: source[start..<index]))
+                escape(source[index], last: source[index + length - 1])
+                index += length
+                start = index
+            }
+            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: source[start..<source.count]))
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// How many bytes from the index on make a character that is escaped: 0, 1, or 3 for a line separator.
+    private static func lengthToEscape(_ source: UnsafeBufferPointer<UInt8>, at index: Int) -> Int {
+        switch source[index] {
+        case 0..<0x20, 0x7f, UInt8(ascii: "\""), UInt8(ascii: "\\"): 1
+        case 0xe2:
+            index + 2 < source.count && source[index + 1] == 0x80 && source[index + 2] & 0xfe == 0xa8 ? 3 : 0
+        default: 0
+        }
+    }
+
+    private mutating func escape(_ byte: UInt8, last: UInt8) {
+        switch byte {
+        case UInt8(ascii: "\""): raw("\\\"")
+        case UInt8(ascii: "\\"): raw("\\\\")
+        case 0x0a: raw("\\n")
+        case 0x0d: raw("\\r")
+        case 0x09: raw("\\t")
+        case 0xe2: raw(last == 0xa8 ? "\\u2028" : "\\u2029")
+        default:
+            raw(byte < 0x10 ? "\\u000" : "\\u00")
+            raw(String(byte, radix: 16))
+        }
+    }
+}
+
+/// A value that JSON writes without brackets.
+package protocol JSONScalar {
+    /// Appends the value to the document.
+    func write(to writer: inout JSONWriter)
+}
+
+extension String: JSONScalar {
+    package func write(to writer: inout JSONWriter) {
+        writer.quoted(self)
+    }
+}
+
+extension Bool: JSONScalar {
+    package func write(to writer: inout JSONWriter) {
+        writer.raw(self ? "true" : "false")
+    }
+}
+
+extension Int: JSONScalar {
+    package func write(to writer: inout JSONWriter) {
+        writer.raw(description)
+    }
+}
+
+extension Int32: JSONScalar {
+    package func write(to writer: inout JSONWriter) {
+        writer.raw(description)
+    }
+}
+
+extension Int64: JSONScalar {
+    package func write(to writer: inout JSONWriter) {
+        writer.raw(description)
+    }
+}
+
+extension Double: JSONScalar {
+    /// Appends the shortest decimal that reads back as this number; `null` for what JSON cannot say.
+    package func write(to writer: inout JSONWriter) {
+        writer.raw(isFinite ? description : "null")
+    }
+}

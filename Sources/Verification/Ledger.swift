@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The durable record of everything that was decided, as the pipeline sees it.
+///
+/// Each method is one transaction for a whole batch, and may be repeated after an error: a change that was made is
+/// recognised by its key and not made again. Errors mean that the database failed, never that a request is wrong.
+package protocol Ledger: Sendable {
+    /// Locks and reads the facts of a batch, lets `decide` decide, and records the changes.
+    func intake(
+        _ candidates: [Candidate],
+        decide: @escaping @Sendable (IntakeFacts) -> IntakeChanges
+    ) async throws -> Recorded<[ClaimedSend]>
+
+    /// Marks claims as about to leave, and returns those that may: still ours, and within their deadline.
+    func markDispatching(_ claims: [ClaimedSend]) async throws -> Set<SendID>
+
+    /// Records what became of claimed sends. A result whose claim has been lost changes nothing.
+    func record(_ results: [SendResult]) async throws -> Recorded<Void>
+
+    /// Hands claims back that were never marked, so that others may take them at once.
+    func release(_ claims: [ClaimedSend]) async throws
+
+    /// Takes over sends whose lease or delay has run out: those that surely never left are claimed, up to `capacity`,
+    /// and the others settled.
+    func sweepSends(capacity: Int) async throws -> Recorded<[ClaimedSend]>
+
+    /// Ends verifications that ran out unapproved.
+    func sweepExpired() async throws -> Recorded<Void>
+
+    /// Takes over records that another worker left unpublished.
+    func sweepOutbox() async throws -> [OutboxRecord]
+
+    /// Forgets records that the broker has.
+    func published(_ records: [OutboxRecord]) async throws
+
+    /// Creates the partitions to come and drops those past retention.
+    func maintain() async throws
+}
+
+/// The value of a transaction, with the records it left to publish.
+package struct Recorded<Value: Sendable>: Sendable {
+    package let value: Value
+
+    /// In the order in which they must be published.
+    package let outbox: [OutboxRecord]
+
+    package init(_ value: Value, outbox: [OutboxRecord]) {
+        self.value = value
+        self.outbox = outbox
+    }
+}

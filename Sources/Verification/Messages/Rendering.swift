@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a message's text is made from, besides the code; no recipient is in it.
+package struct Rendering: Sendable, Equatable {
+    package let language: String
+    package let appName: String
+
+    /// The domain that the code is bound to (WICG, origin-bound one-time codes).
+    package let domain: String?
+
+    /// The Android app's hash for the SMS Retriever API, which must end the message.
+    package let androidAppHash: String?
+
+    package init(language: String, appName: String, domain: String?, androidAppHash: String?) {
+        self.language = language
+        self.appName = appName
+        self.domain = domain
+        self.androidAppHash = androidAppHash
+    }
+
+    package init(_ request: VerificationRequest, tenant: TenantPolicy) {
+        let appHash = request.client?.platform == .android ? request.autofill?.androidAppHash : nil
+        self.init(
+            language: request.languageCode?.text ?? tenant.defaultLanguage,
+            appName: request.appName?.text ?? tenant.appName,
+            domain: appHash == nil ? request.autofill?.domain?.text : nil,
+            androidAppHash: appHash
+        )
+    }
+
+    /// The message's text.
+    ///
+    /// The last line binds the code to a domain or to an Android app; only one can be last.
+    package func text(code: VerificationCode, validity: Duration) -> String {
+        let minutes = max(1, (validity.microseconds + 59_999_999) / 60_000_000)
+        let unit = minutes == 1 ? "minute" : "minutes"
+        var text = "\(code.digits) is your \(appName) verification code. It expires in \(minutes) \(unit)."
+        if let domain {
+            text += "\n\n@\(domain) #\(code.digits)"
+        } else if let androidAppHash {
+            text += "\n\n\(androidAppHash)"
+        }
+        return text
+    }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A CLDR two-letter region code, `XX` when unknown.
+package struct Region: Sendable, Hashable, Comparable, CustomStringConvertible {
+    package static let unknown = Region(code: "XX")
+
+    package let code: String
+
+    /// A region from exactly two letters `A`–`Z`, or nil.
+    package init?(_ text: some StringProtocol) {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 2, bytes.allSatisfy({ (0x41...0x5a).contains($0) }) else { return nil }
+        code = String(text)
+    }
+
+    private init(code: String) {
+        self.code = code
+    }
+
+    package var description: String { code }
+
+    package static func < (left: Region, right: Region) -> Bool {
+        left.code < right.code
+    }
+}

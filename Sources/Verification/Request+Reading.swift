@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension VerificationRequest {
+    /// The tenant of a request that names none.
+    package static let defaultTenant = "default"
+
+    /// How far ahead of our clock a gateway's may be.
+    package static let allowedClockSkew: Duration = .seconds(300)
+
+    /// Reads a record into a request, or into what becomes of it instead.
+    ///
+    /// Total: every record gives exactly one of the three readings. The fault that is told is the first in the order of
+    /// the fields' table; unknown fields are ignored, and so are the other channels' fields of `recipient`.
+    ///
+    /// - Parameters:
+    ///   - record: The record as Kafka gave it.
+    ///   - now: The time of reading, against which `requestedAt` is held.
+    /// - Returns: The request, the refusal, or the reason for a dead letter.
+    package static func read(_ record: InboundRecord, now: Timestamp) -> RequestReading {
+        let event: CloudEvent
+        do {
+            event = try CloudEvent.payload(of: record, expecting: .requested)
+        } catch {
+            return .deadLetter(error)
+        }
+        guard case .object(let object) = event.data else { return .deadLetter(.notAnObject) }
+        guard let identity = object["requestId"] else { return .deadLetter(.missingRequestID) }
+        guard case .string(let requestID) = identity, requestID.isPlain(within: 1...128) else {
+            return .deadLetter(.invalidRequestID)
+        }
+        let fields = RequestFields(object)
+        // A record's own time may come from a producer's clock that is ahead.
+        let arrival = min(record.timestamp ?? now, now)
+        do {
+            return .request(
+                try VerificationRequest(fields, requestID: requestID, arrival: arrival, now: now, trace: event.trace)
+            )
+        } catch {
+            return .invalid(InvalidRequest(error, in: fields, requestID: requestID, trace: event.trace))
+        }
+    }
+
+    private init(
+        _ fields: RequestFields,
+        requestID: String,
+        arrival: Timestamp,
+        now: Timestamp,
+        trace: TraceContext?
+    ) throws(RequestFault) {
+        self.requestID = requestID
+        tenant = try fields.tenant()
+        channel = try fields.channel()
+        purpose = try fields.purpose()
+        guard let recipientFields = try fields.fields("recipient") else { throw fields.fault("recipient") }
+        recipient = try recipientFields.recipient(of: channel)
+        recipientConfirmed = try recipientFields.boolean("confirmed") ?? false
+        languageCode = try fields.parsed("languageCode") { LanguageTag($0) }
+        appName = try fields.parsed("appName") { AppName($0) }
+        subject = try fields.text("subject", within: 1...128)
+        guard subject != nil || !purpose.requiresSubject else { throw fields.fault("subject") }
+        if let inner = try fields.fields("client") { client = try RequestClient(inner) } else { client = nil }
+        if let inner = try fields.fields("appVerification") {
+            appVerification = try AppVerification(inner)
+        } else {
+            appVerification = nil
+        }
+        if let inner = try fields.fields("autofill") { autofill = try RequestAutofill(inner) } else { autofill = nil }
+        if let inner = try fields.fields("actionCode") {
+            actionCode = try RequestActionCode(inner)
+        } else {
+            actionCode = nil
+        }
+        requestedAt = try fields.parsed("requestedAt") { Timestamp(rfc3339: $0) } ?? arrival
+        guard requestedAt <= now + Self.allowedClockSkew else { throw fields.fault("requestedAt") }
+        deadline = try fields.parsed("deadline") { Timestamp(rfc3339: $0) }
+        self.trace = trace
+    }
+}
+
+extension RequestFields {
+    fileprivate func tenant() throws(RequestFault) -> String {
+        try parsed("tenant") { Self.isTenant($0) ? $0 : nil } ?? VerificationRequest.defaultTenant
+    }
+
+    fileprivate func channel() throws(RequestFault) -> Channel {
+        try choice("channel") ?? .sms
+    }
+
+    fileprivate func purpose() throws(RequestFault) -> Purpose {
+        guard let purpose = try choice("purpose", of: Purpose.self) else { throw fault("purpose") }
+        return purpose
+    }
+
+    /// The recipient of the channel; the fields are those of `recipient`.
+    fileprivate func recipient(of channel: Channel) throws(RequestFault) -> Recipient {
+        switch channel {
+        case .sms:
+            let number = try parsed("phoneNumber", or: .invalidPhoneNumber) { PhoneNumber($0) }
+            guard let number else { throw fault("phoneNumber") }
+            return .phone(number)
+        case .email:
+            guard let address = try parsed("email", by: { EmailAddress($0) }) else { throw fault("email") }
+            return .email(address)
+        case .apns:
+            guard let hex = try parsed("deviceToken", by: DeviceToken.lowerHex) else { throw fault("deviceToken") }
+            let bundleID = try parsed("bundleId") { DeviceToken.isBundleID($0) ? $0 : nil }
+            guard let bundleID else { throw fault("bundleId") }
+            let environment = try choice("environment", of: PushEnvironment.self) ?? .unknown
+            guard let token = DeviceToken(hex: hex, bundleID: bundleID, environment: environment) else {
+                throw fault("deviceToken")
+            }
+            return .device(token)
+        }
+    }
+
+    private static func isTenant(_ text: String) -> Bool {
+        text.isASCII(within: 1...64) {
+            $0.isASCIILetterOrDigit || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-")
+        }
+    }
+}
+
+extension InvalidRequest {
+    /// The refusal for a fault, with whichever of the fields that it repeats can be read by themselves.
+    fileprivate init(_ fault: RequestFault, in fields: RequestFields, requestID: String, trace: TraceContext?) {
+        self.requestID = requestID
+        tenant = (try? fields.tenant()) ?? VerificationRequest.defaultTenant
+        channel = try? fields.channel()
+        purpose = try? fields.purpose()
+        field = fault.field
+        reason = fault.reason
+        self.trace = trace
+    }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A request for one code to one recipient, of the right shape in every field.
+///
+/// It describes itself by tenant and id only; the rest may tell who somebody is.
+package struct VerificationRequest: Sendable, Hashable, Redacted {
+    /// The gateway's idempotency key, unique per tenant.
+    package let requestID: String
+
+    package let tenant: String
+    package let channel: Channel
+    package let purpose: Purpose
+    package let recipient: Recipient
+
+    /// Whether the account has proved this recipient before.
+    package let recipientConfirmed: Bool
+
+    package let languageCode: LanguageTag?
+    package let appName: AppName?
+
+    /// The account; there for every purpose that requires it.
+    package let subject: String?
+
+    package let client: RequestClient?
+    package let appVerification: AppVerification?
+    package let autofill: RequestAutofill?
+    package let actionCode: RequestActionCode?
+
+    /// When the person asked, by the gateway's clock or else Kafka's.
+    package let requestedAt: Timestamp
+
+    /// After this nothing may be sent.
+    package let deadline: Timestamp?
+
+    package let trace: TraceContext?
+
+    package var description: String { "request \(requestID) of \(tenant)" }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Where a link in an e-mail leads.
+package struct RequestActionCode: Sendable, Hashable {
+    package let url: LinkTarget?
+    package let linkDomain: HostName?
+    package let iosBundleID: String?
+
+    /// An Android package: at most 255 letters, digits, underscores and periods.
+    package let androidPackageName: String?
+
+    package let androidMinimumVersion: String?
+    package let androidInstallApp: Bool?
+    package let handleCodeInApp: Bool?
+
+    init(_ fields: RequestFields) throws(RequestFault) {
+        url = try fields.parsed("url") { LinkTarget($0) }
+        linkDomain = try fields.parsed("linkDomain") { HostName($0) }
+        iosBundleID = try fields.parsed("iosBundleId") { DeviceToken.isBundleID($0) ? $0 : nil }
+        androidPackageName = try fields.parsed("androidPackageName") { Self.isPackageName($0) ? $0 : nil }
+        androidMinimumVersion = try fields.text("androidMinimumVersion", within: 1...64)
+        androidInstallApp = try fields.boolean("androidInstallApp")
+        handleCodeInApp = try fields.boolean("handleCodeInApp")
+    }
+
+    private static func isPackageName(_ text: String) -> Bool {
+        text.isASCII(within: 1...255) {
+            $0.isASCIILetterOrDigit || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: ".")
+        }
+    }
+}
+
+/// An absolute http or https address of at most 2,048 ASCII characters, whose host every reader sees alike.
+///
+/// The host decides whether the link is allowed, so whatever makes programs disagree about it is refused: user names
+/// (`https://good.example@evil.example`), backslashes, spaces, quotes and angle brackets, IP addresses, and names that
+/// are no host names. `localhost` is a host, for development.
+package struct LinkTarget: Sendable, Hashable, Redacted {
+    package let text: String
+
+    /// The host in lower case.
+    package let host: String
+
+    package init?(_ text: String) {
+        guard text.isASCII(within: 1...2048, where: Self.isAllowed) else { return nil }
+        let lowered = text.lowercased()
+        guard let scheme = ["https://", "http://"].first(where: { lowered.hasPrefix($0) }) else { return nil }
+        let authority = lowered.dropFirst(scheme.count).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        let parts = authority.split(separator: ":", omittingEmptySubsequences: false)
+        guard let name = parts.first, parts.count <= 2 else { return nil }
+        if parts.count == 2 {
+            guard parts[1].utf8.allSatisfy(\.isASCIIDigit), UInt16(parts[1]) != nil else { return nil }
+        }
+        guard name == "localhost" || HostName(String(name)) != nil else { return nil }
+        self.text = text
+        host = String(name)
+    }
+
+    package var description: String { "link to \(host)" }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        (0x21...0x7e).contains(byte) && !refused.contains(byte)
+    }
+
+    private static let refused = Set("\"'<>\\^`{|}".utf8)
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What lets a phone fill the code in by itself.
+package struct RequestAutofill: Sendable, Hashable {
+    /// The site that the code is bound to, for the line `@domain #code`.
+    package let domain: HostName?
+
+    /// The Android app's hash of exactly 11 characters, which ends the message.
+    package let androidAppHash: String?
+
+    init(_ fields: RequestFields) throws(RequestFault) {
+        domain = try fields.parsed("domain") { HostName($0) }
+        androidAppHash = try fields.parsed("androidAppHash") { Self.isAppHash($0) ? $0 : nil }
+    }
+
+    private static func isAppHash(_ text: String) -> Bool {
+        text.isASCII(within: 11...11) {
+            $0.isASCIILetterOrDigit || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "/")
+        }
+    }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// An APNs device token, with the app and the environment that it belongs to.
+package struct DeviceToken: Sendable, Hashable, Redacted {
+    /// The token, 64 to 200 hex digits in lower case.
+    package let hex: String
+
+    /// The app's bundle identifier: at most 155 letters, digits, hyphens and periods.
+    package let bundleID: String
+
+    package let environment: PushEnvironment
+
+    package init?(hex: String, bundleID: String, environment: PushEnvironment) {
+        guard let token = Self.lowerHex(hex), Self.isBundleID(bundleID) else { return nil }
+        self.hex = token
+        self.bundleID = bundleID
+        self.environment = environment
+    }
+
+    /// The first four digits of the token.
+    package var masked: String { "\(hex.prefix(4))…" }
+
+    package var description: String { masked }
+
+    /// The token in lower case, nil when it is none.
+    static func lowerHex(_ text: String) -> String? {
+        guard text.isASCII(within: 64...200, where: { Hexadecimal.value(of: $0) != nil }) else { return nil }
+        return text.lowercased()
+    }
+
+    /// Whether a text is an app's bundle identifier, as Apple allows it.
+    static func isBundleID(_ text: String) -> Bool {
+        text.isASCII(within: 1...155) {
+            $0.isASCIILetterOrDigit || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".")
+        }
+    }
+}
+
+/// Which of Apple's gateways a device token belongs to.
+package enum PushEnvironment: String, Sendable, Hashable, CaseIterable {
+    case production
+    case sandbox
+    case unknown
+}

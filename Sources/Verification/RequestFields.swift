@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The fields of one object of a request, read by their rules; a fault names the field's whole path.
+///
+/// A field that is absent is nil. One that is there must have exactly the type of its rule: `null` is no string, and a
+/// number is no text.
+struct RequestFields {
+    let object: JSONObject
+
+    /// What stands before a field's name in its path: empty, or such as `recipient.`.
+    let path: String
+
+    init(_ object: JSONObject, path: String = "") {
+        self.object = object
+        self.path = path
+    }
+
+    func fault(_ name: String, _ reason: RejectionReason = .invalidRequest) -> RequestFault {
+        RequestFault(field: path + name, reason: reason)
+    }
+
+    /// A text without control characters, its length counted in Unicode scalars.
+    func text(_ name: String, within lengths: ClosedRange<Int>) throws(RequestFault) -> String? {
+        guard let text = try string(name) else { return nil }
+        guard text.isPlain(within: lengths) else { throw fault(name) }
+        return text
+    }
+
+    /// A text that a parser accepts.
+    func parsed<Value>(
+        _ name: String,
+        or reason: RejectionReason = .invalidRequest,
+        by parse: (String) -> Value?
+    ) throws(RequestFault) -> Value? {
+        guard let text = try string(name) else { return nil }
+        guard let value = parse(text) else { throw fault(name, reason) }
+        return value
+    }
+
+    /// One of a closed list of words.
+    func choice<Word: RawRepresentable>(
+        _ name: String,
+        of words: Word.Type = Word.self
+    ) throws(RequestFault) -> Word? where Word.RawValue == String {
+        try parsed(name) { words.init(rawValue: $0) }
+    }
+
+    func boolean(_ name: String) throws(RequestFault) -> Bool? {
+        guard let value = object[name] else { return nil }
+        guard case .bool(let boolean) = value else { throw fault(name) }
+        return boolean
+    }
+
+    func number(_ name: String, within range: ClosedRange<Double>) throws(RequestFault) -> Double? {
+        guard let value = object[name] else { return nil }
+        guard case .number(let number) = value, let double = number.double, range.contains(double) else {
+            throw fault(name)
+        }
+        return double
+    }
+
+    /// An object's own fields.
+    func fields(_ name: String) throws(RequestFault) -> RequestFields? {
+        guard let value = object[name] else { return nil }
+        guard case .object(let object) = value else { throw fault(name) }
+        return RequestFields(object, path: path + name + ".")
+    }
+
+    private func string(_ name: String) throws(RequestFault) -> String? {
+        guard let value = object[name] else { return nil }
+        guard case .string(let text) = value else { throw fault(name) }
+        return text
+    }
+}
+
+extension String {
+    /// Whether the text has so many Unicode scalars and no control character (C0, DEL, C1).
+    func isPlain(within lengths: ClosedRange<Int>) -> Bool {
+        var count = 0
+        for scalar in unicodeScalars {
+            let isControl = scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value)
+            guard !isControl else { return false }
+            count += 1
+        }
+        return lengths.contains(count)
+    }
+
+    /// Whether the text has so many bytes, all of them accepted.
+    func isASCII(within lengths: ClosedRange<Int>, where accepts: (UInt8) -> Bool) -> Bool {
+        lengths.contains(utf8.count) && utf8.allSatisfy(accepts)
+    }
+}
+
+extension UInt8 {
+    var isASCIIDigit: Bool { (0x30...0x39).contains(self) }
+
+    var isASCIILetter: Bool { (0x41...0x5a).contains(self & 0xdf) }
+
+    var isASCIILetterOrDigit: Bool { isASCIIDigit || isASCIILetter }
+}

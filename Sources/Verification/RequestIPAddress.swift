@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The IPv4 or IPv6 address of a client, in one canonical spelling so that limits count it once.
+///
+/// IPv6 is written as RFC 5952 wants it; an IPv4-mapped address is written as the IPv4 address it is. A zone, a prefix
+/// length or a port make a text no address.
+package struct IPAddress: Sendable, Hashable, Redacted {
+    package let canonical: String
+
+    package init?(_ text: String) {
+        guard text.utf8.count <= 45 else { return nil }
+        guard text.utf8.contains(UInt8(ascii: ":")) else {
+            guard let bytes = Self.version4(text[...]) else { return nil }
+            canonical = Self.dotted(bytes)
+            return
+        }
+        guard let groups = Self.version6(text) else { return nil }
+        let isMapped = groups[0..<5].allSatisfy { $0 == 0 } && groups[5] == 0xffff
+        canonical = isMapped ? Self.dotted(Self.bytes(of: groups[6...])) : Self.compressed(groups)
+    }
+
+    package var description: String { "address" }
+
+    private static func version4(_ text: Substring) -> [UInt8]? {
+        let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 4 else { return nil }
+        var bytes: [UInt8] = []
+        for part in parts {
+            guard (1...3).contains(part.count), part.allSatisfy(\.isASCIIDigit) else { return nil }
+            guard part.count == 1 || part.first != UInt8(ascii: "0") else { return nil }
+            guard let byte = UInt8(String(decoding: part, as: UTF8.self)) else { return nil }
+            bytes.append(byte)
+        }
+        return bytes
+    }
+
+    /// The eight groups of an IPv6 address.
+    private static func version6(_ text: String) -> [UInt16]? {
+        var parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        // A leading or trailing `::` leaves two empty parts at that end; one of them stands for the gap.
+        if parts.first?.isEmpty == true {
+            guard parts.count > 2, parts[1].isEmpty else { return nil }
+            parts.removeFirst()
+        }
+        if parts.last?.isEmpty == true {
+            guard parts.count > 1, parts[parts.count - 2].isEmpty else { return nil }
+            parts.removeLast()
+        }
+        var groups: [UInt16] = []
+        var gap: Int?
+        for (index, part) in parts.enumerated() {
+            if part.isEmpty {
+                guard gap == nil else { return nil }
+                gap = groups.count
+            } else if part.utf8.count <= 4, part.utf8.allSatisfy({ Hexadecimal.value(of: $0) != nil }) {
+                guard let group = UInt16(part, radix: 16) else { return nil }
+                groups.append(group)
+            } else {
+                guard index == parts.count - 1, let bytes = version4(part) else { return nil }
+                groups.append(UInt16(bytes[0]) << 8 | UInt16(bytes[1]))
+                groups.append(UInt16(bytes[2]) << 8 | UInt16(bytes[3]))
+            }
+        }
+        guard let gap else { return groups.count == 8 ? groups : nil }
+        guard groups.count < 8 else { return nil }
+        groups.insert(contentsOf: Array(repeating: 0, count: 8 - groups.count), at: gap)
+        return groups
+    }
+
+    /// The groups with the longest run of two or more zeros, the first of equals, as `::`.
+    private static func compressed(_ groups: [UInt16]) -> String {
+        var longest = 0..<0
+        var start = 0
+        while start < groups.count {
+            let end = groups[start...].firstIndex { $0 != 0 } ?? groups.count
+            if end - start > max(longest.count, 1) { longest = start..<end }
+            start = end + 1
+        }
+        let head = groups[..<longest.lowerBound].map { String($0, radix: 16) }.joined(separator: ":")
+        let tail = groups[longest.upperBound...].map { String($0, radix: 16) }.joined(separator: ":")
+        return longest.isEmpty ? tail : "\(head)::\(tail)"
+    }
+
+    private static func bytes(of groups: ArraySlice<UInt16>) -> [UInt8] {
+        groups.flatMap { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] }
+    }
+
+    private static func dotted(_ bytes: [UInt8]) -> String {
+        bytes.map(\.description).joined(separator: ".")
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A well-formed BCP 47 language tag in its usual case, such as `zh-Hant-TW`.
+///
+/// RFC 5646, section 2.1, without the grandfathered tags; whether its subtags are registered is not asked.
+package struct LanguageTag: Sendable, Hashable, CustomStringConvertible {
+    package let text: String
+
+    package init?(_ text: String) {
+        guard text.utf8.count <= 64 else { return nil }
+        let subtags = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        for subtag in subtags {
+            guard (1...8).contains(subtag.count), subtag.allSatisfy(\.isASCIILetterOrDigit) else { return nil }
+        }
+        var parser = LanguageTagParser(subtags: subtags.map { String(decoding: $0, as: UTF8.self).lowercased() })
+        guard parser.parse() else { return nil }
+        self.text = parser.canonical.joined(separator: "-")
+    }
+
+    /// The tag itself and then what is left when subtags fall off its end, as RFC 4647, section 3.4, looks tags up.
+    ///
+    /// A single letter or digit in front of what fell off goes with it.
+    package var fallbacks: [String] {
+        var subtags = text.split(separator: "-")
+        var tags: [String] = []
+        while !subtags.isEmpty {
+            tags.append(subtags.joined(separator: "-"))
+            subtags.removeLast()
+            if subtags.last?.utf8.count == 1 { subtags.removeLast() }
+        }
+        return tags
+    }
+
+    package var description: String { text }
+}
+
+/// Walks the subtags of a language tag in the order of the grammar.
+private struct LanguageTagParser {
+    let subtags: [String]
+    private var index = 0
+    private(set) var canonical: [String] = []
+
+    init(subtags: [String]) {
+        self.subtags = subtags
+    }
+
+    /// Whether the subtags, which are 1 to 8 letters or digits each, make a tag.
+    mutating func parse() -> Bool {
+        if next == "x" { return privateUse() }
+        guard take(where: { (2...8).contains($0.count) && $0.isLetters }) else { return false }
+        if (canonical.first ?? "").utf8.count <= 3 {
+            for _ in 0..<3 { _ = take(where: { $0.count == 3 && $0.isLetters }) }
+        }
+        _ = take(where: { $0.count == 4 && $0.isLetters }, as: { $0.prefix(1).uppercased() + $0.dropFirst() })
+        _ = take(where: { ($0.count == 2 && $0.isLetters) || ($0.count == 3 && $0.isDigits) }, as: { $0.uppercased() })
+        while take(where: { (5...8).contains($0.count) || ($0.count == 4 && $0.startsWithDigit) }) {}
+        guard extensions() else { return false }
+        return index == subtags.count || privateUse()
+    }
+
+    private var next: String? { index < subtags.count ? subtags[index] : nil }
+
+    /// Extensions: a letter or digit other than `x`, used once, and one or more subtags of at least two.
+    private mutating func extensions() -> Bool {
+        var singletons: Set<String> = []
+        while let singleton = next, singleton.utf8.count == 1, singleton != "x" {
+            guard singletons.insert(singleton).inserted, take(where: { _ in true }) else { return false }
+            guard take(where: { $0.count >= 2 }) else { return false }
+            while take(where: { $0.count >= 2 }) {}
+        }
+        return true
+    }
+
+    private mutating func privateUse() -> Bool {
+        guard take(where: { $0 == "x" }), take(where: { _ in true }) else { return false }
+        while take(where: { _ in true }) {}
+        return true
+    }
+
+    private mutating func take(
+        where accepts: (String) -> Bool,
+        as spell: (String) -> String = { $0 }
+    ) -> Bool {
+        guard let subtag = next, accepts(subtag) else { return false }
+        canonical.append(spell(subtag))
+        index += 1
+        return true
+    }
+}
+
+extension String {
+    fileprivate var isLetters: Bool { utf8.allSatisfy(\.isASCIILetter) }
+    fileprivate var isDigits: Bool { utf8.allSatisfy(\.isASCIIDigit) }
+    fileprivate var startsWithDigit: Bool { utf8.first?.isASCIIDigit == true }
+}

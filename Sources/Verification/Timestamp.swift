@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A point in time: microseconds since 1970-01-01T00:00:00Z.
+package struct Timestamp: Sendable, Hashable, Comparable {
+    package let microseconds: Int64
+
+    package init(microseconds: Int64) {
+        self.microseconds = microseconds
+    }
+
+    /// From milliseconds, as Kafka gives them; saturates instead of overflowing.
+    package init(milliseconds: Int64) {
+        let (product, overflow) = milliseconds.multipliedReportingOverflow(by: 1000)
+        microseconds = overflow ? (milliseconds < 0 ? .min : .max) : product
+    }
+
+    package static func < (left: Timestamp, right: Timestamp) -> Bool {
+        left.microseconds < right.microseconds
+    }
+
+    package static func + (time: Timestamp, duration: Duration) -> Timestamp {
+        let (sum, overflow) = time.microseconds.addingReportingOverflow(duration.microseconds)
+        return Timestamp(microseconds: overflow ? (duration < .zero ? .min : .max) : sum)
+    }
+
+    package static func - (time: Timestamp, duration: Duration) -> Timestamp {
+        time + (.zero - duration)
+    }
+
+    package static func - (later: Timestamp, earlier: Timestamp) -> Duration {
+        let (difference, overflow) = later.microseconds.subtractingReportingOverflow(earlier.microseconds)
+        return .microseconds(overflow ? (later < earlier ? Int64.min : Int64.max) : difference)
+    }
+}
+
+extension Duration {
+    /// The duration in whole microseconds, saturating.
+    package var microseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
+        if overflow { return seconds < 0 ? .min : .max }
+        let (sum, carried) = product.addingReportingOverflow(attoseconds / 1_000_000_000_000)
+        return carried ? (seconds < 0 ? .min : .max) : sum
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A W3C trace context, carried from a request to every event that it causes.
+///
+/// Broken context is no fault of a message: what cannot be read is nil, and the trace starts anew.
+package struct TraceContext: Sendable, Hashable {
+    /// 32 lower-case hex digits, not all zero.
+    package let traceID: String
+
+    /// 16 lower-case hex digits, not all zero: the span that made the message.
+    package let parentID: String
+
+    /// Bit 0 says that the caller samples the trace.
+    package let flags: UInt8
+
+    /// The vendors' own list, opaque; at most 512 printable ASCII characters.
+    package let state: String?
+
+    /// Reads a `traceparent` value and, if it is usable, the `tracestate` beside it.
+    ///
+    /// Version 00 has exactly 55 characters; of a later version the same 55 are read, when a hyphen or nothing follows,
+    /// and of its flags only the sampled bit, whose meaning is fixed. Version ff is invalid.
+    package init?(traceparent: [UInt8], tracestate: [UInt8]? = nil) {
+        guard traceparent.count >= 55 else { return nil }
+        let hyphen = UInt8(ascii: "-")
+        guard traceparent[2] == hyphen, traceparent[35] == hyphen, traceparent[52] == hyphen else { return nil }
+        guard let version = Self.byte(traceparent[0..<2]), version != 0xff else { return nil }
+        guard traceparent.count == 55 || (version != 0 && traceparent[55] == hyphen) else { return nil }
+        guard let traceID = Self.identifier(traceparent[3..<35]) else { return nil }
+        guard let parentID = Self.identifier(traceparent[36..<52]) else { return nil }
+        guard let flags = Self.byte(traceparent[53..<55]) else { return nil }
+        self.traceID = traceID
+        self.parentID = parentID
+        self.flags = version == 0 ? flags : flags & 1
+        state = tracestate.flatMap(Self.readableState)
+    }
+
+    /// The context as a version 00 `traceparent` value.
+    package var traceparent: String {
+        "00-\(traceID)-\(parentID)-" + (flags < 16 ? "0" : "") + String(flags, radix: 16)
+    }
+
+    private static func readableState(_ bytes: [UInt8]) -> String? {
+        guard (1...512).contains(bytes.count), bytes.allSatisfy({ (0x20...0x7e).contains($0) }) else { return nil }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func identifier(_ digits: ArraySlice<UInt8>) -> String? {
+        guard digits.allSatisfy(isLowerHex), digits.contains(where: { $0 != UInt8(ascii: "0") }) else { return nil }
+        return String(decoding: digits, as: UTF8.self)
+    }
+
+    private static func byte(_ digits: ArraySlice<UInt8>) -> UInt8? {
+        guard digits.allSatisfy(isLowerHex) else { return nil }
+        return UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+    }
+
+    private static func isLowerHex(_ byte: UInt8) -> Bool {
+        Hexadecimal.value(of: byte) != nil && !(0x41...0x46).contains(byte)
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A UUID as a 128-bit number: its order is the order of its bytes, so UUIDv7 values sort by time.
+package struct UUIDValue: Sendable, Hashable, Comparable, CustomStringConvertible {
+    package let value: UInt128
+
+    package init(_ value: UInt128) {
+        self.value = value
+    }
+
+    /// A UUID from its 36-character form, either case.
+    package init?(_ text: some StringProtocol) {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 36 else { return nil }
+        var value: UInt128 = 0
+        for (index, byte) in bytes.enumerated() {
+            if Self.hyphens.contains(index) {
+                guard byte == UInt8(ascii: "-") else { return nil }
+                continue
+            }
+            guard let digit = Self.hexValue(byte) else { return nil }
+            value = value << 4 | UInt128(digit)
+        }
+        self.value = value
+    }
+
+    /// A UUIDv7 (RFC 9562) of the given millisecond, with 74 random bits.
+    package static func version7(
+        at time: Timestamp,
+        using generator: inout some RandomNumberGenerator
+    ) -> UUIDValue {
+        let milliseconds = UInt128(clamping: time.microseconds / 1000) & 0xffff_ffff_ffff
+        let high = UInt128(UInt16.random(in: 0...0x0fff, using: &generator))
+        let low = UInt128(UInt64.random(in: 0...0x3fff_ffff_ffff_ffff, using: &generator))
+        return UUIDValue(milliseconds << 80 | 0x7 << 76 | high << 64 | 0x2 << 62 | low)
+    }
+
+    /// The 16 bytes, most significant first.
+    package var bytes: [UInt8] {
+        withUnsafeBytes(of: value.bigEndian) { Array($0) }
+    }
+
+    package var description: String {
+        var text: [UInt8] = []
+        text.reserveCapacity(36)
+        for (index, byte) in bytes.enumerated() {
+            if index == 4 || index == 6 || index == 8 || index == 10 { text.append(UInt8(ascii: "-")) }
+            text.append(Self.hexDigits[Int(byte >> 4)])
+            text.append(Self.hexDigits[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    package static func < (left: UUIDValue, right: UUIDValue) -> Bool {
+        left.value < right.value
+    }
+
+    private static let hyphens: Set<Int> = [8, 13, 18, 23]
+    private static let hexDigits = Array("0123456789abcdef".utf8)
+
+    private static func hexValue(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

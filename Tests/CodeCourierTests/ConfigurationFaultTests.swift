@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import CodeCourier
+
+@Suite("Faults of the configuration")
+struct ConfigurationFaultTests {
+    private let folder: ScratchFolder
+
+    init() throws {
+        folder = try ScratchFolder()
+    }
+
+    /// A fragment that is put before the smallest configuration, and the one line it must give, as a beginning.
+    static let fragments: [(String, String)] = [
+        (
+            "kafka: { bootstrapServer: \"h:1\" }",
+            "1: kafka.bootstrapServer: is not a known key; did you mean bootstrapServers?"
+        ),
+        ("kafka: { colour: red }", "1: kafka.colour: is not a known key; known here: bootstrapServers, groupId"),
+        ("kafak: { groupId: g }", "1: kafak: is not a known key; did you mean kafka?"),
+        ("kafka: { bootstrapServers: \"h:0\" }", "1: kafka.bootstrapServers: must be host:port"),
+        ("kafka: { bootstrapServers: \"h:1,,i:2\" }", "1: kafka.bootstrapServers: must be host:port"),
+        ("kafka: { bootstrapServers: [h] }", "1: kafka.bootstrapServers: must be a single value"),
+        ("kafka: { groupId: }", "1: kafka.groupId: must not be empty"),
+        ("kafka: h", "1: kafka: must be a mapping"),
+        ("kafka: { topics: { requests: \"a b\" } }", "1: kafka.topics.requests: must be 1 to 249 letters"),
+        (
+            "kafka: { topics: { requests: a, deliveries: a } }",
+            "1: kafka.topics.deliveries: is the topic of another key too"
+        ),
+        ("kafka: { options: { group.id: g } }", "1: kafka.options.group.id: cannot be set here: use kafka.groupId"),
+        ("kafka: { options: { sasl: { password: p } } }", "1: kafka.options.sasl: must be a single value"),
+        ("kafka: { options: { sasl.password: a,secret } }", "1: kafka.options: has an option without a value"),
+        ("kafka: { options: { Acks: all } }", "1: kafka.options: the name of an option must be librdkafka's own"),
+        ("kafka:\n  groupId: a\n  groupId: b", "2: groupId: is given more than once"),
+        ("worker: { batchSize: 0 }", "1: worker.batchSize: must be a whole number from 1 to 10000"),
+        ("worker: { maxInFlight: many }", "1: worker.maxInFlight: must be a whole number from 1 to 100000"),
+        ("worker: { maxInFlight: 99999999999999999999 }", "1: worker.maxInFlight: must be a whole number"),
+        (
+            "worker: { maxRequestAge: 60 }",
+            "1: worker.maxRequestAge: must be a duration such as 500ms, 60s, 5m or 1h, from 1s to 24h"
+        ),
+        ("worker: { drainTimeout: -1s }", "1: worker.drainTimeout: must be a duration"),
+        ("worker: { unknownOutcome: resend }", "1: worker.unknownOutcome: must be one of hold, resend_once"),
+        ("log: { level: loud }", "1: log.level: must be one of trace, debug, info, notice, warning, error, critical"),
+        ("\n\nlog:\n  format: xml", "4: log.format: must be one of json, text"),
+        ("keys: { code: x }\nlog: { level }", "2: log.level: must not be empty"),
+        ("? [a]\n: b", "1: has a key that is no text"),
+    ]
+
+    @Test(arguments: fragments)
+    func `a fault is one line with file, line, key and fix`(fragment: String, expected: String) throws {
+        let faults = try folder.faults("\(fragment)\n\(ExampleFiles.smallest)")
+        #expect(faults.count == 1)
+        #expect(faults.first?.hasPrefix("courier.yaml:\(expected)") == true, "\(faults)")
+    }
+
+    /// A list of providers and the one line it must give, as a beginning.
+    static let providers: [(String, String)] = [
+        ("[]", " providers: is required"),
+        ("{ name: a }", "1: providers: must be a list of providers"),
+        ("[{ kind: log }]", "1: providers[0].name: is required"),
+        ("[{ name: a }]", "1: providers[0].kind: is required"),
+        ("[{ name: a, kind: pigeon }]", "1: providers[0].kind: must be twilio or log"),
+        ("[{ name: a, kind: smtp, host: h }]", "1: providers[0].kind: kind smtp is not supported by this version"),
+        ("[{ name: \"a b\", kind: log }]", "1: providers[0].name: must be 1 to 64 letters"),
+        (
+            "[{ name: a-b, kind: log }, { name: A.B, kind: log }]",
+            "1: providers[1]: has the name of an earlier provider"
+        ),
+        ("[{ name: a, kind: log, authToken: secret }]", "1: providers[0].authToken: is not a known key"),
+        ("[{ name: a, kind: twilio, authToken: t, from: f }]", "1: providers.a.accountSid: is required"),
+        ("[{ name: a, kind: twilio, accountSid: s, from: f }]", "1: providers.a.authToken: is required"),
+        (
+            "[{ name: a, kind: twilio, accountSid: s, authToken: t }]",
+            "1: providers[0]: needs from or messagingServiceSid"
+        ),
+        (
+            "[{ name: a, kind: twilio, accountSid: s, authToken: t, from: f, messagingServiceSid: m }]",
+            "1: providers[0].messagingServiceSid: stands beside from"
+        ),
+        (
+            "[{ name: a, kind: twilio, accountSid: s, authToken: t, from: f, baseURL: \"ftp://h\" }]",
+            "1: providers[0].baseURL: must be an address"
+        ),
+        (
+            "[{ name: a, kind: twilio, accountSid: s, authToken: t, from: f, statusCallback: \"https://u:secret@h\" }]",
+            "1: providers[0].statusCallback: must be an address"
+        ),
+        (
+            "[{ name: a, kind: twilio, accountSid: s, authToken:secret, from: f }]",
+            "1: providers[0]: has an unknown key without a value"
+        ),
+    ]
+
+    @Test(arguments: providers)
+    func `a wrong provider is one line`(list: String, expected: String) throws {
+        let text = "providers: \(list)\npostgres: { url: \"postgresql:///d\" }\npolicy: { path: p }"
+        var faults = try folder.faults(text)
+        if list.contains("authToken:secret") { faults.removeAll { $0.contains("authToken: is required") } }
+        #expect(faults.count == 1)
+        #expect(faults.first?.hasPrefix("courier.yaml:\(expected)") == true, "\(faults)")
+    }
+
+    /// A ring of `keys.code`, and whether the fault is about its form.
+    static let rings = [
+        "", "1", "1:", ":AAAA", "0:\(base64(32))", "-1:\(base64(32))", "32768:\(base64(32))", "x:\(base64(32))",
+        "1:\(base64(31))", "1:%%%", "1:\(base64(32)),", "1:\(base64(32)),2", "1:\(base64(32)),1:\(base64(33))",
+        "1 :\(base64(32))", "1:\(base64(32)) ",
+    ]
+
+    static func base64(_ count: Int) -> String {
+        String(ExampleFiles.ring(1, filledWith: 77, count: count).dropFirst(2))
+    }
+
+    @Test(arguments: rings)
+    func `a wrong ring is a fault that holds none of it`(ring: String) throws {
+        let text = "keys: { code: \"\(ring)\" }\n\(ExampleFiles.smallest)"
+        let faults = try folder.faults(text, environment: ExampleFiles.keys.filter { $0.key != "KEYS_CODE" })
+        #expect(faults.count == 1)
+        #expect(faults.first?.hasPrefix("courier.yaml:1: keys.code: ") == true, "\(faults)")
+        #expect(faults.first?.contains("TU1N") == false)
+    }
+
+    @Test func `the seal takes keys of 32 bytes only`() throws {
+        var environment = ExampleFiles.keys
+        environment["KEYS_SEAL"] = ExampleFiles.ring(1, filledWith: 4, count: 64)
+        let faults = try folder.faults(ExampleFiles.smallest, environment: environment)
+        #expect(faults.first?.hasPrefix("environment KEYS_SEAL: keys.seal: must be id:base64") == true)
+        #expect(faults.first?.contains("exactly 32 bytes") == true)
+    }
+
+    @Test func `the rings of codes and hashes share no key`() throws {
+        var environment = ExampleFiles.keys
+        let shared = ExampleFiles.ring(2, filledWith: 1)
+        environment["KEYS_HASH"] = "\(ExampleFiles.ring(1, filledWith: 2)),\(shared)"
+        let faults = try folder.faults(ExampleFiles.smallest, environment: environment)
+        #expect(faults == ["environment KEYS_HASH: keys.hash: shares a key with keys.code; make a key of its own"])
+    }
+
+    @Test(arguments: ["mysql://h/d", "host=h dbname=d", "postgresql://", "postgresql://h/a b"])
+    func `an address of another database is a fault without it`(url: String) throws {
+        let text = ExampleFiles.smallest.replacing(
+            "postgresql://courier_worker:pw-in-file@127.0.0.1/courier",
+            with: url
+        )
+        let faults = try folder.faults(text)
+        let message = "must be a libpq URI such as postgresql://courier_worker@127.0.0.1/courier"
+        #expect(faults == ["courier.yaml:1: postgres.url: \(message)"])
+    }
+
+    @Test func `all that is missing comes out at once`() throws {
+        let faults = try folder.faults("kafka: { groupId: g }", environment: [:])
+        let keys = [
+            "postgres.url", "policy.path", "keys.code", "keys.hash", "keys.fingerprint", "keys.seal", "providers",
+        ]
+        for key in keys {
+            #expect(faults.contains { $0.hasPrefix("courier.yaml: \(key): is required") })
+        }
+        #expect(faults.count == keys.count)
+        #expect(faults.first?.hasSuffix("or set POSTGRES_URL") == true)
+    }
+
+    @Test(arguments: [
+        ("", "courier.yaml: is empty"), ("# nothing\n", "courier.yaml: is empty"), ("---\n", "courier.yaml: is empty"),
+        ("just text", "courier.yaml:1: must be a mapping of keys to values"),
+        ("a: [1, 2\n\n", "courier.yaml:3: is not YAML: while parsing a flow sequence that begins in line 1, "),
+        ("\n\ta: b", "courier.yaml:2: is not YAML: "),
+        ("a: b\n---\nc: d", "courier.yaml:2: is not YAML: "), ("a: \u{1}", "courier.yaml:1: is not YAML: "),
+        ("kafka: *missing", "courier.yaml:1: is not YAML: "),
+    ])
+    func `a file that is no configuration is one fault`(text: String, expected: String) throws {
+        let faults = try folder.faults(text)
+        #expect(faults.count == 1)
+        #expect(faults.first?.hasPrefix(expected) == true, "\(faults)")
+    }
+
+    @Test func `a file that is not there is one fault`() {
+        guard case .failure(let faults) = CourierConfiguration.load(path: "/nowhere/courier.yaml", environment: [:])
+        else {
+            Issue.record("loaded a file that is not there")
+            return
+        }
+        #expect(faults.description == "/nowhere/courier.yaml: cannot be read: there is no such file")
+    }
+
+    @Test func `no fault holds a secret, wherever it slipped to`() throws {
+        let secret = "s3cr3tValue"
+        let places = [
+            "kafka: { options: { sasl.password: [\(secret)] } }", "postgres: { url: \(secret) }",
+            "keys: { code: \(secret), hash: \"1:\(secret)\" }", "keys: { code: 1:A,\(secret)=,2:\(secret) }",
+            "providers: [{ name: a, kind: twilio, authToken: { x: \(secret) } }]", "keys: { code: \"\(secret) }",
+            "providers: [{ name: a, kind: twilio, authToken:\(secret) }]", "worker: { batchSize: \(secret) }",
+            "providers: [{ name: a, kind: \(secret) }]", "policy:\n  path: a\n \(secret)",
+            "keys: { codeFile: \(secret) }",
+            "kafka: { options: { sasl.password: a,\(secret) } }", "postgres: { shards: [\(secret)] }",
+        ]
+        for text in places {
+            let faults = try folder.faults(text, environment: ["KEYS_SEAL": secret, "POSTGRES_URL_FILE": secret])
+            #expect(!faults.isEmpty)
+            #expect(!faults.joined().contains(secret), "\(text)")
+        }
+    }
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Providers
+import Testing
+import Verification
+
+@testable import CodeCourier
+
+@Suite("Layers of the configuration")
+struct ConfigurationLayersTests {
+    private let folder: ScratchFolder
+
+    init() throws {
+        folder = try ScratchFolder()
+    }
+
+    private func load(_ text: String, _ variables: [String: String]) throws -> CourierConfiguration {
+        try folder.load(text, environment: ExampleFiles.keys.merging(variables) { _, new in new }).get()
+    }
+
+    private func faults(_ text: String, _ variables: [String: String]) throws -> [String] {
+        try folder.faults(text, environment: ExampleFiles.keys.merging(variables) { _, new in new })
+    }
+
+    @Test func `a variable wins over the file`() throws {
+        let text = """
+            kafka: { bootstrapServers: "file:1", groupId: file, topics: { deadLetters: file } }
+            worker: { maxInFlight: 1, maxRequestAge: 1s, unknownOutcome: hold }
+            log: { level: info }
+            \(ExampleFiles.smallest)
+            """
+        let variables = [
+            "KAFKA_BOOTSTRAP_SERVERS": "env:2", "KAFKA_GROUP_ID": "env", "KAFKA_TOPICS_DEAD_LETTERS": "env",
+            "WORKER_MAX_IN_FLIGHT": "2", "WORKER_MAX_REQUEST_AGE": "2m", "WORKER_UNKNOWN_OUTCOME": "resend_once",
+            "WORKER_BATCH_SIZE": "3", "WORKER_DRAIN_TIMEOUT": "4s", "LOG_LEVEL": "error", "LOG_FORMAT": "json",
+            "POSTGRES_URL": "postgresql:///env", "POLICY_PATH": "env.yaml",
+        ]
+        let configuration = try load(text, variables)
+        #expect(configuration.kafka.bootstrapServers == "env:2")
+        #expect(configuration.kafka.groupID == "env")
+        #expect(configuration.kafka.topics.deadLetters == "env")
+        #expect(configuration.worker.maxInFlight == 2)
+        #expect(configuration.worker.maxRequestAge == .seconds(120))
+        #expect(configuration.worker.unknownOutcome == .resendOnce)
+        #expect(configuration.worker.batchSize == 3)
+        #expect(configuration.worker.drainTimeout == .seconds(4))
+        #expect(configuration.log == LogSettings(level: .error, format: .json))
+        #expect(configuration.postgres.databases.map(\.revealed) == ["postgresql:///env"])
+        #expect(configuration.policyPath == "env.yaml")
+    }
+
+    @Test func `a variable that is set to nothing counts as not set`() throws {
+        #expect(try load(ExampleFiles.smallest, ["KAFKA_GROUP_ID": ""]).kafka.groupID == "code-courier")
+    }
+
+    @Test func `a wrong variable is named with its key and without its value`() throws {
+        let lines = try faults(ExampleFiles.smallest, ["WORKER_BATCH_SIZE": "many"])
+        #expect(lines == ["environment WORKER_BATCH_SIZE: worker.batchSize: must be a whole number from 1 to 10000"])
+    }
+
+    @Test func `a variable names several shards, each with several hosts`() throws {
+        let uris = "postgresql://a,b/one, postgres://c:1,d:2/two"
+        let text = ExampleFiles.smallest.replacing(
+            "url: \"postgresql://courier_worker:pw-in-file@127.0.0.1/courier\"",
+            with: "shards: [\"postgresql:///file\"]"
+        )
+        let databases = try load(text, ["POSTGRES_SHARDS": uris]).postgres.databases.map(\.revealed)
+        #expect(databases == ["postgresql://a,b/one", "postgres://c:1,d:2/two"])
+        #expect(try load(text, ["POSTGRES_URL": "postgresql:///x"]).postgres.databases.count == 1)
+        #expect(try load(ExampleFiles.smallest, ["POSTGRES_SHARDS": uris]).postgres.databases.count == 2)
+    }
+
+    @Test func `url and shards in one layer are a fault`() throws {
+        let text = ExampleFiles.smallest.replacing("postgres: {", with: "postgres: { shards: [\"postgresql:///s\"],")
+        #expect(
+            try faults(text, [:]) == [
+                "courier.yaml:1: postgres.url: stands beside postgres.shards; keep one of the two"
+            ]
+        )
+    }
+
+    @Test func `a provider's settings come from variables with its name`() throws {
+        let text = ExampleFiles.smallest.replacing(
+            "{ name: main, kind: log }",
+            with: "{ name: sms-main, kind: twilio, accountSid: file, from: a }"
+        )
+        let variables = ["PROVIDERS_SMS_MAIN_AUTH_TOKEN": "env-token", "PROVIDERS_SMS_MAIN_ACCOUNT_SID": "env"]
+        guard case .twilio(let twilio) = try load(text, variables).providers.first?.kind else {
+            Issue.record("no Twilio provider")
+            return
+        }
+        #expect(twilio.authToken.revealed == "env-token")
+        #expect(twilio.sender == .from("a"))
+        #expect(twilio.accountSid == "env")
+    }
+
+    @Test func `a secret may stand in a file, without its last newline`() throws {
+        let url = try folder.write("postgresql://u:pw@h/d\r\n", to: "url")
+        var variables = ["POSTGRES_URL_FILE": url]
+        for name in ["CODE", "HASH", "FINGERPRINT", "SEAL"] {
+            variables["KEYS_\(name)"] = ""
+            let ring = try #require(ExampleFiles.keys["KEYS_\(name)"])
+            variables["KEYS_\(name)_FILE"] = try folder.write("\(ring)\n", to: name)
+        }
+        let configuration = try load(ExampleFiles.smallest, variables)
+        #expect(configuration.postgres.databases.map(\.revealed) == ["postgresql://u:pw@h/d"])
+        #expect(configuration.keys.seal.activeID.number == 1)
+    }
+
+    @Test func `a path in the file is relative to the file`() throws {
+        _ = try folder.write("postgresql:///relative", to: "url")
+        _ = try folder.write("hidden\n", to: "password")
+        let text = """
+            kafka: { options: { sasl.passwordFile: password } }
+            postgres: { urlFile: url }
+            policy: { path: rules/policy.yaml }
+            providers: [{ name: main, kind: log }]
+            """
+        let configuration = try load(text, [:])
+        #expect(configuration.postgres.databases.map(\.revealed) == ["postgresql:///relative"])
+        #expect(configuration.policyPath == "\(folder.path)/rules/policy.yaml")
+        #expect(configuration.kafka.options.mapValues(\.revealed) == ["sasl.password": "hidden"])
+    }
+
+    @Test func `a secret and its file in one layer are a fault, in two the variable wins`() throws {
+        let path = try folder.write("postgresql:///file", to: "url")
+        let both = try faults(
+            ExampleFiles.smallest.replacing("postgres: {", with: "postgres: { urlFile: \(path),"),
+            [:]
+        )
+        #expect(both == ["courier.yaml:1: postgres.urlFile: stands beside postgres.url; keep one of the two"])
+        let inVariables = ["POSTGRES_URL": "postgresql:///env", "POSTGRES_URL_FILE": path]
+        #expect(
+            try faults(ExampleFiles.smallest, inVariables) == [
+                "environment POSTGRES_URL_FILE: postgres.urlFile: stands beside postgres.url; keep one of the two"
+            ]
+        )
+        let overridden = try load(ExampleFiles.smallest, ["POSTGRES_URL_FILE": path])
+        #expect(overridden.postgres.databases.map(\.revealed) == ["postgresql:///file"])
+    }
+
+    @Test(arguments: [
+        ("absent", "must name a readable file; it cannot be read: there is no such file"),
+        (".", "must name a readable file; it cannot be read: it is a folder"),
+        ("empty", "must name a file that is not empty"),
+    ])
+    func `a secret's file that holds nothing is a fault without its path`(name: String, message: String) throws {
+        _ = try folder.write("\n", to: "empty")
+        let text = ExampleFiles.smallest.replacing(
+            "url: \"postgresql://courier_worker:pw-in-file@127.0.0.1/courier\"",
+            with: "urlFile: \(name)"
+        )
+        #expect(try faults(text, [:]) == ["courier.yaml:1: postgres.urlFile: \(message)"])
+    }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Providers
+import Testing
+import Verification
+
+@testable import CodeCourier
+
+@Suite("Configuration")
+struct CourierConfigurationTests {
+    private let folder: ScratchFolder
+
+    init() throws {
+        folder = try ScratchFolder()
+    }
+
+    /// The documented example without the provider of an unsupported kind, its secret beside it.
+    private func example() throws -> String {
+        let token = try folder.write("token-in-file\n", to: "twilio")
+        let lines = ExampleFiles.courier.split(separator: "\n").filter { !$0.contains("vonage") }
+        return lines.joined(separator: "\n").replacing("/run/secrets/twilio", with: token)
+    }
+
+    @Test func `the documented example loads`() throws {
+        let configuration = try folder.load(example()).get()
+        #expect(configuration.kafka.bootstrapServers == "127.0.0.1:9092")
+        #expect(configuration.postgres.databases.map(\.revealed) == ["postgresql://courier_worker@127.0.0.1/courier"])
+        #expect(configuration.policyPath == "\(folder.path)/policy.yaml")
+        #expect(configuration.providers.map(\.name) == ["main"])
+        guard case .twilio(let twilio) = configuration.providers.first?.kind else {
+            Issue.record("main is no Twilio provider")
+            return
+        }
+        #expect(twilio.baseURL == "http://127.0.0.1:8025")
+        #expect(twilio.accountSid == "ACxxx")
+        #expect(twilio.authToken.revealed == "token-in-file")
+        #expect(twilio.sender == .from("+15005550006"))
+        #expect(twilio.statusCallback == nil)
+    }
+
+    @Test func `a provider of an unsupported kind is one fault, whatever keys it has`() throws {
+        let text = try example() + "\n" + (ExampleFiles.courier.split(separator: "\n").last ?? "")
+        let expected = "courier.yaml:7: providers[1].kind: kind vonage is not supported by this version"
+        let faults = try folder.faults(text)
+        #expect(faults.count == 1)
+        #expect(faults.first?.hasPrefix(expected) == true)
+    }
+
+    @Test func `what is left out has its default`() throws {
+        let configuration = try folder.load(ExampleFiles.smallest).get()
+        #expect(configuration.kafka.bootstrapServers == "127.0.0.1:9092")
+        #expect(configuration.kafka.groupID == "code-courier")
+        #expect(configuration.kafka.topics.requests == "verification.requests")
+        #expect(configuration.kafka.topics.receipts == "verification.receipts")
+        #expect(configuration.kafka.topics.deliveries == "verification.deliveries")
+        #expect(configuration.kafka.topics.deadLetters == "verification.dead-letters")
+        #expect(configuration.kafka.options.isEmpty)
+        #expect(configuration.worker.maxInFlight == 1024)
+        #expect(configuration.worker.batchSize == 500)
+        #expect(configuration.worker.maxRequestAge == .seconds(300))
+        #expect(configuration.worker.unknownOutcome == .hold)
+        #expect(configuration.worker.drainTimeout == .seconds(25))
+        #expect(configuration.log == LogSettings(level: .info, format: nil))
+    }
+
+    @Test func `every key that is given counts`() throws {
+        let text = """
+            kafka:
+              bootstrapServers: a:1,b:2
+              groupId: other
+              options: { security.protocol: SASL_SSL, session.timeout.ms: 6000, sasl.password: pw }
+              topics: { requests: r, receipts: c, deliveries: d, deadLetters: l }
+            postgres: { shards: ["postgresql://h1,h2/a", "postgres:///b"] }
+            policy: { path: /etc/policy.yaml }
+            providers:
+              - { name: a, kind: twilio, accountSid: AC1, authToken: t, messagingServiceSid: MG1, statusCallback: "https://x.example/cb/" }
+              - { name: b, kind: log }
+            worker: { maxInFlight: 7, batchSize: 8, maxRequestAge: 90s, unknownOutcome: resend_once, drainTimeout: 500ms }
+            log: { level: debug, format: text }
+            """
+        let configuration = try folder.load(text).get()
+        #expect(configuration.kafka.bootstrapServers == "a:1,b:2")
+        #expect(configuration.kafka.groupID == "other")
+        let options = configuration.kafka.options.mapValues(\.revealed)
+        #expect(
+            options == ["security.protocol": "SASL_SSL", "session.timeout.ms": "6000", "sasl.password": "pw"]
+        )
+        let topics = configuration.kafka.topics
+        #expect([topics.requests, topics.receipts, topics.deliveries, topics.deadLetters] == ["r", "c", "d", "l"])
+        #expect(configuration.postgres.databases.map(\.revealed) == ["postgresql://h1,h2/a", "postgres:///b"])
+        #expect(configuration.policyPath == "/etc/policy.yaml")
+        #expect(configuration.providers.map(\.name) == ["a", "b"])
+        let worker = WorkerSettings(
+            maxInFlight: 7,
+            batchSize: 8,
+            maxRequestAge: .seconds(90),
+            unknownOutcome: .resendOnce,
+            drainTimeout: .milliseconds(500)
+        )
+        #expect(configuration.worker == worker)
+        #expect(configuration.log == LogSettings(level: .debug, format: .text))
+        guard case .twilio(let twilio) = configuration.providers.first?.kind else {
+            Issue.record("a is no Twilio provider")
+            return
+        }
+        #expect(twilio.sender == .messagingService(sid: "MG1"))
+        #expect(twilio.baseURL == nil)
+        #expect(twilio.statusCallback == "https://x.example/cb")
+    }
+
+    @Test func `the first key of a ring is the active one, the others serve too`() throws {
+        var environment = ExampleFiles.keys
+        let first = ExampleFiles.ring(32_767, filledWith: 9)
+        environment["KEYS_CODE"] = "\(first),\(ExampleFiles.ring(1, filledWith: 8, count: 64))"
+        let keys = try folder.load(ExampleFiles.smallest, environment: environment).get().keys
+        #expect(keys.code.activeID == KeyID(32_767))
+        #expect(keys.code[KeyID(1)] != nil)
+        #expect(keys.hash.activeID == KeyID(1))
+    }
+
+    @Test func `without a file only the providers are missing`() {
+        var environment = ExampleFiles.keys
+        environment["POSTGRES_URL"] = "postgresql:///courier"
+        environment["POLICY_PATH"] = "policy.yaml"
+        let result = CourierConfiguration.load(path: nil, environment: environment)
+        guard case .failure(let faults) = result else {
+            Issue.record("a courier without providers was accepted")
+            return
+        }
+        #expect(faults.description.hasPrefix("environment: providers: is required"))
+        #expect(faults.faults.count == 1)
+    }
+
+    @Test func `a command reads only the section it needs`() throws {
+        let path = try folder.write("postgres: { url: \"postgresql:///courier\" }", to: "courier.yaml")
+        let settings = try CourierConfiguration.loadPostgres(path: path, environment: [:]).get()
+        #expect(settings.databases.map(\.revealed) == ["postgresql:///courier"])
+        let hash = ["KEYS_HASH": ExampleFiles.ring(7, filledWith: 2)]
+        let ring = try CourierConfiguration.loadHashKeys(path: path, environment: hash).get()
+        #expect(ring.activeID == KeyID(7))
+        let kafka = try CourierConfiguration.loadKafka(path: path, environment: ["KAFKA_GROUP_ID": "g"]).get()
+        #expect(kafka.groupID == "g")
+    }
+
+    @Test func `nothing secret is in what a configuration prints`() throws {
+        let text = """
+            kafka: { options: { sasl.password: hidden-1 } }
+            postgres: { url: "postgresql://u:hidden-2@h/d" }
+            policy: { path: p }
+            providers: [{ name: a, kind: twilio, accountSid: AC1, authToken: hidden-3, from: "+15005550006" }]
+            """
+        let configuration = try folder.load(text).get()
+        var printed = "\(configuration) \(String(reflecting: configuration))"
+        dump(configuration, to: &printed)
+        #expect(!printed.contains("hidden-"))
+        for ring in ExampleFiles.keys.values {
+            #expect(!printed.contains(ring.dropFirst(2)))
+        }
+    }
+}

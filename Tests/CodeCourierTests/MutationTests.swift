@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Testing
+
+@testable import CodeCourier
+
+@Suite("Mutated files")
+struct MutationTests {
+    /// A small generator (SplitMix64), so that a printed seed repeats a run.
+    private struct SeededGenerator: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state &+= 0x9e37_79b9_7f4a_7c15
+            var word = (state ^ (state >> 30)) &* 0xbf58_476d_1ce4_e5b9
+            word = (word ^ (word >> 27)) &* 0x94d0_49bb_1331_11eb
+            return word ^ (word >> 31)
+        }
+    }
+
+    private static let pieces = [
+        "", "{", "}", "[", "]", ":", ",", "\n", "  ", "\t", "\"", "'", "#", "&a ", "*a", "? ", "- ", "!!int ", "<<: ",
+        "|\n",
+        "---\n", "~", "null", "NO", "99999999999999999999", "-1", "0x10", "1e400", "\u{0}", "\u{feff}", "é", "\\ud800",
+        "9223372036854775807h", ".inf", "2026-11-20",
+    ]
+
+    private static func mutate(_ text: String, using generator: inout SeededGenerator) -> String {
+        var scalars = Array(text.unicodeScalars)
+        for _ in 0..<Int.random(in: 1...4, using: &generator) {
+            let start = Int.random(in: 0...scalars.count, using: &generator)
+            let end = min(scalars.count, start + Int.random(in: 0...12, using: &generator))
+            let piece: [Unicode.Scalar]
+            if Bool.random(using: &generator) {
+                piece = Array((pieces.randomElement(using: &generator) ?? "").unicodeScalars)
+            } else {
+                let other = Int.random(in: 0...scalars.count, using: &generator)
+                piece = Array(scalars[other..<min(scalars.count, other + 20)])
+            }
+            scalars.replaceSubrange(start..<end, with: piece)
+        }
+        var mutated = String.UnicodeScalarView()
+        mutated.append(contentsOf: scalars)
+        return String(mutated)
+    }
+
+    private static func seed() -> UInt64 {
+        let chosen = ProcessInfo.processInfo.environment["CODE_COURIER_TEST_SEED"].flatMap { UInt64($0) }
+        let seed = chosen ?? UInt64.random(in: .min ... .max)
+        print("CODE_COURIER_TEST_SEED=\(seed)")
+        return seed
+    }
+
+    @Test func `a mutated policy is a policy or has faults of one line each`() {
+        var generator = SeededGenerator(state: Self.seed())
+        var refused = 0
+        for _ in 0..<2000 {
+            let text = Self.mutate(ExampleFiles.policy, using: &generator)
+            guard
+                case .failure(let faults) = PolicyFile.parse(text, file: "policy.yaml", providers: ["main", "backup"])
+            else { continue }
+            refused += 1
+            #expect(!faults.faults.isEmpty)
+            #expect(faults.faults.allSatisfy { !$0.description.contains(where: \.isNewline) }, "\(faults)")
+        }
+        #expect((1000..<2000).contains(refused))
+    }
+
+    @Test func `a mutated configuration is one or has faults of one line each`() throws {
+        let folder = try ScratchFolder()
+        var generator = SeededGenerator(state: Self.seed())
+        var refused = 0
+        let token = try folder.write("token", to: "twilio")
+        let lines = ExampleFiles.courier.split(separator: "\n").filter { !$0.contains("vonage") }
+        let example = lines.joined(separator: "\n").replacing("/run/secrets/twilio", with: token)
+        for _ in 0..<2000 {
+            let text = Self.mutate(example, using: &generator)
+            let path = "\(folder.path)/courier.yaml"
+            let source = ConfigurationSource(path: path, text: text, environment: ExampleFiles.keys)
+            guard case .failure(let faults) = CourierConfiguration.read(source) else { continue }
+            refused += 1
+            #expect(!faults.faults.isEmpty)
+            #expect(faults.faults.allSatisfy { !$0.description.contains(where: \.isNewline) }, "\(faults)")
+        }
+        #expect((1000..<2000).contains(refused))
+    }
+
+    @Test func `deep nesting and many aliases end in faults`() {
+        for depth in [500, 5000, 100_000] {
+            let text = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+            guard case .failure = PolicyFile.parse(text, file: "policy.yaml") else {
+                Issue.record("accepted \(depth) brackets")
+                continue
+            }
+        }
+        let bomb = (1...30).map { "a\($0): &a\($0) [*a\($0 - 1), *a\($0 - 1)]" }.joined(separator: "\n")
+        guard case .failure(let faults) = PolicyFile.parse("a0: &a0 [x]\n\(bomb)", file: "policy.yaml") else {
+            Issue.record("accepted aliases of aliases")
+            return
+        }
+        #expect(faults.faults.count >= 31)
+    }
+}

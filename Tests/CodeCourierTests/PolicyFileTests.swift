@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import Verification
+
+@testable import CodeCourier
+
+@Suite("Policy file")
+struct PolicyFileTests {
+    private func region(_ code: String) throws -> Region {
+        try #require(Region(code))
+    }
+
+    private func parse(_ text: String, providers: Set<String>? = nil) throws -> Policy {
+        try PolicyFile.parse(text, file: "policy.yaml", providers: providers).get()
+    }
+
+    /// A tenant of which only what has no default is stated, and `lines`.
+    private func tenant(_ lines: String, regions: String = "{ allowByDefault: {} }") throws -> TenantPolicy {
+        let text = """
+            version: "1"
+            tenants:
+              default:
+                appName: Acme
+                regions: \(regions)
+                routes: { default: [main] }
+                \(lines)
+            """
+        return try #require(try parse(text).tenants["default"])
+    }
+
+    @Test func `the documented example loads`() throws {
+        let policy = try parse(ExampleFiles.policy, providers: ["main", "backup"])
+        #expect(policy.version == "2026-11-20.1")
+        let allowed = Set(try ["US", "GB", "DE", "FR", "IN"].map(region))
+        let number = try #require(PhoneNumber("+16505550123"))
+        let until = Timestamp(microseconds: 1_798_761_600_000_000)
+        let expected = TenantPolicy(
+            appName: "Acme",
+            defaultLanguage: "en",
+            regions: RegionPolicy(.allowlistOnly(allowed: allowed), confirmedOnly: [try region("IN")]),
+            purposeRegions: [.mfaSignIn: RegionPolicy(.allowByDefault(disallowed: []))],
+            code: CodePolicy(length: 6, validity: .seconds(600), maxChecks: 5),
+            resend: ResendPolicy(
+                windows: [.seconds(60), .seconds(120), .seconds(300), .seconds(600)],
+                sameCodeWhileLeft: .seconds(120)
+            ),
+            voip: .record,
+            appVerification: .on(required: false, minimumScore: 0.5),
+            limits: LimitPolicy(),
+            testNumbers: [TestNumber(number: number, code: "654321", until: until)],
+            emailLinks: EmailLinkPolicy(authorizedDomains: ["example.com"], validity: .seconds(1200)),
+            routes: Routes(fallback: ["main", "backup"], regions: [try region("US"): ["main"]])
+        )
+        #expect(policy.tenants == ["default": expected])
+    }
+
+    @Test func `what is left out has its default`() throws {
+        let expected = TenantPolicy(
+            appName: "Acme",
+            regions: RegionPolicy(.allowByDefault(disallowed: [])),
+            routes: Routes(fallback: ["main"])
+        )
+        #expect(try tenant("") == expected)
+    }
+
+    @Test(arguments: [("2026-11-20", "2026-11-20"), ("1.10", "1.10"), ("'7'", "7"), ("true", "true")])
+    func `a version counts as it is written`(written: String, version: String) throws {
+        let text = ExampleFiles.policy.replacing("\"2026-11-20.1\"", with: written)
+        #expect(try parse(text).version == version)
+    }
+
+    @Test func `NO is Norway, in lists and as a key`() throws {
+        let norway = try region("NO")
+        let policy = try tenant(
+            "routes: { default: [main], regions: { NO: [backup] } }".replacing("routes", with: "purposes: {} #"),
+            regions: "{ allowlistOnly: { allowedRegions: [NO, SE] }, confirmedOnlyRegions: [NO] }"
+        )
+        #expect(policy.regions.confirmedOnly == [norway])
+        #expect(policy.regions.base == .allowlistOnly(allowed: [norway, try region("SE")]))
+        let routed = ExampleFiles.policy.replacing("{ US: [main] }", with: "{ NO: [backup] }")
+        #expect(try parse(routed).tenants["default"]?.routes.regions == [norway: ["backup"]])
+    }
+
+    @Test(arguments: ["off", "Off", "false", "\"off\""])
+    func `app verification can be switched off`(text: String) throws {
+        #expect(try tenant("appVerification: \(text)").appVerification == .off)
+    }
+
+    @Test func `each value that is given counts`() throws {
+        let lines = """
+            defaultLanguage: pt-BR
+                numberTypes: { voip: refuse }
+                appVerification: { required: true, minimumScore: 1 }
+                code: { length: 4, validity: 1h, maxChecks: 1, allowShortCodes: true, allowLongValidity: true }
+                resend: { windows: [500ms], sameCodeWhileLeft: 0s }
+                limits: { perRecipient: [{ count: 1, per: 2s }], perIP: [], perTenant: [{ count: 3, per: 24h }] }
+                testNumbers: [{ number: +16505550123, code: 012345, until: 2027-01-01T00:00:00Z }, { number: "+4915550000", code: "000000" }]
+                emailLinks: { authorizedDomains: [a.example, b.example], validity: 5m }
+            """
+        let policy = try tenant(lines)
+        #expect(policy.defaultLanguage == "pt-BR")
+        #expect(policy.voip == .refuse)
+        #expect(policy.appVerification == .on(required: true, minimumScore: 1))
+        #expect(policy.code == CodePolicy(length: 4, validity: .seconds(3600), maxChecks: 1))
+        #expect(policy.resend == ResendPolicy(windows: [.milliseconds(500)], sameCodeWhileLeft: .zero))
+        #expect(policy.limits.perRecipient == [RateLimit(count: 1, per: .seconds(2))])
+        #expect(policy.limits.perIP.isEmpty)
+        #expect(policy.limits.perTenant == [RateLimit(count: 3, per: .seconds(86_400))])
+        #expect(policy.testNumbers.map(\.code) == ["012345", "000000"])
+        #expect(policy.testNumbers.map(\.until) == [Timestamp(microseconds: 1_798_761_600_000_000), nil])
+        #expect(policy.emailLinks.authorizedDomains == ["a.example", "b.example"])
+        #expect(policy.emailLinks.validity == .seconds(300))
+    }
+
+    @Test func `with a short validity the same code is kept for half of it by default`() throws {
+        #expect(try tenant("code: { validity: 1m }").resend.sameCodeWhileLeft == .seconds(30))
+    }
+
+    @Test func `a purpose may have a rule of its own`() throws {
+        let policy = try tenant(
+            "purposes: { sign_up: { regions: { allowlistOnly: { allowedRegions: [DE] } } } }",
+            regions: "{ allowByDefault: { disallowedRegions: [DE] } }"
+        )
+        #expect(policy.regions(for: .signUp).base == .allowlistOnly(allowed: [try region("DE")]))
+        #expect(policy.regions(for: .signIn).base == .allowByDefault(disallowed: [try region("DE")]))
+    }
+
+    @Test func `the known regions are those of ISO 3166 and three more`() throws {
+        #expect(RegionCodes.known.count == 252)
+        for code in ["US", "NO", "XK", "AC", "TA", "AX"] { #expect(RegionCodes.known.contains(try region(code))) }
+        for code in ["XX", "ZZ", "UK", "EU", "SU"] { #expect(!RegionCodes.known.contains(try region(code))) }
+    }
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import PostgresClient
+import Testing
+
+@testable import PostgresClient
+
+@Suite(.timeLimit(.minutes(1)))
+struct ConnectionLossTests {
+    private let suicide = Statement("SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(5)")
+
+    @Test func `a session ended under a statement is lost, retriable, and the next use connects again`() async throws {
+        try await TestDatabase.withPool { pool in
+            let before = try await pool.backend()
+            let error = try await postgresError { try await pool.withSession { _ = try $0.execute(suicide) } }
+            #expect(error.code == .connectionLost)
+            #expect(error.sqlState == .adminShutdown)
+            #expect(error.isRetriable && error.isConnectionError && !error.isAmbiguous)
+            #expect(try await pool.backend() != before)
+        }
+    }
+
+    @Test func `a session ended in a transaction before COMMIT is lost, not ambiguous`() async throws {
+        try await TestDatabase.withPool(script: "CREATE TABLE item (id int)") { pool in
+            for all in [false, true] {
+                let error = try await postgresError {
+                    try await pool.withTransaction { transaction in
+                        _ = try transaction.run([Statement("INSERT INTO item VALUES (1)")])
+                        if all { _ = try transaction.commit([suicide]) } else { _ = try transaction.run([suicide]) }
+                    }
+                }
+                #expect(error.code == .connectionLost)
+                #expect(error.isRetriable)
+            }
+            #expect(try await pool.count("SELECT count(*) FROM item") == 0)
+        }
+    }
+
+    @Test func `a body that goes on after the loss meets the loss again`() async throws {
+        try await TestDatabase.withPool { pool in
+            let error = try await postgresError {
+                try await pool.withSession { session in
+                    _ = try? session.execute(suicide)
+                    _ = try session.execute(Statement("SELECT 1"))
+                }
+            }
+            #expect(error.code == .connectionLost)
+        }
+    }
+
+    @Test func `a session ended while it rested is replaced without an error`() async throws {
+        try await TestDatabase.withPool { pool in
+            let victim = try await pool.backend()
+            try await TestDatabase.run { session in
+                _ = try session.execute(Statement("SELECT pg_terminate_backend($1, 5000)", [.int32(victim)]))
+            }
+            #expect(try await pool.backend() != victim)
+        }
+    }
+
+    @Test func `a session ended at COMMIT is ambiguous`() async throws {
+        let script = """
+            CREATE TABLE item (id int);
+            CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(5); RETURN NULL; END $$;
+            CREATE CONSTRAINT TRIGGER die AFTER INSERT ON item DEFERRABLE INITIALLY DEFERRED
+                FOR EACH ROW EXECUTE FUNCTION die();
+            """
+        try await TestDatabase.withPool(script: script) { pool in
+            let insert = Statement("INSERT INTO item VALUES (1)")
+            let works: [@Sendable (Transaction) throws -> Void] = [
+                { _ = try $0.run([insert]) },
+                { _ = try $0.commit([insert]) },
+            ]
+            for work in works {
+                let error = try await postgresError { try await pool.withTransaction(work) }
+                #expect(error.code == .ambiguousCommit)
+                #expect(error.isAmbiguous && error.isConnectionError && !error.isRetriable)
+            }
+            let alone = try await postgresError { try await pool.withSession { _ = try $0.execute(insert) } }
+            #expect(alone.isAmbiguous, "the end of a statement outside a transaction is a COMMIT too")
+        }
+    }
+
+    @Test(arguments: [CuttingProxy.Fault.swallowAnswer, .swallowRequest])
+    func `a connection cut at COMMIT is ambiguous whether it was done or not`(fault: CuttingProxy.Fault) async throws {
+        try await TestDatabase.withPool(script: "CREATE TABLE item (id int)") { pool in
+            let schema = try await pool.withSession { session in
+                try session.execute(Statement("SELECT current_schema()::text")).onlyRow.text(0)
+            }
+            let proxy = try CuttingProxy(to: try TestDatabase.url(), at: "COMMIT\0", fault)
+            async let _ = proxy.serve()
+            defer { proxy.stop() }
+            var configuration = PostgresConfiguration(url: try TestDatabase.url(with: proxy.parameters))
+            configuration.settings = [(name: "search_path", value: schema)]
+            let connection = PostgresPool(configuration, size: 1)
+            let error = try await postgresError {
+                try await connection.withTransaction { transaction in
+                    _ = try transaction.run([Statement("INSERT INTO item VALUES (1)")])
+                }
+            }
+            #expect(error == PostgresError(.ambiguousCommit))
+            let expected: Int64 = fault == .swallowAnswer ? 1 : 0
+            #expect(try await pool.count("SELECT count(*) FROM item") == expected)
+            await connection.close()
+        }
+    }
+
+    @Test func `a connection cut before COMMIT was sent is lost and retriable`() async throws {
+        let proxy = try CuttingProxy(to: try TestDatabase.url(), at: "'needle'", .swallowAnswer)
+        async let _ = proxy.serve()
+        defer { proxy.stop() }
+        let pool = PostgresPool(PostgresConfiguration(url: try TestDatabase.url(with: proxy.parameters)), size: 1)
+        let error = try await postgresError {
+            try await pool.withTransaction { _ = try $0.run([Statement("SELECT 'needle'")]) }
+        }
+        #expect(error == PostgresError(.connectionLost))
+        #expect(error.isRetriable)
+        await pool.close()
+    }
+
+    @Test func `a server that falls silent is given up`() async throws {
+        let proxy = try CuttingProxy(to: try TestDatabase.url(), at: "'needle'", .fallSilent)
+        async let _ = proxy.serve()
+        defer { proxy.stop() }
+        var configuration = PostgresConfiguration(url: try TestDatabase.url(with: proxy.parameters))
+        configuration.statementTimeout = .milliseconds(100)
+        let pool = PostgresPool(configuration, size: 1)
+        let error = try await postgresError {
+            try await pool.withTransaction { _ = try $0.run([Statement("SELECT 'needle'")]) }
+        }
+        #expect(error == PostgresError(.connectionLost))
+        await pool.close()
+    }
+
+    @Test func `a server that is not there is a failed connection with a reason and without the password`() async throws
+    {
+        let url = "postgresql://someone:hunter2@127.0.0.1:1/nowhere"
+        let connection = PostgresConnection(PostgresConfiguration(url: url))
+        let error = try await postgresError { try await connection.run { _ in } }
+        #expect(error.code == .connectionFailed)
+        #expect(error.isRetriable && error.isConnectionError && !error.isAmbiguous)
+        #expect(error.reason?.contains("Connection refused") == true)
+        #expect(!error.description.contains("hunter2"))
+        #expect(!error.description.contains("\n"))
+    }
+
+    @Test func `a refused login says so`() async throws {
+        let url = try TestDatabase.url(with: "user=no_such_role_here")
+        let error = try await postgresError {
+            try await PostgresConnection(PostgresConfiguration(url: url)).run { _ in }
+        }
+        #expect(error.code == .connectionFailed)
+        #expect(error.reason?.contains("no_such_role_here") == true)
+    }
+
+    @Test(arguments: ["", "nonsense", "postgresql://a:hunter2%zz@h/d", "postgresql://h/d?hunter2=1", "http://hunter2"])
+    func `a malformed URI is a failed connection that quotes nothing`(url: String) async throws {
+        let error = try await postgresError {
+            try await PostgresConnection(PostgresConfiguration(url: url)).run { _ in }
+        }
+        #expect(error.code == .connectionFailed)
+        #expect(!error.description.contains("hunter2"))
+    }
+
+    @Test func `a password in libpq's text is blotted out`() throws {
+        let configuration = PostgresConfiguration(url: "postgresql://a:hunter2@h/d", password: { "other" })
+        let keywords = try ConnectionKeywords(configuration)
+        #expect(keywords.sanitized("bad hunter2 or\u{7} other\nmore") == "bad ****** or ******")
+    }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import PostgresClient
+
+struct PoolStateMachineTests {
+    /// Random calls against a naive account of who holds what.
+    @Test(arguments: 0..<50)
+    func `no connection is lent twice and nobody is served out of turn`(seed: UInt64) {
+        var generator = SplitMix(state: seed)
+        let size = Int.random(in: 1...4, using: &generator)
+        var machine = PoolStateMachine<UInt64, Int>(size: size)
+        var lent: Set<Int> = []
+        var line: [UInt64] = []
+        for _ in 0..<400 {
+            switch Int.random(in: 0..<3, using: &generator) {
+            case 0:
+                let id = machine.makeIdentifier()
+                switch machine.enqueue(id, id: id) {
+                case .lend(let index):
+                    #expect(lent.insert(index).inserted && index < size && line.isEmpty, "seed \(seed)")
+                case .wait:
+                    #expect(lent.count == size, "seed \(seed)")
+                    line.append(id)
+                case .refuse: Issue.record("refused while open, seed \(seed)")
+                }
+            case 1:
+                guard let index = lent.randomElement(using: &generator) else { continue }
+                lent.remove(index)
+                switch machine.giveBack(index) {
+                case .lend(let index, let waiter):
+                    #expect(
+                        !line.isEmpty && waiter == line.removeFirst() && lent.insert(index).inserted,
+                        "seed \(seed)"
+                    )
+                case .none: #expect(line.isEmpty, "seed \(seed)")
+                case .closed: Issue.record("closed while open, seed \(seed)")
+                }
+            default:
+                let id = line.randomElement(using: &generator) ?? 0
+                #expect(machine.remove(id) == (line.contains(id) ? id : nil), "seed \(seed)")
+                line.removeAll { $0 == id }
+            }
+            #expect(machine.waiterCount == line.count, "seed \(seed)")
+        }
+        let closing = machine.close(1)
+        #expect(closing.refused == line && closing.isClosed == lent.isEmpty, "seed \(seed)")
+        for (position, index) in lent.enumerated() {
+            guard case .closed(let closers) = machine.giveBack(index) else {
+                #expect(position < lent.count - 1, "seed \(seed)")
+                continue
+            }
+            #expect(position == lent.count - 1 && closers == [1], "seed \(seed)")
+        }
+        guard case .refuse = machine.lease() else {
+            Issue.record("lent after close, seed \(seed)")
+            return
+        }
+        #expect(machine.close(2).isClosed)
+    }
+}
+
+/// A generator whose sequence is fixed by its seed (Steele, Lea and Flood's SplitMix64).
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
+        return value ^ (value >> 31)
+    }
+}

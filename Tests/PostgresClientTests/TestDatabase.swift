@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import PostgresClient
+import Testing
+
+/// The PostgreSQL that the tests run against: each test has a schema of its own, dropped at its end.
+enum TestDatabase {
+    struct Missing: Error, CustomStringConvertible {
+        var description: String { "set COURIER_TEST_POSTGRES_URL to the URI of a superuser of PostgreSQL 15 or later" }
+    }
+
+    static func url() throws -> String {
+        guard let value = getenv("COURIER_TEST_POSTGRES_URL") else { throw Missing() }
+        return String(cString: value)
+    }
+
+    /// The test server's URI with more parameters, which override those before them.
+    static func url(with parameters: String) throws -> String {
+        let url = try url()
+        return url + (url.contains("?") ? "&" : "?") + parameters
+    }
+
+    static func configuration() throws -> PostgresConfiguration {
+        PostgresConfiguration(url: try url(), applicationName: "tests")
+    }
+
+    /// A few connections for all tests that make no schema: the server allows 100 in all.
+    private static let shared = Result { PostgresPool(try configuration(), size: 4, waitTimeout: .seconds(30)) }
+
+    static func run<Value: Sendable>(_ body: @Sendable (Session) throws -> Value) async throws -> Value {
+        try await shared.get().withSession(body)
+    }
+
+    /// A pool whose sessions see a fresh schema, in which `script` has run.
+    static func withPool(
+        size: Int = 1,
+        script: String = "",
+        settings: [(name: String, value: String)] = [],
+        _ body: (PostgresPool) async throws -> Void
+    ) async throws {
+        let schema = "t_" + String(UInt128.random(in: 0...(.max)), radix: 16)
+        var configuration = try configuration()
+        configuration.settings.append((name: "search_path", value: schema))
+        let creator = PostgresConnection(configuration)
+        try await run { session in try session.script("CREATE SCHEMA \(schema)") }
+        try await creator.run { session in try session.script(script) }
+        await creator.close()
+        configuration.settings += settings
+        let pool = PostgresPool(configuration, size: size, waitTimeout: .seconds(10))
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(pool)) } catch { result = .failure(error) }
+        await pool.close()
+        try await run { session in try session.script("DROP SCHEMA \(schema) CASCADE") }
+        try result.get()
+    }
+
+    /// Waits until a condition holds, at most 10 seconds.
+    static func eventually(_ condition: () async throws -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(10)
+        while try await !condition() {
+            try #require(ContinuousClock.now < deadline, "the condition never held")
+            await Task.yield()
+        }
+    }
+}
+
+/// The PostgresError that a piece of work throws.
+func postgresError(_ work: () async throws -> Void) async throws -> PostgresError {
+    do {
+        try await work()
+    } catch let error as PostgresError {
+        return error
+    }
+    throw NothingThrown()
+}
+
+struct NothingThrown: Error {}

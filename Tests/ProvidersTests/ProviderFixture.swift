@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import AsyncHTTPClient
+import Providers
+import Testing
+import Verification
+
+/// The token of every test's account; no output may contain it.
+let token = "tok-3n-s3cr3t"
+
+func configuration(baseURL: String) -> TwilioConfiguration {
+    TwilioConfiguration(
+        name: "main",
+        baseURL: baseURL,
+        accountSid: "AC123",
+        credentials: .authToken(Secret(token)),
+        sender: .from("+15005550006")
+    )
+}
+
+func message(
+    text: String = "654321 is your code.",
+    validity: Duration = .seconds(600),
+    within callDeadline: Duration = .seconds(5)
+) throws -> OutboundMessage {
+    OutboundMessage(
+        sendID: SendID(try #require(UUIDValue("01890a5d-ac96-774b-bcce-b302099a8057"))),
+        recipient: try #require(PhoneNumber("+16505550123")),
+        text: text,
+        validity: validity,
+        callDeadline: callDeadline
+    )
+}
+
+/// Runs a provider with a client of its own for the length of `body`.
+func withProvider<Value>(
+    _ configuration: TwilioConfiguration,
+    maximumConnections: Int = 8,
+    body: (TwilioProvider) async throws -> Value
+) async throws -> Value {
+    let client = makeProviderHTTPClient(maximumConnections: maximumConnections)
+    do {
+        let value = try await body(TwilioProvider(configuration: configuration, client: client))
+        try await client.shutdown()
+        return value
+    } catch {
+        try? await client.shutdown()
+        throw error
+    }
+}
+
+/// Sends one message to a server that follows the script, and returns the answer and what the server saw.
+func exchange(
+    _ script: [ServerStep],
+    within callDeadline: Duration = .seconds(5)
+) async throws -> (answer: ProviderAnswer, seen: ServerRecord) {
+    try await ScriptedServer.with(script) { server in
+        let answer = try await withProvider(configuration(baseURL: server.url)) { provider in
+            await provider.send(try message(within: callDeadline))
+        }
+        return (answer, server.seen)
+    }
+}
+
+/// An HTTP answer with a JSON body, connection kept.
+func answer(_ status: String, _ body: String, headers: String = "") -> ServerStep {
+    .answer(
+        "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\n\(headers)Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    )
+}
+
+let created = answer(
+    "201 Created",
+    #"{"sid": "SM0123456789", "status": "queued", "num_segments": "2", "error_code": null}"#
+)
+
+/// Waits until a condition holds; records an issue when it does not within five seconds.
+func eventually(_ what: String, _ condition: () -> Bool) async throws {
+    let end = ContinuousClock.now.advanced(by: .seconds(5))
+    while !condition() {
+        guard ContinuousClock.now < end else {
+            Issue.record("not within 5 s: \(what)")
+            return
+        }
+        try await Task.sleep(for: .milliseconds(5))
+    }
+}

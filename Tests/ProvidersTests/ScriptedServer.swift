@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// What the server does with one request.
+enum ServerStep: Sendable {
+    /// Writes these bytes and keeps the connection.
+    case answer(String)
+
+    /// Closes as soon as a connection is there, whatever has come by then.
+    case closeOnConnect
+
+    /// Reads the whole body, then ends the connection with FIN.
+    case closeAfterBody
+
+    /// Reads the whole body, then ends the connection with RST.
+    case resetAfterBody
+
+    /// Reads the whole body and never answers.
+    case silence
+
+    /// Writes the bytes, then one more byte each 20 ms without end.
+    case drip(String)
+
+    /// Writes the bytes, then chunks of a body as fast as they are taken, without end.
+    case endless(String)
+}
+
+/// What the server has seen.
+struct ServerRecord: Sendable {
+    /// Each request whose body came whole, in order.
+    var requests: [ReceivedRequest] = []
+    var connections = 0
+    var closedConnections = 0
+    var bytesWritten = 0
+}
+
+/// A request as it came over the wire.
+struct ReceivedRequest: Sendable {
+    let head: String
+    let body: String
+
+    /// The value of a header, by its name in lower case.
+    func header(_ name: String) -> String? {
+        for line in head.split(separator: "\r\n") {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            guard parts.count == 2, parts[0].lowercased() == name else { continue }
+            return String(parts[1].drop(while: { $0 == " " }))
+        }
+        return nil
+    }
+}
+
+/// A TCP server on 127.0.0.1 that counts complete request bodies and follows a script, one step a request.
+///
+/// The last step repeats.
+final class ScriptedServer: Sendable {
+    let port: Int
+    private let channel: any Channel
+    private let record: NIOLockedValueBox<ServerRecord>
+
+    var seen: ServerRecord { record.withLockedValue { $0 } }
+    var url: String { "http://127.0.0.1:\(port)" }
+
+    private init(channel: any Channel, port: Int, record: NIOLockedValueBox<ServerRecord>) {
+        self.channel = channel
+        self.port = port
+        self.record = record
+    }
+
+    /// Runs a server for the length of `body`.
+    static func with<Value>(
+        _ script: [ServerStep],
+        tls: NIOSSLContext? = nil,
+        body: (ScriptedServer) async throws -> Value
+    ) async throws -> Value {
+        let record = NIOLockedValueBox(ServerRecord())
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.backlog, value: 64)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    if let tls {
+                        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
+                    }
+                    try channel.pipeline.syncOperations.addHandler(ScriptHandler(script: script, record: record))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0)
+            .get()
+        let server = ScriptedServer(channel: channel, port: channel.localAddress?.port ?? 0, record: record)
+        do {
+            let value = try await body(server)
+            try await channel.close().get()
+            return value
+        } catch {
+            try? await channel.close().get()
+            throw error
+        }
+    }
+}
+
+/// Reads requests from one connection and performs their steps.
+private final class ScriptHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private static let blank = "\r\n\r\n"
+
+    /// An answer that overtakes the end of its request, as only one on the same machine can, costs the connection.
+    private static let roundTrip = TimeAmount.milliseconds(10)
+
+    private let script: [ServerStep]
+    private let record: NIOLockedValueBox<ServerRecord>
+    private var received = ""
+
+    init(script: [ServerStep], record: NIOLockedValueBox<ServerRecord>) {
+        self.script = script
+        self.record = record
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        record.withLockedValue { $0.connections += 1 }
+        if case .closeOnConnect = script[0] { context.close(promise: nil) }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        record.withLockedValue { $0.closedConnections += 1 }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        received += String(buffer: unwrapInboundIn(data))
+        guard let request = nextRequest() else { return }
+        let index = record.withLockedValue { record in
+            record.requests.append(request)
+            return record.requests.count - 1
+        }
+        perform(script[min(index, script.count - 1)], context: context)
+    }
+
+    /// Takes a whole request off the received bytes.
+    private func nextRequest() -> ReceivedRequest? {
+        let bytes = Array(received.utf8)
+        let blank = Array(Self.blank.utf8)
+        guard bytes.count >= 4 else { return nil }
+        guard let end = (0...bytes.count - 4).first(where: { Array(bytes[$0..<$0 + 4]) == blank }) else { return nil }
+        let head = String(decoding: bytes[..<end], as: UTF8.self)
+        let length = ReceivedRequest(head: head, body: "").header("content-length").flatMap { Int($0) } ?? 0
+        let bodyEnd = end + 4 + length
+        guard bytes.count >= bodyEnd else { return nil }
+        received = String(decoding: bytes[bodyEnd...], as: UTF8.self)
+        return ReceivedRequest(head: head, body: String(decoding: bytes[(end + 4)..<bodyEnd], as: UTF8.self))
+    }
+
+    private func perform(_ step: ServerStep, context: ChannelHandlerContext) {
+        switch step {
+        case .answer(let text):
+            let channel = context.channel
+            channel.eventLoop.scheduleTask(in: Self.roundTrip) {
+                channel.writeAndFlush(ByteBuffer(string: text), promise: nil)
+            }
+        case .silence, .closeOnConnect:
+            break
+        case .closeAfterBody:
+            context.close(promise: nil)
+        case .resetAfterBody:
+            reset(context.channel)
+        case .drip(let text):
+            write(text, context: context)
+            drip(on: context.channel)
+        case .endless(let text):
+            write(text, context: context)
+            let chunk = "4000\r\n" + String(repeating: "x", count: 0x4000) + "\r\n"
+            pour(ByteBuffer(string: chunk), on: context.channel)
+        }
+    }
+
+    private func write(_ text: String, context: ChannelHandlerContext) {
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
+    }
+
+    /// Closes with RST, which is what a close with a linger time of zero sends.
+    private func reset(_ channel: any Channel) {
+        guard let options = channel as? any SocketOptionProvider else { return channel.close(promise: nil) }
+        options.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in channel.close(promise: nil) }
+    }
+
+    private func drip(on channel: any Channel) {
+        channel.eventLoop.scheduleRepeatedTask(initialDelay: .milliseconds(20), delay: .milliseconds(20)) { task in
+            guard channel.isActive else { return task.cancel() }
+            channel.writeAndFlush(ByteBuffer(string: "x"), promise: nil)
+        }
+    }
+
+    private func pour(_ chunk: ByteBuffer, on channel: any Channel) {
+        let record = record
+        let written = channel.writeAndFlush(chunk)
+        written.assumeIsolated().whenSuccess {
+            record.withLockedValue { $0.bytesWritten += chunk.readableBytes }
+            // A turn of the loop between two chunks lets the close of the connection in.
+            channel.eventLoop.assumeIsolated().execute { self.pour(chunk, on: channel) }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Testing
+
+/// Runs `body` with the port of a listener whose queue is full, so that the kernel drops further attempts.
+func withBlackHole(_ body: (Int) async throws -> Void) async throws {
+    let group = MultiThreadedEventLoopGroup.singleton
+    let listener = try await ServerBootstrap(group: group)
+        .serverChannelOption(.backlog, value: 1)
+        .serverChannelOption(.autoRead, value: false)
+        .bind(host: "127.0.0.1", port: 0)
+        .get()
+    let port = listener.localAddress?.port ?? 0
+    var fillers: [any Channel] = []
+    for _ in 0..<16 {
+        let attempt = ClientBootstrap(group: group).connectTimeout(.milliseconds(200))
+        guard let filler = try? await attempt.connect(host: "127.0.0.1", port: port).get() else { break }
+        fillers.append(filler)
+    }
+    #expect(fillers.count < 16, "the queue never fills")
+    do {
+        try await body(port)
+    } catch {
+        Issue.record(error)
+    }
+    for filler in fillers { try? await filler.close().get() }
+    try await listener.close().get()
+}
+
+/// The bytes of memory that this process holds, from `/proc`.
+func residentBytes() throws -> Int {
+    let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
+    let pages = try #require(text.split(separator: " ").dropFirst().first.flatMap { Int($0) })
+    return pages * 4096
+}
+
+/// A server's TLS with a certificate for `localhost` that no authority signed.
+func selfSignedContext() throws -> NIOSSLContext {
+    let certificate = try NIOSSLCertificate(bytes: Array(SelfSigned.certificate.utf8), format: .pem)
+    let key = try NIOSSLPrivateKey(bytes: Array(SelfSigned.privateKey.utf8), format: .pem)
+    return try NIOSSLContext(
+        configuration: .makeServerConfiguration(
+            certificateChain: [.certificate(certificate)],
+            privateKey: .privateKey(key)
+        )
+    )
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOPosix
+import Providers
+import Testing
+import Verification
+
+@Suite(.serialized) struct `A failing transport` {
+    private static let head = "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    /// Asserts that a call ends at its deadline, neither before nor more than 200 ms after it.
+    private func timed(
+        _ deadline: Duration,
+        _ call: (Duration) async throws -> ProviderAnswer
+    ) async throws -> ProviderAnswer {
+        let start = ContinuousClock.now
+        let answer = try await call(deadline)
+        let elapsed = start.duration(to: .now)
+        #expect(elapsed >= deadline)
+        #expect(elapsed < deadline + .milliseconds(200))
+        return answer
+    }
+
+    private func send(to url: String, within deadline: Duration = .seconds(5)) async throws -> ProviderAnswer {
+        try await withProvider(configuration(baseURL: url)) { await $0.send(try message(within: deadline)) }
+    }
+
+    // MARK: Surely not sent
+
+    @Test func `that refuses connections sends nothing`() async throws {
+        let port = try await ScriptedServer.with([created]) { $0.port }
+        let answer = try await send(to: "http://127.0.0.1:\(port)")
+        #expect(answer == ProviderAnswer(.notSent, errorCode: "connection_refused"))
+        #expect(try await send(to: "http://localhost:\(port)") == answer)
+    }
+
+    @Test func `that finds no address sends nothing`() async throws {
+        let answer = try await send(to: "http://no-such-host.invalid")
+        #expect(answer == ProviderAnswer(.notSent, errorCode: "name_not_resolved"))
+    }
+
+    @Test(arguments: ["", "nonsense", "ftp://127.0.0.1", "http://"])
+    func `with a wrong address is a configuration fault`(url: String) async throws {
+        #expect(try await send(to: url) == ProviderAnswer(.misconfigured, errorCode: "invalid_url"))
+    }
+
+    @Test func `that speaks no TLS sends nothing`() async throws {
+        try await ScriptedServer.with([.answer("not TLS")]) { server in
+            let plain = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .connect(host: "127.0.0.1", port: server.port).get()
+            try await plain.close().get()
+            let answer = try await send(to: "https://127.0.0.1:\(server.port)", within: .milliseconds(400))
+            #expect(answer.outcome == .notSent)
+            #expect(server.seen.requests.isEmpty)
+        }
+    }
+
+    @Test func `with a certificate nobody vouches for sends nothing`() async throws {
+        try await ScriptedServer.with([created], tls: try selfSignedContext()) { server in
+            let answer = try await send(to: "https://localhost:\(server.port)")
+            #expect(answer == ProviderAnswer(.notSent, errorCode: "tls_failed"))
+            #expect(server.seen.requests.isEmpty)
+        }
+    }
+
+    @Test func `that swallows connection attempts sends nothing by the deadline`() async throws {
+        try await withBlackHole { port in
+            let answer = try await withProvider(configuration(baseURL: "http://127.0.0.1:\(port)")) { provider in
+                try await timed(.milliseconds(500)) { await provider.send(try message(within: $0)) }
+            }
+            #expect(answer == ProviderAnswer(.notSent, errorCode: "timeout"))
+        }
+    }
+
+    @Test func `that swallows connection attempts is given up after three seconds`() async throws {
+        try await withBlackHole { port in
+            let start = ContinuousClock.now
+            let answer = try await send(to: "http://127.0.0.1:\(port)", within: .seconds(10))
+            #expect(answer == ProviderAnswer(.notSent, errorCode: "connect_timeout"))
+            #expect(start.duration(to: .now) < .seconds(4))
+        }
+    }
+
+    @Test func `that has no free connection sends nothing of the waiting call`() async throws {
+        try await ScriptedServer.with([.silence]) { server in
+            try await withProvider(configuration(baseURL: server.url), maximumConnections: 1) { provider in
+                async let first = provider.send(try message(within: .seconds(2)))
+                try await eventually("the first call arrives") { server.seen.requests.count == 1 }
+                let second = await provider.send(try message(within: .milliseconds(200)))
+                #expect(second == ProviderAnswer(.notSent, errorCode: "timeout"))
+                #expect(try await first == ProviderAnswer(.unknown, errorCode: "timeout"))
+                #expect(server.seen.requests.count == 1)
+            }
+        }
+    }
+
+    @Test func `whose time is over before it starts sends nothing`() async throws {
+        let (answer, seen) = try await exchange([created], within: .zero)
+        #expect(answer == ProviderAnswer(.notSent, errorCode: "timeout"))
+        #expect(seen.connections == 0)
+    }
+
+    // MARK: Unknown, and never repeated
+
+    @Test func `that closes at once never has a complete body`() async throws {
+        let (answer, seen) = try await exchange([.closeOnConnect])
+        #expect(answer.outcome == .unknown || answer.outcome == .notSent)
+        #expect(seen.requests.isEmpty)
+        #expect(seen.connections == 1)
+    }
+
+    @Test(arguments: [ServerStep.closeAfterBody, .resetAfterBody])
+    func `that ends after the body leaves one body and an unknown outcome`(ending: ServerStep) async throws {
+        let (answer, seen) = try await exchange([ending])
+        #expect(answer == ProviderAnswer(.unknown, errorCode: "connection_closed"))
+        #expect(seen.requests.count == 1)
+        #expect(seen.connections == 1)
+    }
+
+    @Test(arguments: [ServerStep.closeAfterBody, .resetAfterBody])
+    func `that ends on a kept connection leaves one body and an unknown outcome`(ending: ServerStep) async throws {
+        try await ScriptedServer.with([created, ending, created]) { server in
+            try await withProvider(configuration(baseURL: server.url)) { provider in
+                #expect(await provider.send(try message()).outcome == .accepted)
+                let second = await provider.send(try message())
+                #expect(second == ProviderAnswer(.unknown, errorCode: "connection_closed"))
+                try await eventually("the connection is closed") { server.seen.closedConnections == 1 }
+                #expect(server.seen.requests.count == 2)
+                #expect(server.seen.connections == 1)
+                #expect(await provider.send(try message()).outcome == .accepted)
+                #expect(server.seen.connections == 2)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ServerStep.silence, .drip("HTTP/1.1 201 Created\r\nX-Slow: "),
+        .drip("HTTP/1.1 201 Created\r\nContent-Length: 60000\r\n\r\n"),
+    ])
+    func `that is slow ends at the deadline and drops the connection`(step: ServerStep) async throws {
+        try await ScriptedServer.with([step]) { server in
+            try await withProvider(configuration(baseURL: server.url)) { provider in
+                let answer = try await timed(.milliseconds(600)) { await provider.send(try message(within: $0)) }
+                #expect(answer == ProviderAnswer(.unknown, errorCode: "timeout"))
+                try await eventually("the connection is dropped") { server.seen.closedConnections == 1 }
+                #expect(server.seen.requests.count == 1)
+            }
+        }
+    }
+
+    @Test func `that cuts a refusal's body still tells the refusal`() async throws {
+        let (answer, _) = try await exchange(
+            [.drip("HTTP/1.1 401 Unauthorized\r\nContent-Length: 60000\r\n\r\n")],
+            within: .milliseconds(300)
+        )
+        #expect(answer == ProviderAnswer(.misconfigured, errorCode: "http_401"))
+    }
+
+    @Test func `with an endless body is cut after 64 KiB`() async throws {
+        try await ScriptedServer.with([.endless(Self.head)]) { server in
+            try await withProvider(configuration(baseURL: server.url)) { provider in
+                let before = try residentBytes()
+                for _ in 0..<5 {
+                    let answer = await provider.send(try message())
+                    #expect(answer == ProviderAnswer(.unknown, errorCode: "answer_too_large"))
+                }
+                try await eventually("the connections are dropped") { server.seen.closedConnections == 5 }
+                // What the kernel's buffers hold is all that can be written beyond the cap.
+                #expect(server.seen.bytesWritten < 64 * 1024 * 1024)
+                #expect(try residentBytes() - before < 32 * 1024 * 1024)
+            }
+        }
+    }
+
+    @Test func `that answers nonsense is unknown`() async throws {
+        let (answer, seen) = try await exchange([.answer("SSH-2.0-OpenSSH_9.2\r\n\r\n")])
+        #expect(answer == ProviderAnswer(.unknown, errorCode: "malformed_answer"))
+        #expect(seen.requests.count == 1)
+    }
+
+    @Test func `whose caller is cancelled is unknown at once`() async throws {
+        try await ScriptedServer.with([.silence]) { server in
+            try await withProvider(configuration(baseURL: server.url)) { provider in
+                let message = try message(within: .seconds(30))
+                let start = ContinuousClock.now
+                let answer = await withTaskGroup(of: ProviderAnswer?.self) { group in
+                    group.addTask { await provider.send(message) }
+                    group.addTask {
+                        try? await eventually("the call arrives") { server.seen.requests.count == 1 }
+                        return nil
+                    }
+                    _ = await group.next()
+                    group.cancelAll()
+                    return await group.next() ?? nil
+                }
+                #expect(answer == ProviderAnswer(.unknown, errorCode: "cancelled"))
+                #expect(start.duration(to: .now) < .seconds(5))
+            }
+        }
+    }
+
+    @Test func `does not mix up ten calls at once`() async throws {
+        try await ScriptedServer.with([created]) { server in
+            try await withProvider(configuration(baseURL: server.url), maximumConnections: 4) { provider in
+                let message = try message()
+                let answers = await withTaskGroup(of: ProviderAnswer.self) { group in
+                    for _ in 0..<10 { group.addTask { await provider.send(message) } }
+                    return await group.reduce(into: []) { $0.append($1) }
+                }
+                #expect(answers.count == 10)
+                #expect(answers.allSatisfy { $0.outcome == .accepted })
+                #expect(server.seen.requests.count == 10)
+                #expect(server.seen.connections <= 4)
+            }
+        }
+    }
+}

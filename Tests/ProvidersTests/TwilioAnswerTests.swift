@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Providers
+import Testing
+import Verification
+
+@Suite struct `The answers of Twilio` {
+    private static let codes: [(ProviderOutcome, [Int])] = [
+        (.fraud, [30450, 60410, 60605]),
+        (.refused, [21211, 21215, 21216, 21217, 21604, 21608, 21610, 21617, 30004, 30007, 60200]),
+        (.impossible, [21408, 21612, 21614, 21635]),
+        (.throttled, [20429, 21611, 30001, 30022]),
+        (
+            .misconfigured,
+            [
+                20003, 20005, 20008, 20404, 21212, 21603, 21606, 21609, 14105, 21659, 21660, 21701, 21703, 21704, 21705,
+                30002, 30032, 30034,
+            ]
+        ),
+    ]
+
+    @Test func `map every known code to its outcome, and the connection is kept`() async throws {
+        let cases = Self.codes.flatMap { outcome, codes in codes.map { (outcome, $0) } }
+        let script = cases.map {
+            answer("400 Bad Request", #"{"code": \#($0.1), "message": "+16505550123", "status": 400}"#)
+        }
+        try await ScriptedServer.with(script) { server in
+            try await withProvider(configuration(baseURL: server.url)) { provider in
+                for (outcome, code) in cases {
+                    let answer = await provider.send(try message())
+                    #expect(answer == ProviderAnswer(outcome, errorCode: String(code)), "code \(code)")
+                }
+            }
+            #expect(server.seen.requests.count == cases.count)
+            #expect(server.seen.connections == 1)
+        }
+    }
+
+    @Test(arguments: [
+        ("400 Bad Request", ProviderOutcome.refused), ("401 Unauthorized", .misconfigured),
+        ("403 Forbidden", .misconfigured), ("404 Not Found", .misconfigured), ("405 No", .misconfigured),
+        ("407 Proxy", .misconfigured), ("408 Request Timeout", .notSent), ("422 Unprocessable", .refused),
+        ("429 Too Many Requests", .throttled), ("500 Oops", .unknown), ("502 Bad Gateway", .unknown),
+        ("503 Unavailable", .unknown), ("504 Gateway Timeout", .unknown), ("599 What", .unknown),
+        ("301 Moved", .misconfigured), ("304 Not Modified", .misconfigured),
+    ])
+    func `without a known code follow the status`(status: String, outcome: ProviderOutcome) async throws {
+        let constant = "http_\(status.prefix(3))"
+        for body in ["", "<html>no</html>", #"{"code": "#, #"{"code": null}"#, #"{"code": [1]}"#, "[]"] {
+            guard !(status.hasPrefix("304") && !body.isEmpty) else { continue }
+            let (answer, seen) = try await exchange([answer(status, body)])
+            #expect(answer == ProviderAnswer(outcome, errorCode: constant), "body \(body)")
+            #expect(seen.requests.count == 1)
+        }
+    }
+
+    @Test func `with a known code and a server error stay unknown`() async throws {
+        let (answer, _) = try await exchange([answer("500 Oops", #"{"code": 21211}"#)])
+        #expect(answer == ProviderAnswer(.unknown, errorCode: "21211"))
+    }
+
+    @Test(arguments: [
+        ("7", Duration.seconds(7)), ("0", .zero), ("999999999", .seconds(86_400)), ("-1", nil), ("soon", nil),
+        ("99999999999999999999999", nil), ("Wed, 21 Oct 2026 07:28:00 GMT", nil),
+    ])
+    func `carry the time to wait`(text: String, expected: Duration?) async throws {
+        let step = answer("429 Too Many Requests", #"{"code": 20429}"#, headers: "Retry-After: \(text)\r\n")
+        let (answer, _) = try await exchange([step])
+        #expect(answer == ProviderAnswer(.throttled, errorCode: "20429", retryAfter: expected))
+    }
+
+    @Test(arguments: [
+        "", "{", #"{"sid": "SM1"#, "<html>ok</html>", "[]", "null", "1", #"{"sid": null}"#, #"{"sid": 5}"#,
+        #"{"sid": ""}"#,
+        #"{"sid": "a b"}"#, #"{"sid": "\#(String(repeating: "S", count: 65))"}"#, #"{"num_segments": 1e999}"#,
+        String(repeating: "[", count: 60_000), #"{"a":"# + String(repeating: #"{"a":"#, count: 10_000),
+    ])
+    func `that say success without a readable id are unknown`(body: String) async throws {
+        let (answer, seen) = try await exchange([answer("200 OK", body)])
+        #expect(answer == ProviderAnswer(.unknown, errorCode: "no_message_id"))
+        #expect(seen.requests.count == 1)
+    }
+
+    @Test func `that are not UTF-8 do no harm`() async throws {
+        let bytes = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n\u{1}\u{2}\u{0}"
+        let (answer, _) = try await exchange([.answer(bytes)])
+        #expect(answer.outcome == .unknown)
+    }
+
+    @Test(arguments: [
+        (#""3""#, 3), ("3", 3), ("-1", nil), ("0", nil), ("101", nil), ("1e999", nil), ("3.5", nil), (#""x""#, nil),
+        ("99999999999999999999999999", nil), ("[]", nil), ("null", nil),
+    ])
+    func `give the number of parts only when it is one`(segments: String, expected: Int?) async throws {
+        let (answer, _) = try await exchange([answer("201 Created", #"{"num_segments": \#(segments), "sid": "SM1"}"#)])
+        let readable = ProviderAnswer(.accepted, messageID: "SM1", segments: expected)
+        let unreadable = ProviderAnswer(.unknown, errorCode: "no_message_id")
+        // A number that no `Double` holds makes the whole body unreadable, which is as safe.
+        #expect(answer == readable || (segments == "1e999" && answer == unreadable))
+    }
+
+    @Test func `that redirect are not followed`() async throws {
+        try await ScriptedServer.with([created]) { target in
+            let step = answer("307 Temporary Redirect", "", headers: "Location: \(target.url)/elsewhere\r\n")
+            let (answer, seen) = try await exchange([step])
+            #expect(answer == ProviderAnswer(.misconfigured, errorCode: "http_307"))
+            #expect(seen.requests.count == 1)
+            #expect(target.seen.connections == 0)
+        }
+    }
+}

