@@ -5,8 +5,8 @@ import PinnedThread
 extension KafkaConsumer {
     /// Joins the group and polls until `close()` is called, the task is cancelled or the client fails for good.
     ///
-    /// Returns only when the consumer is closed. A call after `close()` returns at once, one beside another call throws
-    /// `.state`.
+    /// Returns only when the consumer is closed. A call after `close()` returns at once, one beside another call that
+    /// still polls throws `.state`.
     nonisolated package func run() async throws(KafkaError) {
         guard try await begin() else { return }
         var isOpen = true
@@ -33,12 +33,14 @@ extension KafkaConsumer {
         }
     }
 
-    private func begin() throws(KafkaError) -> Bool {
+    /// Takes the consumer into use; false when it is closed, after a wait when it is closing.
+    private func begin() async throws(KafkaError) -> Bool {
         switch phase {
         case .idle: break
         case .running: throw KafkaError(.state)
-        case .closing: throw KafkaError(.state)
-        case .closed: return false
+        case .closing, .closed:
+            await close()
+            return false
         }
         phase = .running
         do {

@@ -5,8 +5,8 @@ import PinnedThread
 extension KafkaProducer {
     /// Serves the client until `close(within:)` is called or the task is cancelled.
     ///
-    /// Returns only when the producer is closed. A call after `close` returns at once, one beside another call throws
-    /// `.state`. Throws also when a client that failed for good cannot be replaced.
+    /// Returns only when the producer is closed. A call after `close` returns at once, one beside another call that
+    /// still serves throws `.state`. Throws also when a client that failed for good cannot be replaced.
     nonisolated package func run() async throws(KafkaError) {
         guard try await begin() else { return }
         var isOpen = true
@@ -52,11 +52,14 @@ extension KafkaProducer {
         }
     }
 
-    private func begin() throws(KafkaError) -> Bool {
+    /// Takes the producer into use; false when it is closed, after a wait when it is closing.
+    private func begin() async throws(KafkaError) -> Bool {
         switch phase {
         case .idle: break
-        case .running, .closing: throw KafkaError(.state)
-        case .closed: return false
+        case .running: throw KafkaError(.state)
+        case .closing, .closed:
+            await close(within: Self.defaultCloseLimit)
+            return false
         }
         phase = .running
         return true

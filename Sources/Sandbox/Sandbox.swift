@@ -29,8 +29,8 @@ package final class Sandbox: Service, Sendable {
     package func run() async throws {
         do {
             let record = try configuration.recordFile.map { try RecordFile(path: $0) }
+            defer { record?.close() }
             try await serve(recordingTo: record)
-            record?.close()
             listening.end(with: SandboxError.stopped)
         } catch {
             listening.end(with: error)
@@ -116,6 +116,7 @@ extension Sandbox {
     ///   - fault: what happens.
     ///   - recipient: the number it happens to; `nil` is any.
     ///   - times: how often it happens; -1 is for ever.
+    /// - Returns: the rule as the JSON API lists it.
     @discardableResult
     package func add(_ fault: Fault, to recipient: String? = nil, times: Int = 1) -> FaultRule {
         faults.add(fault, to: recipient, times: times)

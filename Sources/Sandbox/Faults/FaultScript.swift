@@ -16,7 +16,7 @@ final class FaultScript: Sendable {
         }
     }
 
-    /// How many rules may wait at once.
+    /// How many rules may wait at once; of more, the oldest go.
     static let capacity = 10_000
 
     private let state = Mutex(State())

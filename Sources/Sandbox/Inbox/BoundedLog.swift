@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The newest elements of a sequence numbered 1, 2, 3, …
+/// The newest elements of a sequence numbered from 1.
 ///
 /// The oldest are dropped a batch at a time, so that an append is cheap on average.
 struct BoundedLog<Element> {

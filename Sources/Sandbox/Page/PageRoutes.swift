@@ -38,7 +38,7 @@ struct PageRoutes: Sendable {
         </head>
         <body>
         \(Page.markup)
-        <script nonce="\(nonce)">\(Page.script)</script>
+        <script nonce="\(nonce)">\(Page.phoneScript)\(Page.script)</script>
         </body>
         </html>
         """

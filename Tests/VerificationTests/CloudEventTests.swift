@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Verification
+
+@Suite struct CloudEventTests {
+    static let type = "com.codecourier.verification.requested.v1"
+    static let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    static let otherTrace = "00-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-bbbbbbbbbbbbbbbb-00"
+    static let structured = ("content-type", Optional("application/cloudevents+json; charset=UTF-8"))
+
+    private func read(_ value: String?, _ headers: [(String, String?)]) -> RequestReading {
+        VerificationRequest.read(RequestSample.record(value, headers: headers), now: RequestSample.now)
+    }
+
+    private func envelope(_ rest: String, type: String = type, version: String = "1.0") -> String {
+        #"{"specversion":"\#(version)","type":"\#(type)","id":"1","source":"/gateway"\#(rest)}"#
+    }
+
+    @Test func `binary mode is read whatever else its headers say`() throws {
+        let request = try #require(
+            read(
+                RequestSample.document(),
+                [
+                    ("ce_specversion", "1.0"), ("ce_type", Self.type), ("ce_time", "2020-01-01T00:00:00Z"),
+                    ("content-type", "application/json"), ("traceparent", Self.trace), ("tracestate", "a=b"),
+                ]
+            ).request
+        )
+        #expect(request.requestID == "r-1" && request.requestedAt == RequestSample.now)
+        #expect(request.trace?.traceparent == Self.trace && request.trace?.state == "a=b")
+    }
+
+    @Test(
+        arguments: [
+            [("ce_specversion", "1.0")], [("ce_specversion", "1.0"), ("ce_type", "other")],
+            [("ce_specversion", "1.0"), ("ce_type", nil)], [("ce_specversion", "0.3"), ("ce_type", type)],
+            [("ce_specversion", ""), ("ce_type", type)],
+            [("ce_specversion", "1.0"), ("ce_type", "com.codecourier.verification.receipt.v1")],
+            [("ce_specversion", "1.0"), ("ce_type", type), ("ce_type", "other")],
+            [("content-type", "application/cloudevents-batch+json")],
+            [("content-type", "application/cloudevents+avro")],
+            [("content-type", "application/cloudevents+jsonx")],
+        ] as [[(String, String?)]]
+    )
+    func `an envelope of another kind is a dead letter`(headers: [(String, String?)]) {
+        #expect(read(RequestSample.document(), headers).deadLetter == .invalidCloudEvent)
+    }
+
+    @Test func `of repeated headers the last holds and names are lower case`() {
+        let document = RequestSample.document()
+        #expect(
+            read(
+                document,
+                [("ce_specversion", "9"), ("ce_specversion", "1.0"), ("ce_type", "x"), ("ce_type", Self.type)]
+            ).request != nil
+        )
+        #expect(
+            read(document, [("CE_SPECVERSION", "9"), ("Content-Type", "application/cloudevents+avro")]).request != nil
+        )
+        #expect(
+            read(document, [("traceparent", Self.otherTrace), ("traceparent", Self.trace)]).request?.trace?.traceparent
+                == Self.trace
+        )
+    }
+
+    @Test func `a bare value is read with its trace and a broken trace is none`() {
+        #expect(read(RequestSample.document(), [("traceparent", Self.trace)]).request?.trace?.traceparent == Self.trace)
+        for headers: [(String, String?)] in [
+            [], [("traceparent", "00-zz")], [("traceparent", nil)], [("traceparent", "")],
+        ] {
+            let request = read(RequestSample.document(), headers).request
+            #expect(request != nil && request?.trace == nil)
+        }
+    }
+
+    @Test(arguments: [
+        "application/cloudevents+json", "application/cloudevents+json;charset=utf-8", "Application/CloudEvents+JSON ",
+    ])
+    func `structured mode is told by the content type`(contentType: String) {
+        let value = envelope(",\"data\":\(RequestSample.document())")
+        #expect(read(value, [("content-type", contentType)]).request?.requestID == "r-1")
+    }
+
+    @Test func `structured data may be base64`() {
+        // {"requestId":"r-1","purpose":"sign_in","recipient":{"phoneNumber":"+16505553434"}}
+        let text =
+            "eyJyZXF1ZXN0SWQiOiJyLTEiLCJwdXJwb3NlIjoic2lnbl9pbiIsInJlY2lwaWVudCI6eyJwaG9uZU51bWJlciI6IisxNjUwNTU1MzQzNCJ9fQ=="
+        #expect(read(envelope(",\"data_base64\":\"\(text)\""), [Self.structured]).request?.requestID == "r-1")
+        let faults: [(String, DeadLetterReason)] = [
+            ("", .notJSON), ("e30", .invalidCloudEvent), ("e30=", .missingRequestID), ("e30=e30=", .invalidCloudEvent),
+            ("e31=", .invalidCloudEvent), ("e 0=", .invalidCloudEvent), ("====", .invalidCloudEvent),
+            ("_-_-", .invalidCloudEvent),
+            ("W10=", .notAnObject), ("/w==", .invalidUTF8),
+        ]
+        for (text, reason) in faults {
+            #expect(read(envelope(",\"data_base64\":\"\(text)\""), [Self.structured]).deadLetter == reason, "\(text)")
+        }
+    }
+
+    @Test func `a structured envelope that breaks a rule is a dead letter`() {
+        let data = ",\"data\":\(RequestSample.document())"
+        let faults: [(String?, DeadLetterReason)] = [
+            (nil, .tombstone), ("{", .notJSON), ("[]", .invalidCloudEvent), ("{}", .invalidCloudEvent),
+            (envelope(""), .invalidCloudEvent),
+            (envelope(data, type: "other"), .invalidCloudEvent), (envelope(data, version: "2.0"), .invalidCloudEvent),
+            (envelope(data + ",\"data_base64\":\"e30=\""), .invalidCloudEvent),
+            (envelope(",\"data_base64\":5"), .invalidCloudEvent),
+            (envelope(",\"data\":\"{}\""), .notAnObject), (envelope(",\"data\":null"), .notAnObject),
+            (envelope(",\"data\":{}"), .missingRequestID),
+        ]
+        for (value, reason) in faults {
+            #expect(read(value, [Self.structured]).deadLetter == reason, "\(value ?? "nothing")")
+        }
+    }
+
+    @Test func `the transport's trace comes before the one in the envelope`() {
+        let value = envelope(
+            ",\"traceparent\":\"\(Self.otherTrace)\",\"tracestate\":\"c=d\",\"data\":\(RequestSample.document())"
+        )
+        #expect(read(value, [Self.structured]).request?.trace?.traceparent == Self.otherTrace)
+        #expect(read(value, [Self.structured]).request?.trace?.state == "c=d")
+        #expect(read(value, [Self.structured, ("traceparent", Self.trace)]).request?.trace?.traceparent == Self.trace)
+        #expect(
+            read(value, [Self.structured, ("traceparent", "broken")]).request?.trace?.traceparent == Self.otherTrace
+        )
+    }
+
+    @Test func `a receipt is opened by its own type`() throws {
+        let headers: [(String, String?)] = [
+            ("ce_specversion", "1.0"), ("ce_type", "com.codecourier.verification.receipt.v1"),
+        ]
+        let record = RequestSample.record("{}", headers: headers)
+        _ = try CloudEvent.payload(of: record, expecting: .receipt)
+        #expect(throws: DeadLetterReason.invalidCloudEvent) {
+            try CloudEvent.payload(of: record, expecting: .requested)
+        }
+    }
+}
