@@ -73,7 +73,8 @@ package struct Courier: Sendable {
             sends: sends,
             outbox: outbox,
             inFlight: inFlight,
-            retry: retry
+            retry: retry,
+            logger: logger
         )
         dispatch = Dispatch(
             claims: sends,

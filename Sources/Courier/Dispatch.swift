@@ -76,8 +76,8 @@ struct Dispatch: Service {
 
     /// Calls providers, one after the other, until the plan has come to an end.
     private func attempt(_ send: ClaimedSend, claimedAt: ContinuousClock.Instant) async -> SendResult {
-        let routes = policies.current.tenants[send.tenant]?.routes
-        var plan = AttemptPlan(providers: routes?.providers(for: send.region) ?? [], attempts: send.attempts)
+        let providers = route(of: send)
+        var plan = AttemptPlan(providers: providers.map(\.name), attempts: send.attempts)
         var step = plan.start()
         var last: SendResult.Attempt?
         while true {
@@ -96,14 +96,23 @@ struct Dispatch: Service {
                     continue
                 }
                 let message = message(send, elapsed: elapsed)
-                let answer =
-                    await providers[name]?.send(message)
-                    ?? ProviderAnswer(.misconfigured, errorCode: "no_such_provider")
+                let provider = providers.first { $0.name == name }
+                let answer = await provider?.send(message) ?? ProviderAnswer(.misconfigured, errorCode: "no_provider")
                 report(answer, provider: name, send)
                 last = SendResult.Attempt(provider: name, answer: answer, encoding: TextEncoding(message.text))
                 step = plan.step(after: answer)
             }
         }
+    }
+
+    /// The providers to ask, in order; for a test number the one that sends nothing.
+    private func route(of send: ClaimedSend) -> [any MessageProvider] {
+        guard let tenant = policies.current.tenants[send.tenant] else { return [] }
+        guard send.isFictional else {
+            return tenant.routes.providers(for: send.region).compactMap { providers[$0] }
+        }
+        let testNumber = tenant.testNumbers.first { .phone($0.number) == send.recipient }
+        return [TestNumberProvider(fault: testNumber?.fault)]
     }
 
     private func message(_ send: ClaimedSend, elapsed: Duration) -> OutboundMessage {

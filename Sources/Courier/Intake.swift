@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import KafkaClient
+import Logging
 import ServiceLifecycle
 import Verification
 
@@ -19,6 +20,7 @@ struct Intake: Service {
     let outbox: BatchQueue<OutboxRecord>
     let inFlight: InFlight
     let retry: LedgerRetry
+    let logger: Logger
 
     func run() async throws {
         while let batch = try await nextBatch() {
@@ -44,6 +46,7 @@ struct Intake: Service {
         let now = Timestamp.now
         var generator = SystemRandomNumberGenerator()
         let candidates = records.map { screener.candidate(for: $0, now: now, using: &generator) }
+        for candidate in candidates { report(candidate) }
         return try await ledger.intake(candidates) { facts in
             IntakeDecision.decide(
                 candidates,
@@ -51,6 +54,21 @@ struct Intake: Service {
                 policy: policy,
                 settings: settings.decision,
                 keys: keys
+            )
+        }
+    }
+
+    /// Rules that let a request through and want it known.
+    private func report(_ candidate: Candidate) {
+        for rule in candidate.passed?.notes ?? [] {
+            logger.info(
+                "request let through and recorded by a rule",
+                metadata: [
+                    "event": "policy.recorded",
+                    "rule": "\(rule)",
+                    "tenant": "\(candidate.key.tenant)",
+                    "request.id": "\(candidate.key.requestID)",
+                ]
             )
         }
     }

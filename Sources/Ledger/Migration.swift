@@ -22,5 +22,6 @@ package struct Migration: Sendable {
     package static let all = [
         Migration(1, "0001_tables", PackageResources._001_tables_sql),
         Migration(2, "0002_verifier", PackageResources._002_verifier_sql),
+        Migration(3, "0003_limits", PackageResources._003_limits_sql),
     ]
 }

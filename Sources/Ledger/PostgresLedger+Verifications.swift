@@ -11,7 +11,7 @@ extension PostgresLedger {
             SELECT v.id, v.tenant, v.purpose, v.channel, v.subject, v.fingerprint, v.region, v.masked, v.sealed,
                 v.seal_key, v.code_key, v.hash_key, v.generation, v.code_hash, v.code_length, v.state, v.status,
                 v.checks_used, v.max_checks, v.sends_used, v.max_sends, v.send_open, v.sequence, v.resend_after,
-                v.expires_at, v.policy_version, v.request_id
+                v.expires_at, v.policy_version, v.request_id, v.fictional
             FROM courier.verification v
             WHERE v.id = ANY ($1::uuid[])
             ORDER BY v.id
@@ -37,13 +37,13 @@ extension PostgresLedger {
                 id, tenant, purpose, channel, subject, fingerprint, region, masked, sealed, seal_key, code_key,
                 hash_key, generation, code_hash, code_length, state, status, checks_used, max_checks, sends_used,
                 max_sends, send_open, sequence, resend_after, expires_at, policy_version,
-                request_id
+                request_id, fictional
             )
             SELECT * FROM unnest(
                 $1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::text[], $8::text[],
                 $9::bytea[], $10::int2[], $11::int2[], $12::int2[], $13::int4[], $14::bytea[], $15::int2[],
                 $16::text[], $17::text[], $18::int2[], $19::int2[], $20::int2[], $21::int2[], $22::bool[],
-                $23::int4[], $24::timestamptz[], $25::timestamptz[], $26::text[], $27::text[]
+                $23::int4[], $24::timestamptz[], $25::timestamptz[], $26::text[], $27::text[], $28::bool[]
             )
             """,
             [
@@ -60,7 +60,7 @@ extension PostgresLedger {
                 .int16s(rows.map(\.maxSends)), .bools(rows.map(\.sendOpen)),
                 .int32s(rows.map(\.sequence)), .timestamps(rows.map(\.resendAfter.microseconds)),
                 .timestamps(rows.map(\.expiresAt.microseconds)), .texts(rows.map(\.policyVersion)),
-                .texts(rows.map(\.requestID)),
+                .texts(rows.map(\.requestID)), .bools(rows.map(\.isFictional)),
             ]
         )
     }
@@ -134,7 +134,8 @@ extension StoredVerification {
             sequence: try row.int32(22),
             resendAfter: try Timestamp(row, 23),
             expiresAt: try Timestamp(row, 24),
-            policyVersion: try row.text(25)
+            policyVersion: try row.text(25),
+            isFictional: try row.bool(27)
         )
     }
 }

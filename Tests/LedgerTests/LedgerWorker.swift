@@ -3,6 +3,7 @@
 import Ledger
 import PostgresClient
 import TestSupport
+import Testing
 import Verification
 
 /// A worker's use of a ledger, without Kafka and without providers.
@@ -11,7 +12,7 @@ struct LedgerWorker: Sendable {
     let policy: Policy
     let keys: CodeKeys
 
-    init(_ ledger: PostgresLedger, policy: Policy = .test(), keys: CodeKeys = .test) {
+    init(_ ledger: PostgresLedger, policy: Policy = .unlimited, keys: CodeKeys = .test) {
         self.ledger = ledger
         self.policy = policy
         self.keys = keys
@@ -42,6 +43,16 @@ struct LedgerWorker: Sendable {
         }
     }
 
+    /// Claims of new sends, each of a person of its own.
+    func claims(_ count: Int = 1, from first: Int = 0) async throws -> [ClaimedSend] {
+        try await intake(.people(count, from: first, at: try await now())).value
+    }
+
+    /// The only claim that one new request makes.
+    func claim(_ person: Int = 0) async throws -> ClaimedSend {
+        try #require(try await claims(1, from: person).first)
+    }
+
     /// Marks claims and settles them all alike.
     func settle(_ claims: [ClaimedSend], _ disposition: SendDisposition) async throws -> Recorded<Void> {
         _ = try await ledger.markDispatching(claims)
@@ -51,6 +62,27 @@ struct LedgerWorker: Sendable {
     // SAFETY: written by the one transaction that `now` awaits before it reads.
     private final class Box: @unchecked Sendable {
         var now = Timestamp(microseconds: 0)
+    }
+}
+
+extension Policy {
+    /// A policy whose limits no test comes near to.
+    static let unlimited = Policy.test { tenant in
+        tenant.limits = LimitPolicy(perRecipient: [], perIP: [], perTenant: [])
+    }
+}
+
+extension [InboundRecord] {
+    /// One request of each of `count` people; `round` tells a person's requests apart.
+    static func people(_ count: Int, from first: Int = 0, round: Int = 0, at time: Timestamp) -> [InboundRecord] {
+        (first..<(first + count)).map { person in
+            .request(
+                id: "p\(person)-\(round)",
+                phoneNumber: "+4915\(100_000_000 + person)",
+                offset: Int64(round * 1_000_000 + person),
+                at: time
+            )
+        }
     }
 }
 

@@ -11,8 +11,22 @@ package struct LedgerDatabase: Sendable {
     package let pool: PostgresPool
 
     /// A ledger with the test keys.
-    package func ledger(lease: Duration = .seconds(30), keys: CodeKeys = .test) -> PostgresLedger {
-        PostgresLedger(pool: pool, keys: keys, settings: .init(source: "/test", lease: lease))
+    package func ledger(
+        lease: Duration = .seconds(30),
+        sweepSize: Int32 = 500,
+        keys: CodeKeys = .test
+    ) -> PostgresLedger {
+        ledger(on: pool, lease: lease, sweepSize: sweepSize, keys: keys)
+    }
+
+    /// A ledger on other connections than the database's own.
+    package func ledger(
+        on pool: PostgresPool,
+        lease: Duration = .seconds(30),
+        sweepSize: Int32 = 500,
+        keys: CodeKeys = .test
+    ) -> PostgresLedger {
+        PostgresLedger(pool: pool, keys: keys, settings: .init(source: "/test", lease: lease, sweepSize: sweepSize))
     }
 
     /// Lends a fresh database, and drops it afterwards.
@@ -47,6 +61,14 @@ package struct LedgerDatabase: Sendable {
         return try await pool.withSession { session in
             for row in try session.execute(statement) { return try row.optionalText(0) }
             return nil
+        }
+    }
+
+    /// The first column of every row of a query, as text.
+    package func texts(_ sql: StaticString, _ parameters: [Parameter] = []) async throws -> [String?] {
+        let statement = Statement(sql, parameters)
+        return try await pool.withSession { session in
+            try session.execute(statement).map { try $0.optionalText(0) }
         }
     }
 

@@ -19,18 +19,23 @@ enum TestNumbersReader {
     }
 
     private static func number(_ element: YAMLValue) -> TestNumber? {
-        guard let mapping = element.mapping(keys: ["number", "code", "until"]) else { return nil }
+        guard let mapping = element.mapping(keys: ["number", "code", "until", "fault"]) else { return nil }
         let number = mapping.required("number", such: "\"+16505550123\"")?.read(.phoneNumber)
         let code = mapping.required("code", such: "\"654321\"")?.read(.digits(6))
         let until = mapping["until"].map { $0.read(.time) }
+        let fault = mapping["fault"].map { $0.read(ValueRule<TestNumber.Fault>.choice) }
         guard let number, let code else { return nil }
-        return TestNumber(number: number, code: code, until: until ?? nil)
+        return TestNumber(number: number, code: code, until: until ?? nil, fault: fault ?? nil)
     }
 }
 
 extension ValueRule where Value == PhoneNumber {
     fileprivate static var phoneNumber: Self {
-        Self(requirement: "must be a number in E.164 form in quotes: + and 7 to 15 digits") { PhoneNumber($0) }
+        let ranges = ReservedNumbers.patterns.joined(separator: ", ")
+        let requirement = "must be a number in quotes from a range that no person can have: \(ranges)"
+        return Self(requirement: requirement) { text in
+            PhoneNumber(text).flatMap { ReservedNumbers.contain($0) ? $0 : nil }
+        }
     }
 }
 

@@ -25,6 +25,14 @@ package struct CodeKeys: Sendable {
         return authenticate(fields, with: fingerprint.active)
     }
 
+    /// The keyed identity of an IP address: HMAC-SHA-256 over `"ip" ‖ canonical address`.
+    package func fingerprint(ofIP address: String) -> [UInt8] {
+        var fields = FieldJoiner()
+        fields.append("ip")
+        fields.append(address)
+        return authenticate(fields, with: fingerprint.active)
+    }
+
     /// The keyed digest of a payload, by which the same request id with another payload is found.
     ///
     /// Keyed, because a bare digest of a phone number is a phone number to whoever can count to 10^10. 16 bytes.

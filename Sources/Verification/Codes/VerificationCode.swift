@@ -8,6 +8,11 @@ package import Crypto
 package struct VerificationCode: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     package let digits: String
 
+    /// The fixed code of a test number.
+    package init(fixed digits: String) {
+        self.digits = digits
+    }
+
     /// Derives the code of one generation of a verification.
     ///
     /// `u` is the first 8 bytes of HMAC-SHA-256(key, "code" ‖ verificationId ‖ generation ‖ counter) for the first

@@ -44,10 +44,10 @@ package struct Candidate: Sendable {
         self.sendID = sendID
     }
 
-    /// The slot the request competes for, when the rules without memory let it get that far.
-    package var slot: SlotKey? {
+    /// What the request carries on with, when the rules without memory let it get that far.
+    package var passed: Screening.Passed? {
         guard case .request(_, .passed(let passed)) = content else { return nil }
-        return passed.slot
+        return passed
     }
 }
 
@@ -62,10 +62,29 @@ package enum Screening: Sendable {
         package let region: Region
         package let tenant: TenantPolicy
 
-        package init(slot: SlotKey, region: Region, tenant: TenantPolicy) {
+        /// The windows that the request counts in: its recipient's, and its IP address's where it has one.
+        package let limits: [LimitKey]
+
+        /// Set for a test number: a fixed code, no message, no window and no limit.
+        package let testNumber: TestNumber?
+
+        /// Rules that saw something to record and let the request through.
+        package let notes: [String]
+
+        package init(
+            slot: SlotKey,
+            region: Region,
+            tenant: TenantPolicy,
+            limits: [LimitKey],
+            testNumber: TestNumber? = nil,
+            notes: [String] = []
+        ) {
             self.slot = slot
             self.region = region
             self.tenant = tenant
+            self.limits = limits
+            self.testNumber = testNumber
+            self.notes = notes
         }
     }
 }

@@ -11,6 +11,12 @@ package struct IntakeChanges: Sendable {
     /// Slots that point to another verification than before.
     package var slots: [SlotKey: VerificationID] = [:]
 
+    /// Windows with the admissions of this batch, and when each may be forgotten.
+    package var windows: [LimitKey: (window: LimitWindow, expiry: Timestamp)] = [:]
+
+    /// Admissions of this batch by tenant.
+    package var admissions: [String: Int] = [:]
+
     /// The new sends, each claimed by the deciding worker.
     package var sends: [ClaimedSend] = []
 
@@ -40,6 +46,9 @@ package struct ClaimedSend: Sendable {
     /// Calls to providers made for this send before.
     package let attempts: Int16
 
+    /// A send to a test number: no provider is called.
+    package let isFictional: Bool
+
     package init(
         reference: SendReference,
         tenant: String,
@@ -51,7 +60,8 @@ package struct ClaimedSend: Sendable {
         deadline: Timestamp,
         validityLeft: Duration,
         generation: Int32,
-        attempts: Int16
+        attempts: Int16,
+        isFictional: Bool
     ) {
         self.reference = reference
         self.tenant = tenant
@@ -64,6 +74,7 @@ package struct ClaimedSend: Sendable {
         self.validityLeft = validityLeft
         self.generation = generation
         self.attempts = attempts
+        self.isFictional = isFictional
     }
 
     package var id: SendID { reference.id }

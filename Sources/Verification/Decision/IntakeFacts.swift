@@ -14,16 +14,37 @@ package struct IntakeFacts: Sendable {
     /// The verifications that slots and requests point to.
     package let verifications: [VerificationID: StoredVerification]
 
+    /// The admissions of recipients and IP addresses; a key without a window has none.
+    package let windows: [LimitKey: LimitWindow]
+
+    /// The admissions of each tenant within each of its limits.
+    package let tenantUsage: [TenantLimit: Int]
+
     package init(
         now: Timestamp,
         requests: [RequestKey: KnownRequest],
         slots: [SlotKey: VerificationID],
-        verifications: [VerificationID: StoredVerification]
+        verifications: [VerificationID: StoredVerification],
+        windows: [LimitKey: LimitWindow] = [:],
+        tenantUsage: [TenantLimit: Int] = [:]
     ) {
         self.now = now
         self.requests = requests
         self.slots = slots
         self.verifications = verifications
+        self.windows = windows
+        self.tenantUsage = tenantUsage
+    }
+}
+
+/// One limit of a whole tenant.
+package struct TenantLimit: Sendable, Hashable {
+    package let tenant: String
+    package let limit: RateLimit
+
+    package init(tenant: String, limit: RateLimit) {
+        self.tenant = tenant
+        self.limit = limit
     }
 }
 

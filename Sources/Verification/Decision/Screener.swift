@@ -44,12 +44,12 @@ package struct Screener: Sendable {
             return candidate(.invalid(invalid), key, record.value ?? [])
         case .request(let request):
             let key = RequestKey(tenant: request.tenant, requestID: request.requestID)
-            return candidate(.request(request, screen(request)), key, request.payloadDigestInput)
+            return candidate(.request(request, screen(request, now: now)), key, request.payloadDigestInput)
         }
     }
 
     /// Applies the rules in order.
-    package func screen(_ request: VerificationRequest) -> Screening {
+    package func screen(_ request: VerificationRequest, now: Timestamp) -> Screening {
         guard let tenant = policy.tenants[request.tenant] else {
             return .refused(Refusal(.unknownTenant, rule: "tenant", field: "tenant"))
         }
@@ -57,31 +57,44 @@ package struct Screener: Sendable {
             return .refused(Refusal(.invalidRequest, rule: "channel", field: "channel"))
         }
         let facts = numbers.facts(of: number)
-        guard facts.isValid else {
-            return .refused(
-                Refusal(
-                    .invalidPhoneNumber,
-                    rule: "number.plan",
-                    field: "recipient.phoneNumber",
-                    region: facts.region
+        if let testNumber = tenant.testNumber(number, at: now) {
+            return .passed(passed(request, tenant, facts, testNumber: testNumber))
+        }
+        var notes: [String] = []
+        for rule in Self.rules {
+            switch rule(request, facts, tenant) {
+            case .passes: continue
+            case .isNoted(let note): notes.append(note)
+            case .refuses(let refusal): return .refused(refusal)
+            }
+        }
+        return .passed(passed(request, tenant, facts, notes: notes))
+    }
+
+    private func passed(
+        _ request: VerificationRequest,
+        _ tenant: TenantPolicy,
+        _ facts: NumberFacts,
+        testNumber: TestNumber? = nil,
+        notes: [String] = []
+    ) -> Screening.Passed {
+        let fingerprint = keys.fingerprint(of: request.recipient)
+        var limits: [LimitKey] = []
+        if testNumber == nil {
+            limits.append(LimitKey(scope: .recipient, tenant: request.tenant, fingerprint: fingerprint))
+            if let ip = request.client?.ip {
+                limits.append(
+                    LimitKey(scope: .ip, tenant: request.tenant, fingerprint: keys.fingerprint(ofIP: ip.canonical))
                 )
-            )
+            }
         }
-        let regions = tenant.regions(for: request.purpose)
-        if let reason = regions.refusal(of: facts, confirmed: request.recipientConfirmed) {
-            return .refused(Refusal(reason, rule: "region", region: facts.region))
-        }
-        // The rules of number types and of app verification stand here.
-        return .passed(
-            Screening.Passed(
-                slot: SlotKey(
-                    tenant: request.tenant,
-                    purpose: request.purpose,
-                    fingerprint: keys.fingerprint(of: request.recipient)
-                ),
-                region: facts.region,
-                tenant: tenant
-            )
+        return Screening.Passed(
+            slot: SlotKey(tenant: request.tenant, purpose: request.purpose, fingerprint: fingerprint),
+            region: facts.region,
+            tenant: tenant,
+            limits: limits,
+            testNumber: testNumber,
+            notes: notes
         )
     }
 }

@@ -48,6 +48,9 @@ package struct StoredVerification: Sendable, Equatable {
     package var expiresAt: Timestamp
     package var policyVersion: String
 
+    /// Of a test number.
+    package let isFictional: Bool
+
     package init(
         id: VerificationID,
         requestID: String,
@@ -75,7 +78,8 @@ package struct StoredVerification: Sendable, Equatable {
         sequence: Int32,
         resendAfter: Timestamp,
         expiresAt: Timestamp,
-        policyVersion: String
+        policyVersion: String,
+        isFictional: Bool
     ) {
         self.id = id
         self.requestID = requestID
@@ -104,6 +108,7 @@ package struct StoredVerification: Sendable, Equatable {
         self.resendAfter = resendAfter
         self.expiresAt = expiresAt
         self.policyVersion = policyVersion
+        self.isFictional = isFictional
     }
 }
 

@@ -120,7 +120,8 @@ extension DueSend {
             deadline: deadline,
             validityLeft: verification.expiresAt - now,
             generation: generation,
-            attempts: attempts
+            attempts: attempts,
+            isFictional: verification.isFictional
         )
     }
 

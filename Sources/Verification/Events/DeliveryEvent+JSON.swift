@@ -18,7 +18,7 @@ extension DeliveryEvent {
             writeRecipient(&event)
             writeSend(&event)
             writeVerification(&event)
-            event.member("fictional", false)
+            event.member("fictional", verification?.isFictional ?? false)
             event.member("policyVersion", policyVersion)
             event.member("occurredAt", occurredAt.rfc3339)
         }

@@ -60,6 +60,7 @@ package struct DeliveryEvent: Sendable, Equatable {
         package let resendAfter: Timestamp
         package let expiresAt: Timestamp
         package let sendsLeft: Int16
+        package let isFictional: Bool
     }
 
     /// What the event tells of the send it is about.
@@ -144,7 +145,8 @@ package struct DeliveryEvent: Sendable, Equatable {
             generation: verification.generation,
             resendAfter: verification.resendAfter,
             expiresAt: verification.expiresAt,
-            sendsLeft: max(0, verification.maxSends - verification.sendsUsed)
+            sendsLeft: max(0, verification.maxSends - verification.sendsUsed),
+            isFictional: verification.isFictional
         )
         self.status = status
         self.reason = reason

@@ -57,6 +57,13 @@ package struct TenantPolicy: Sendable, Equatable {
         self.routes = routes
     }
 
+    /// The test number that a number is at a time, or nil.
+    package func testNumber(_ number: PhoneNumber, at now: Timestamp) -> TestNumber? {
+        testNumbers.first { testNumber in
+            testNumber.number == number && testNumber.until.map { now < $0 } ?? true
+        }
+    }
+
     package func regions(for purpose: Purpose) -> RegionPolicy {
         purposeRegions[purpose] ?? regions
     }

@@ -17,9 +17,12 @@ package enum AppVerificationPolicy: Sendable, Equatable {
 }
 
 /// At most `count` in any span of `per`.
-package struct RateLimit: Sendable, Hashable {
+package struct RateLimit: Sendable, Hashable, CustomStringConvertible {
     package let count: Int
     package let per: Duration
+
+    /// Such as `2/10s`.
+    package var description: String { "\(count)/\(per.microseconds / 1_000_000)s" }
 
     package init(count: Int, per: Duration) {
         self.count = count
@@ -57,10 +60,38 @@ package struct TestNumber: Sendable, Equatable {
     /// From when on the number is an ordinary one; nil for never.
     package let until: Timestamp?
 
-    package init(number: PhoneNumber, code: String, until: Timestamp?) {
+    /// What goes wrong with every message to the number; nil for nothing.
+    package let fault: Fault?
+
+    /// The faults that a test number can have.
+    package enum Fault: String, Sendable, CaseIterable {
+        /// The provider refuses: the person has opted out.
+        case optedOut = "opted_out"
+
+        /// The provider refuses: no such number.
+        case invalid
+
+        /// The provider takes no more messages for now, however often it is asked.
+        case throttled
+
+        /// The provider takes the message after five seconds.
+        case slow
+
+        /// No provider can be reached.
+        case providerDown = "provider_down"
+
+        /// The message is taken and no receipt ever comes.
+        case lostReceipt = "lost_receipt"
+
+        /// The message is taken and its receipt comes twice.
+        case duplicateReceipt = "duplicate_receipt"
+    }
+
+    package init(number: PhoneNumber, code: String, until: Timestamp?, fault: Fault? = nil) {
         self.number = number
         self.code = code
         self.until = until
+        self.fault = fault
     }
 }
 

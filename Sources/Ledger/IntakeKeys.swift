@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import PostgresClient
+import Verification
+
+/// The keys of a batch, each once, in the order in which rows are locked.
+struct IntakeKeys: Sendable {
+    let slots: [(key: SlotKey, fresh: VerificationID)]
+    let windows: [LimitKey]
+    let requests: [(key: RequestKey, candidate: Candidate)]
+    let fresh: Set<VerificationID>
+
+    /// The limits of the tenants whose requests may be let through, and how many of those each tenant has.
+    let tenantLimits: [TenantLimit]
+    private let tenantCounts: [String: Int]
+
+    init(_ candidates: [Candidate]) {
+        var slots: [SlotKey: VerificationID] = [:]
+        var requests: [RequestKey: Candidate] = [:]
+        var windows: Set<LimitKey> = []
+        var limits: [String: [RateLimit]] = [:]
+        var counts: [String: Int] = [:]
+        for candidate in candidates {
+            if requests[candidate.key] == nil { requests[candidate.key] = candidate }
+            guard let passed = candidate.passed else { continue }
+            if slots[passed.slot] == nil { slots[passed.slot] = candidate.verificationID }
+            guard passed.testNumber == nil else { continue }
+            windows.formUnion(passed.limits)
+            limits[passed.slot.tenant] = passed.tenant.limits.perTenant
+            counts[passed.slot.tenant, default: 0] += 1
+        }
+        self.slots = slots.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        self.windows = windows.sorted()
+        self.requests = requests.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        fresh = Set(candidates.map(\.verificationID))
+        tenantLimits = limits.keys.sorted().flatMap { tenant in
+            (limits[tenant] ?? []).map { TenantLimit(tenant: tenant, limit: $0) }
+        }
+        tenantCounts = counts
+    }
+
+    /// Whether a tenant could come to its limit with this batch, so that it must be counted behind its gate.
+    func mayBreakLimit(_ usage: [TenantLimit: Int]) -> Bool {
+        tenantLimits.contains { limit in
+            usage[limit, default: 0] + tenantCounts[limit.tenant, default: 0] > limit.limit.count
+        }
+    }
+
+    var limitedTenants: [String] { Set(tenantLimits.map(\.tenant)).sorted() }
+}
+
+/// The database's clock, and the tenants' admissions as of then.
+struct IntakeTime {
+    let now: Timestamp
+    let usage: [TenantLimit: Int]
+
+    init(_ rows: Rows) throws {
+        now = try rows.clock()
+        var usage: [TenantLimit: Int] = [:]
+        for row in rows {
+            guard let tenant = try row.optionalText(1) else { continue }
+            let limit = RateLimit(count: Int(try row.int32(2)), per: .milliseconds(try row.int64(3)))
+            usage[TenantLimit(tenant: tenant, limit: limit)] = Int(clamping: try row.int64(4))
+        }
+        self.usage = usage
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import PostgresClient
+import Verification
+
+extension PostgresLedger {
+    /// Windows are locked one after the other, and made where there is none.
+    static func lockWindows(_ keys: IntakeKeys) -> Statement {
+        Statement(
+            """
+            INSERT INTO courier.limit_window (scope, tenant, fingerprint, entries, expires_at)
+            SELECT u.scope, u.tenant, u.fingerprint, ''::bytea, clock_timestamp()
+            FROM unnest($1::text[], $2::text[], $3::bytea[]) AS u(scope, tenant, fingerprint)
+            ON CONFLICT (scope, tenant, fingerprint) DO UPDATE SET expires_at = limit_window.expires_at
+            RETURNING scope, tenant, fingerprint, entries
+            """,
+            [
+                .texts(keys.windows.map(\.scope.rawValue)), .texts(keys.windows.map(\.tenant)),
+                .bytesArray(keys.windows.map(\.fingerprint)),
+            ]
+        )
+    }
+
+    static func windows(_ rows: Rows) throws -> [LimitKey: LimitWindow] {
+        var windows: [LimitKey: LimitWindow] = [:]
+        for row in rows {
+            guard let scope = LimitKey.Scope(rawValue: try row.text(0)) else { continue }
+            let key = LimitKey(scope: scope, tenant: try row.text(1), fingerprint: try row.bytes(2))
+            windows[key] = LimitWindow(encoded: try row.bytes(3))
+        }
+        return windows
+    }
+
+    static func updateWindows(_ windows: [LimitKey: (window: LimitWindow, expiry: Timestamp)]) -> Statement {
+        let rows = windows.sorted { $0.key < $1.key }
+        return Statement(
+            """
+            UPDATE courier.limit_window w
+            SET entries = u.entries, expires_at = u.expires_at
+            FROM unnest($1::text[], $2::text[], $3::bytea[], $4::bytea[], $5::timestamptz[])
+                AS u(scope, tenant, fingerprint, entries, expires_at)
+            WHERE w.scope = u.scope AND w.tenant = u.tenant AND w.fingerprint = u.fingerprint
+            """,
+            [
+                .texts(rows.map(\.key.scope.rawValue)), .texts(rows.map(\.key.tenant)),
+                .bytesArray(rows.map(\.key.fingerprint)), .bytesArray(rows.map(\.value.window.encoded)),
+                .timestamps(rows.map(\.value.expiry.microseconds)),
+            ]
+        )
+    }
+
+    /// The time, and what the tenants were let through as of that time; one row at least.
+    static func readTime(_ keys: IntakeKeys) -> Statement {
+        Statement(
+            """
+            WITH moment AS MATERIALIZED (SELECT clock_timestamp() AS now)
+            SELECT moment.now, l.tenant, l.count, l.ms, (
+                SELECT coalesce(sum(a.count), 0) FROM courier.tenant_admission a
+                WHERE a.tenant = l.tenant AND a.admitted_at > moment.now - l.ms * interval '1 millisecond'
+            )::bigint
+            FROM moment
+            LEFT JOIN unnest($1::text[], $2::int4[], $3::int8[]) AS l(tenant, count, ms) ON true
+            """,
+            limitParameters(keys)
+        )
+    }
+
+    static func lockTenants(_ keys: IntakeKeys) -> Statement {
+        Statement("SELECT courier.lock_tenants($1::text[])", [.texts(keys.limitedTenants)])
+    }
+
+    /// Counts the batch's admissions for tenants that have a limit; nil when there are none.
+    static func admitTenants(_ admissions: [String: Int], _ keys: IntakeKeys, at now: Timestamp) -> Statement? {
+        let tenants = keys.limitedTenants.filter { admissions[$0] != nil }
+        guard !tenants.isEmpty else { return nil }
+        return Statement(
+            "SELECT courier.admit_tenants($4::text[], $5::int4[], $6, $1::text[], $2::int4[], $3::int8[])",
+            limitParameters(keys) + [
+                .texts(tenants), .int32s(tenants.map { Int32(clamping: admissions[$0] ?? 0) }),
+                .timestamp(microsecondsSinceUnixEpoch: now.microseconds),
+            ]
+        )
+    }
+
+    private static func limitParameters(_ keys: IntakeKeys) -> [Parameter] {
+        [
+            .texts(keys.tenantLimits.map(\.tenant)), .int32s(keys.tenantLimits.map { Int32(clamping: $0.limit.count) }),
+            .int64s(keys.tenantLimits.map { $0.limit.per.microseconds / 1000 }),
+        ]
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import PostgresClient
+import Verification
+
+extension PostgresLedger {
+    /// A request id is written before its decision, so that another worker with the same id waits for it.
+    ///
+    /// In the first minute of a day it is also written to the day before, where a transaction that began before
+    /// midnight may still be writing the same id: ids are unique within a partition only.
+    static func insertRequests(_ keys: IntakeKeys) -> Statement {
+        Statement(
+            """
+            INSERT INTO courier.request (day, tenant, request_id, digest, source, source_offset, verification_id)
+            SELECT d.day, r.*
+            FROM (
+                SELECT DISTINCT (moment AT TIME ZONE 'UTC')::date
+                FROM unnest(ARRAY[statement_timestamp() - interval '1 minute', statement_timestamp()]) AS moment
+            ) AS d(day)
+            CROSS JOIN unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::bigint[], $6::uuid[])
+                AS r(tenant, request_id, digest, source, source_offset, verification_id)
+            ON CONFLICT (tenant, request_id, day) DO NOTHING
+            """,
+            [
+                .texts(keys.requests.map(\.key.tenant)),
+                .texts(keys.requests.map(\.key.requestID)),
+                .bytesArray(keys.requests.map(\.candidate.digest)),
+                .texts(keys.requests.map(\.candidate.record.source)),
+                .int64s(keys.requests.map(\.candidate.record.offset)),
+                .uuids(keys.requests.map(\.candidate.verificationID.uuid.value)),
+            ]
+        )
+    }
+
+    /// Yesterday's rows and today's: what is older is too old to be sent, whatever its id.
+    static func readRequests(_ keys: IntakeKeys) -> Statement {
+        Statement(
+            """
+            SELECT DISTINCT ON (r.tenant, r.request_id)
+                r.tenant, r.request_id, r.digest, r.source, r.source_offset, r.verification_id, r.status, r.reason, r.rule
+            FROM unnest($1::text[], $2::text[]) AS k(tenant, request_id)
+            JOIN courier.request r ON r.tenant = k.tenant AND r.request_id = k.request_id
+            WHERE r.day BETWEEN (statement_timestamp() AT TIME ZONE 'UTC')::date - 1
+                AND (statement_timestamp() AT TIME ZONE 'UTC')::date
+            ORDER BY r.tenant, r.request_id, r.day
+            """,
+            [.texts(keys.requests.map(\.key.tenant)), .texts(keys.requests.map(\.key.requestID))]
+        )
+    }
+
+    static func updateRequests(_ requests: [RequestKey: KnownRequest]) -> Statement {
+        let rows = requests.sorted { $0.key < $1.key }
+        return Statement(
+            """
+            UPDATE courier.request r
+            SET source = u.source, source_offset = u.source_offset, verification_id = u.verification_id,
+                status = u.status, reason = u.reason, rule = u.rule
+            FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::uuid[], $6::text[], $7::text[], $8::text[])
+                AS u(tenant, request_id, source, source_offset, verification_id, status, reason, rule)
+            WHERE r.tenant = u.tenant AND r.request_id = u.request_id
+              AND r.day BETWEEN (statement_timestamp() AT TIME ZONE 'UTC')::date - 1
+                  AND (statement_timestamp() AT TIME ZONE 'UTC')::date
+            """,
+            [
+                .texts(rows.map(\.key.tenant)),
+                .texts(rows.map(\.key.requestID)),
+                .texts(rows.map(\.value.source)),
+                .int64s(rows.map(\.value.offset)),
+                .uuids(rows.map(\.value.verificationID?.uuid.value)),
+                .texts(rows.map(\.value.status?.rawValue)),
+                .texts(rows.map(\.value.reason)),
+                .texts(rows.map(\.value.rule)),
+            ]
+        )
+    }
+
+    static func requests(_ rows: Rows) throws -> [RequestKey: KnownRequest] {
+        var requests: [RequestKey: KnownRequest] = [:]
+        for row in rows {
+            let key = RequestKey(tenant: try row.text(0), requestID: try row.text(1))
+            requests[key] = try KnownRequest(row)
+        }
+        return requests
+    }
+}
+
+extension KnownRequest {
+    fileprivate init(_ row: Row) throws {
+        self.init(
+            source: try row.text(3),
+            offset: try row.int64(4),
+            digest: try row.bytes(2),
+            verificationID: try row.optionalUUID(5).map { VerificationID(UUIDValue($0)) },
+            status: try row.optionalText(6).flatMap(DeliveryStatus.init(rawValue:)),
+            reason: try row.optionalText(7),
+            rule: try row.optionalText(8)
+        )
+    }
+}

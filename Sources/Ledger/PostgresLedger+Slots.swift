@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import PostgresClient
+import Verification
+
+extension PostgresLedger {
+    /// A new slot points to the candidate's own verification; an existing one is locked and tells its own.
+    static func lockSlots(_ keys: IntakeKeys) -> Statement {
+        Statement(
+            """
+            INSERT INTO courier.slot (tenant, purpose, fingerprint, verification_id)
+            SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[], $4::uuid[])
+            ON CONFLICT (tenant, purpose, fingerprint) DO UPDATE SET verification_id = slot.verification_id
+            RETURNING tenant, purpose, fingerprint, verification_id
+            """,
+            [
+                .texts(keys.slots.map(\.key.tenant)),
+                .texts(keys.slots.map(\.key.purpose.rawValue)),
+                .bytesArray(keys.slots.map(\.key.fingerprint)),
+                .uuids(keys.slots.map(\.fresh.uuid.value)),
+            ]
+        )
+    }
+
+    static func updateSlots(_ slots: [SlotKey: VerificationID]) -> Statement {
+        let rows = slots.sorted { $0.key < $1.key }
+        return Statement(
+            """
+            UPDATE courier.slot s
+            SET verification_id = u.verification_id
+            FROM unnest($1::text[], $2::text[], $3::bytea[], $4::uuid[])
+                AS u(tenant, purpose, fingerprint, verification_id)
+            WHERE s.tenant = u.tenant AND s.purpose = u.purpose AND s.fingerprint = u.fingerprint
+            """,
+            [
+                .texts(rows.map(\.key.tenant)),
+                .texts(rows.map(\.key.purpose.rawValue)),
+                .bytesArray(rows.map(\.key.fingerprint)),
+                .uuids(rows.map(\.value.uuid.value)),
+            ]
+        )
+    }
+
+    static func slots(_ rows: Rows) throws -> [SlotKey: VerificationID] {
+        var slots: [SlotKey: VerificationID] = [:]
+        for row in rows {
+            let purpose = try Purpose(stored: row.text(1))
+            let key = SlotKey(tenant: try row.text(0), purpose: purpose, fingerprint: try row.bytes(2))
+            slots[key] = VerificationID(UUIDValue(try row.uuid(3)))
+        }
+        return slots
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The limits, which come last and count only what they let through.
+extension IntakeDecision {
+    /// Counts a request in all its windows, or refuses it and counts it in none.
+    mutating func admits(_ candidate: Candidate, _ request: VerificationRequest, _ passed: Screening.Passed) -> Bool {
+        if passed.testNumber != nil { return true }
+        let limits = passed.tenant.limits
+        if let refusal = refusal(request, passed, limits) {
+            refuse(candidate, refusal, describing: .init(request, keys: keys))
+            return false
+        }
+        // The budget and the toll-fraud brake stand here: they see what the limits let through.
+        for key in passed.limits {
+            var window = windows[key] ?? LimitWindow()
+            window.admit(at: facts.now, limits: limits[key.scope])
+            windows[key] = window
+            changes.windows[key] = (window, window.expiry(under: limits[key.scope]) ?? facts.now)
+        }
+        for limit in limits.perTenant {
+            tenantUsage[TenantLimit(tenant: request.tenant, limit: limit), default: 0] += 1
+        }
+        changes.admissions[request.tenant, default: 0] += 1
+        return true
+    }
+
+    private func refusal(_ request: VerificationRequest, _ passed: Screening.Passed, _ limits: LimitPolicy) -> Refusal? {
+        for key in passed.limits {
+            let window = windows[key] ?? LimitWindow()
+            guard let broken = window.firstBroken(of: limits[key.scope], at: facts.now) else { continue }
+            return switch key.scope {
+            case .recipient: Refusal(.quotaRecipient, rule: "limits.perRecipient.\(broken)", region: passed.region)
+            case .ip: Refusal(.quotaIP, rule: "limits.perIP.\(broken)", region: passed.region)
+            }
+        }
+        for limit in limits.perTenant
+        where tenantUsage[TenantLimit(tenant: request.tenant, limit: limit), default: 0] >= limit.count {
+            return Refusal(.quotaTenant, rule: "limits.perTenant.\(limit)", region: passed.region)
+        }
+        return nil
+    }
+}
+
+extension LimitPolicy {
+    package subscript(scope: LimitKey.Scope) -> [RateLimit] {
+        switch scope {
+        case .recipient: perRecipient
+        case .ip: perIP
+        }
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Decisions without a verification.
+extension IntakeDecision {
+    mutating func answer(_ candidate: Candidate, status: DeliveryStatus?, reason: String, rule: String) {
+        guard var known = requests[candidate.key] else { return }
+        known.verificationID = nil
+        known.status = status
+        known.reason = reason
+        known.rule = rule
+        requests[candidate.key] = known
+        changes.requests[candidate.key] = known
+    }
+
+    mutating func refuse(
+        _ candidate: Candidate,
+        _ refusal: Refusal,
+        describing description: DeliveryEvent.Description
+    ) {
+        answer(candidate, status: .rejected, reason: refusal.reason.rawValue, rule: refusal.rule)
+        publishRefusal(candidate, refusal, describing: description)
+    }
+
+    mutating func publishRefusal(
+        _ candidate: Candidate,
+        _ refusal: Refusal,
+        describing description: DeliveryEvent.Description
+    ) {
+        let event = DeliveryEvent(
+            describing: description.in(refusal.region),
+            status: .rejected,
+            reason: refusal.reason.rawValue,
+            rule: refusal.rule,
+            field: refusal.field,
+            policyVersion: policy.version,
+            occurredAt: facts.now
+        )
+        changes.outbox.append(event.record(of: candidate.record, source: settings.source))
+    }
+
+    mutating func expireUnsent(
+        _ candidate: Candidate,
+        _ request: VerificationRequest,
+        reason: String,
+        rule: String
+    ) {
+        answer(candidate, status: .expiredUnsent, reason: reason, rule: rule)
+        let event = DeliveryEvent(
+            describing: .init(request, keys: keys),
+            status: .expiredUnsent,
+            reason: reason,
+            rule: rule,
+            policyVersion: policy.version,
+            occurredAt: facts.now
+        )
+        changes.outbox.append(event.record(of: candidate.record, source: settings.source))
+    }
+}
+

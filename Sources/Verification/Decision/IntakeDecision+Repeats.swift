@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The same request again.
+extension IntakeDecision {
+    mutating func repeated(_ candidate: Candidate, _ known: KnownRequest) {
+        let source = candidate.record.source
+        if known.source == source, candidate.record.offset <= known.offset { return }
+        var newest = known
+        newest.source = source
+        newest.offset = candidate.record.offset
+        requests[candidate.key] = newest
+        changes.requests[candidate.key] = newest
+
+        let description = DeliveryEvent.Description(candidate, keys: keys)
+        guard known.digest == candidate.digest else {
+            publishRefusal(candidate, Refusal(.requestIDConflict, rule: "request_id"), describing: description)
+            return
+        }
+        if let id = known.verificationID, let current = verifications[id] {
+            publish(candidate.key.requestID, current, reason: "duplicate_request", rule: "request_id")
+        } else if let status = known.status {
+            let event = DeliveryEvent(
+                describing: description,
+                status: status,
+                reason: "duplicate_request",
+                rule: known.rule ?? "request_id",
+                policyVersion: policy.version,
+                occurredAt: facts.now
+            )
+            changes.outbox.append(event.record(of: candidate.record, source: settings.source))
+        }
+    }
+}
+

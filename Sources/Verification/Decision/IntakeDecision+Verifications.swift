@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Decisions that make or continue a verification.
+extension IntakeDecision {
+    mutating func begin(_ candidate: Candidate, _ request: VerificationRequest, _ passed: Screening.Passed) {
+        guard admits(candidate, request, passed) else { return }
+        let id = candidate.verificationID
+        let code = newCode(id, generation: 1, passed)
+        guard
+            let sealed = RecipientSeal.seal(request.recipient.canonical, for: id, key: keys.seal.active)
+        else { preconditionFailure("AES-GCM seals any text with a key of 32 bytes") }
+        let verification = StoredVerification(
+            id: id,
+            requestID: request.requestID,
+            tenant: request.tenant,
+            purpose: request.purpose,
+            channel: request.channel,
+            subject: request.subject,
+            fingerprint: passed.slot.fingerprint,
+            region: passed.region,
+            masked: request.recipient.masked,
+            sealed: sealed,
+            sealKey: keys.seal.activeID,
+            codeKey: keys.code.activeID,
+            hashKey: keys.hash.activeID,
+            generation: 1,
+            codeHash: hash(code, id, request),
+            codeLength: Int16(code.digits.utf8.count),
+            state: .live,
+            status: nil,
+            checksUsed: 0,
+            maxChecks: Int16(passed.tenant.code.maxChecks),
+            sendsUsed: 0,
+            maxSends: Int16(passed.tenant.resend.maxSends),
+            sendOpen: true,
+            sequence: 0,
+            resendAfter: facts.now,
+            expiresAt: facts.now + passed.tenant.code.validity,
+            policyVersion: policy.version,
+            isFictional: passed.testNumber != nil
+        )
+        inserted.insert(id)
+        if slots[passed.slot] != id {
+            slots[passed.slot] = id
+            changes.slots[passed.slot] = id
+        }
+        send(candidate, request, passed, verification, code, validity: passed.tenant.code.validity)
+    }
+
+    mutating func resend(
+        _ candidate: Candidate,
+        _ request: VerificationRequest,
+        _ passed: Screening.Passed,
+        _ current: StoredVerification
+    ) {
+        guard admits(candidate, request, passed) else { return }
+        var verification = current
+        belong(candidate, to: verification.id)
+        if let code = sameCode(verification, passed) {
+            send(candidate, request, passed, verification, code, validity: nil)
+            return
+        }
+        verification.generation += 1
+        let code = newCode(verification.id, generation: verification.generation, passed)
+        verification.codeKey = keys.code.activeID
+        verification.hashKey = keys.hash.activeID
+        verification.codeLength = Int16(code.digits.utf8.count)
+        verification.checksUsed = 0
+        verification.codeHash = hash(code, verification.id, request)
+        verification.expiresAt = facts.now + passed.tenant.code.validity
+        send(candidate, request, passed, verification, code, validity: passed.tenant.code.validity)
+    }
+
+    /// The code that is out already, while it lives long enough and its key is known.
+    ///
+    /// A test number's code may have been changed in the policy, so it always counts as a new one.
+    private func sameCode(_ verification: StoredVerification, _ passed: Screening.Passed) -> VerificationCode? {
+        guard passed.testNumber == nil,
+            verification.expiresAt - facts.now >= passed.tenant.resend.sameCodeWhileLeft,
+            let key = keys.code[verification.codeKey]
+        else { return nil }
+        return VerificationCode(
+            verification: verification.id,
+            generation: verification.generation,
+            length: Int(verification.codeLength),
+            key: key
+        )
+    }
+
+    mutating func send(
+        _ candidate: Candidate,
+        _ request: VerificationRequest,
+        _ passed: Screening.Passed,
+        _ current: StoredVerification,
+        _ code: VerificationCode,
+        validity: Duration?
+    ) {
+        var verification = current
+        let isFictional = passed.testNumber != nil
+        let number = min(verification.sendsUsed + 1, verification.maxSends)
+        let window = isFictional ? .zero : passed.tenant.resend.window(afterSend: Int(number))
+        verification.sendsUsed = number
+        verification.sendOpen = true
+        verification.resendAfter = facts.now + window
+        verification.policyVersion = policy.version
+        keep(verification)
+        let latest = request.requestedAt + settings.maxRequestAge
+        changes.sends.append(
+            ClaimedSend(
+                reference: SendReference(
+                    id: candidate.sendID,
+                    verificationID: verification.id,
+                    fence: 1,
+                    number: number,
+                    requestID: request.requestID,
+                    resendWindow: window,
+                    validity: validity,
+                    trace: request.trace
+                ),
+                tenant: request.tenant,
+                purpose: request.purpose,
+                region: passed.region,
+                recipient: request.recipient,
+                code: code,
+                rendering: Rendering(request, tenant: passed.tenant),
+                deadline: [request.deadline, latest, verification.expiresAt].compactMap(\.self).min() ?? latest,
+                validityLeft: verification.expiresAt - facts.now,
+                generation: verification.generation,
+                attempts: 0,
+                isFictional: isFictional
+            )
+        )
+    }
+
+    mutating func suppress(
+        _ candidate: Candidate,
+        _ request: VerificationRequest,
+        _ current: StoredVerification,
+        reason: String,
+        rule: String
+    ) {
+        belong(candidate, to: current.id)
+        publish(request.requestID, current, status: .suppressed, reason: reason, rule: rule)
+    }
+
+    /// Publishes an event about a verification: its current status again, unless another is given.
+    mutating func publish(
+        _ requestID: String,
+        _ verification: StoredVerification,
+        status: DeliveryStatus? = nil,
+        reason: String,
+        rule: String
+    ) {
+        var current = verification
+        current.sequence += 1
+        keep(current)
+        let event = DeliveryEvent(
+            of: current,
+            requestID: requestID,
+            status: status ?? current.status ?? .suppressed,
+            reason: reason,
+            rule: rule,
+            policyVersion: policy.version,
+            occurredAt: facts.now
+        )
+        changes.outbox.append(event.record(source: settings.source))
+    }
+
+    mutating func belong(_ candidate: Candidate, to id: VerificationID) {
+        guard var known = requests[candidate.key], known.verificationID != id else { return }
+        known.verificationID = id
+        requests[candidate.key] = known
+        changes.requests[candidate.key] = known
+    }
+
+    mutating func keep(_ verification: StoredVerification) {
+        verifications[verification.id] = verification
+        if !inserted.contains(verification.id) { updated.insert(verification.id) }
+    }
+
+    private func newCode(_ id: VerificationID, generation: Int32, _ passed: Screening.Passed) -> VerificationCode {
+        if let testNumber = passed.testNumber { return VerificationCode(fixed: testNumber.code) }
+        return VerificationCode(
+            verification: id,
+            generation: generation,
+            length: passed.tenant.code.length,
+            key: keys.code.active
+        )
+    }
+
+    func hash(_ code: VerificationCode, _ id: VerificationID, _ request: VerificationRequest) -> [UInt8] {
+        code.hash(
+            verification: id,
+            tenant: request.tenant,
+            purpose: request.purpose.rawValue,
+            key: keys.hash.active
+        )
+    }
+}

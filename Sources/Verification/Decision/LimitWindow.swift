@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The admissions of one key, as far back as its limits look: a sliding window that counts exactly.
+package struct LimitWindow: Sendable, Equatable {
+    private struct Entry: Sendable, Equatable {
+        let time: Timestamp
+        let count: UInt32
+    }
+
+    private var entries: [Entry] = []
+
+    package init() {}
+
+    /// The first of the limits that one more admission would break, or nil.
+    ///
+    /// An admission counts for less than `per`: at exactly `per` later it is forgotten.
+    package func firstBroken(of limits: [RateLimit], at now: Timestamp) -> RateLimit? {
+        limits.first { limit in
+            let start = now - limit.per
+            let used = entries.lazy.filter { $0.time > start }.reduce(0) { $0 + Int($1.count) }
+            return used >= limit.count
+        }
+    }
+
+    /// Counts one admission, and forgets those that no limit looks back to.
+    package mutating func admit(at now: Timestamp, limits: [RateLimit]) {
+        let horizon = now - (limits.map(\.per).max() ?? .zero)
+        entries.removeAll { $0.time <= horizon }
+        if let last = entries.last, last.time == now {
+            entries[entries.count - 1] = Entry(time: now, count: last.count + 1)
+        } else {
+            entries.append(Entry(time: now, count: 1))
+        }
+    }
+
+    /// When the window may be forgotten.
+    package func expiry(under limits: [RateLimit]) -> Timestamp? {
+        entries.map(\.time).max().map { $0 + (limits.map(\.per).max() ?? .zero) }
+    }
+
+    /// As a row keeps it: 12 bytes an entry, microseconds since 1970 and a count, big-endian.
+    package var encoded: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(entries.count * 12)
+        for entry in entries {
+            withUnsafeBytes(of: entry.time.microseconds.bigEndian) { bytes.append(contentsOf: $0) }
+            withUnsafeBytes(of: entry.count.bigEndian) { bytes.append(contentsOf: $0) }
+        }
+        return bytes
+    }
+
+    /// Reads what `encoded` wrote; an incomplete last entry is left out.
+    package init(encoded bytes: [UInt8]) {
+        for start in stride(from: 0, through: bytes.count - 12, by: 12) {
+            let time = bytes[start..<start + 8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            let count = bytes[start + 8..<start + 12].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            entries.append(Entry(time: Timestamp(microseconds: Int64(bitPattern: time)), count: count))
+        }
+    }
+}
+
+/// Whose admissions a window counts.
+package struct LimitKey: Sendable, Hashable, Comparable {
+    package enum Scope: String, Sendable {
+        case recipient
+        case ip
+    }
+
+    package let scope: Scope
+    package let tenant: String
+
+    /// A keyed fingerprint.
+    package let fingerprint: [UInt8]
+
+    package init(scope: Scope, tenant: String, fingerprint: [UInt8]) {
+        self.scope = scope
+        self.tenant = tenant
+        self.fingerprint = fingerprint
+    }
+
+    /// The one order in which rows of windows are locked.
+    package static func < (left: LimitKey, right: LimitKey) -> Bool {
+        guard left.scope == right.scope else { return left.scope.rawValue < right.scope.rawValue }
+        guard left.tenant == right.tenant else { return left.tenant < right.tenant }
+        return left.fingerprint.lexicographicallyPrecedes(right.fingerprint)
+    }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One rule without memory.
+package enum RuleVerdict: Sendable, Equatable {
+    case passes
+
+    /// The request goes on; the note names the rule and what it saw.
+    case isNoted(String)
+    case refuses(Refusal)
+}
+
+extension Screener {
+    typealias Rule = @Sendable (VerificationRequest, NumberFacts, TenantPolicy) -> RuleVerdict
+
+    /// The rules for numbers that are no test numbers, in the order of the decision.
+    static let rules: [Rule] = [onlyTestNumbers, numberPlan, region, numberType, appVerification]
+
+    private static let onlyTestNumbers: Rule = { _, facts, tenant in
+        guard tenant.appVerification == .off else { return .passes }
+        return .refuses(Refusal(.testNumberOnly, rule: "test_numbers", region: facts.region))
+    }
+
+    private static let numberPlan: Rule = { _, facts, _ in
+        guard !facts.isValid else { return .passes }
+        return .refuses(
+            Refusal(.invalidPhoneNumber, rule: "number.plan", field: "recipient.phoneNumber", region: facts.region)
+        )
+    }
+
+    private static let region: Rule = { request, facts, tenant in
+        let policy = tenant.regions(for: request.purpose)
+        guard let reason = policy.refusal(of: facts, confirmed: request.recipientConfirmed) else { return .passes }
+        return .refuses(Refusal(reason, rule: "regions", region: facts.region))
+    }
+
+    private static let numberType: Rule = { _, facts, tenant in
+        let rule = "numberTypes.\(facts.type.rawValue)"
+        switch (facts.type, tenant.voip) {
+        case (.mobile, _), (.fixedLineOrMobile, _), (.voip, .allow): return .passes
+        case (.voip, .record): return .isNoted(rule)
+        default: return .refuses(Refusal(.numberTypeNotAllowed, rule: rule, region: facts.region))
+        }
+    }
+
+    private static let appVerification: Rule = { request, facts, tenant in
+        guard case .on(let isRequired, let minimumScore) = tenant.appVerification else { return .passes }
+        func refuse(_ reason: RejectionReason, _ rule: String) -> RuleVerdict {
+            .refuses(Refusal(reason, rule: "appVerification.\(rule)", region: facts.region))
+        }
+        guard let shown = request.appVerification, shown.method != .notVerified, let verdict = shown.verdict else {
+            return isRequired ? refuse(.appVerificationRequired, "required") : .passes
+        }
+        if verdict == .fail { return refuse(.appVerificationFailed, "verdict") }
+        if let score = shown.score, score < minimumScore { return refuse(.appVerificationFailed, "minimumScore") }
+        return .passes
+    }
+}

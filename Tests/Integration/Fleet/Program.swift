@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// A run of the program `code-courier`, as the build made it, in a process of its own.
+final class Program: Sendable {
+    /// How a process ended.
+    enum Exit: Equatable, Sendable {
+        case code(Int32)
+        case signal(Int32)
+    }
+
+    private let process: Process
+    private let folder: ScratchFolder
+    private let name: String
+
+    /// Starts the program; its output goes to files of the folder.
+    ///
+    /// Of this process's environment it gets only what it takes to run at all.
+    init(
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        folder: ScratchFolder,
+        name: String = uniqueName("program-")
+    ) throws {
+        let kept = ["PATH", "HOME", "LD_LIBRARY_PATH", "TMPDIR"]
+        let inherited = ProcessInfo.processInfo.environment.filter { kept.contains($0.key) }
+        let process = Process()
+        process.executableURL = Self.path
+        process.arguments = arguments
+        process.environment = inherited.merging(environment) { $1 }
+        process.currentDirectoryURL = URL(filePath: folder.path)
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = try Self.output(folder["\(name).out"])
+        process.standardError = try Self.output(folder["\(name).err"])
+        try process.run()
+        (self.process, self.folder, self.name) = (process, folder, name)
+    }
+
+    deinit {
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    }
+
+    /// What the program has written to standard output so far.
+    var output: String { folder.text(of: "\(name).out") }
+
+    /// What the program has written to standard error so far.
+    var errors: String { folder.text(of: "\(name).err") }
+
+    var lines: [String] { output.split(separator: "\n").map(String.init) }
+    var errorLines: [String] { errors.split(separator: "\n").map(String.init) }
+    var isRunning: Bool { process.isRunning }
+
+    func send(_ signal: Int32) {
+        if process.isRunning { kill(process.processIdentifier, signal) }
+    }
+
+    /// Waits for the end.
+    @discardableResult
+    func exit(within limit: Duration = .seconds(30)) async throws -> Exit {
+        try await eventually("\(name) ends", within: limit) { process.isRunning ? nil : true }
+        switch process.terminationReason {
+        case .exit: return .code(process.terminationStatus)
+        case .uncaughtSignal: return .signal(process.terminationStatus)
+        @unknown default: return .signal(process.terminationStatus)
+        }
+    }
+
+    private static func output(_ path: String) throws -> FileHandle {
+        FileManager.default.createFile(atPath: path, contents: nil)
+        return try FileHandle(forWritingTo: URL(filePath: path))
+    }
+
+    /// The build puts the program beside the tests.
+    private static let path: URL = {
+        let tests = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+        return tests.deletingLastPathComponent().appending(path: "code-courier")
+    }()
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// A folder of a test's own, removed with it.
+final class ScratchFolder: Sendable {
+    let path: String
+
+    init() throws {
+        path = NSTemporaryDirectory() + "/" + uniqueName("code-courier-test-")
+        try FileManager.default.createDirectory(
+            atPath: path,
+            withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700]
+        )
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// The path of a file in the folder.
+    subscript(name: String) -> String { "\(path)/\(name)" }
+
+    /// Writes a file, whole or not at all, and gives its path.
+    @discardableResult
+    func write(_ text: String, to name: String) throws -> String {
+        try Data(text.utf8).write(to: URL(filePath: self[name]), options: .atomic)
+        return self[name]
+    }
+
+    /// A file's text; empty when there is none yet.
+    func text(of name: String) -> String {
+        String(decoding: FileManager.default.contents(atPath: self[name]) ?? Data(), as: UTF8.self)
+    }
+}

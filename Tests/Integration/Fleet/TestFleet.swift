@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import KafkaClient
+import Ledger
+import PostgresClient
+import Sandbox
+import Synchronization
+import TestSupport
+import Testing
+import Verification
+
+/// Workers in processes of their own, and all that stands around them: Kafka, PostgreSQL, a provider, a verifier.
+final class TestFleet: Sendable {
+    let cluster: TestCluster
+    let topics: TestTopics
+    let database: LedgerDatabase
+    let logins: TestLogins
+    let sandbox: Sandbox
+    let folder: ScratchFolder
+    private let producer: KafkaProducer
+    private let deliveries: TopicLog
+    private let deadLetterLog: TopicLog
+    private let verifierPool: PostgresPool
+    private let state = Mutex(State())
+
+    private struct State {
+        var workers: [Worker] = []
+        var numbers: Set<String> = []
+    }
+
+    /// The files of a fleet.
+    static let recordFile = "messages.jsonl"
+    static let configurationFile = "courier.yaml"
+    static let policyFile = "policy.yaml"
+
+    fileprivate init(
+        _ cluster: TestCluster,
+        _ topics: TestTopics,
+        _ database: LedgerDatabase,
+        _ logins: TestLogins,
+        _ sandbox: Sandbox,
+        _ folder: ScratchFolder
+    ) async throws {
+        (self.cluster, self.topics, self.database) = (cluster, topics, database)
+        (self.logins, self.sandbox, self.folder) = (logins, sandbox, folder)
+        producer = try KafkaProducer(configuration: cluster.configuration)
+        deliveries = try await TopicLog(topics.deliveries, cluster)
+        deadLetterLog = try await TopicLog(topics.deadLetters, cluster)
+        verifierPool = PostgresPool(PostgresConfiguration(url: logins.verifierURL, applicationName: "verifier"), size: 2)
+    }
+
+    /// Lends a fleet without workers, and takes it down afterwards.
+    ///
+    /// A fleet that did its work is told to stop, and no log and no event may then show a number or a code.
+    static func with(
+        partitions: Int = 3,
+        policy: String = TestPolicy.standard,
+        _ body: (TestFleet) async throws -> Void
+    ) async throws {
+        try await LedgerDatabase.with { database in
+            try await TestLogins.with(database) { logins in
+                let cluster = try TestCluster()
+                defer { cluster.close() }
+                let topics = TestTopics(uniqueName("courier-test-"))
+                for topic in [topics.requests, topics.receipts, topics.deliveries, topics.deadLetters] {
+                    try await cluster.makeTopic(topic, partitions: partitions)
+                }
+                let folder = try ScratchFolder()
+                let sandbox = Sandbox(configuration: .init(port: 0, recordFile: folder[recordFile]))
+                let fleet = try await TestFleet(cluster, topics, database, logins, sandbox, folder)
+                try await fleet.serve(policy, body)
+            }
+        }
+    }
+
+    private func serve(_ policy: String, _ body: (TestFleet) async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { [sandbox] in try await sandbox.run() }
+            group.addTask { [producer] in try await producer.run() }
+            let outcome: Result<Void, any Error>
+            do {
+                let provider = try await sandbox.waitUntilListening()
+                try folder.write(policy, to: Self.policyFile)
+                try folder.write(configuration(provider: provider), to: Self.configurationFile)
+                try await body(self)
+                try await finish()
+                outcome = .success(())
+            } catch {
+                outcome = .failure(error)
+            }
+            for worker in workers { worker.program.send(SIGKILL) }
+            for worker in workers { try? await worker.program.exit() }
+            if case .failure = outcome { report() }
+            await producer.close(within: .seconds(2))
+            await deliveries.close()
+            await deadLetterLog.close()
+            await verifierPool.close()
+            group.cancelAll()
+            try outcome.get()
+        }
+    }
+
+    private func configuration(provider: (host: String, port: Int)) -> String {
+        """
+        kafka:
+          bootstrapServers: "\(cluster.bootstrapServers)"
+          groupId: \(topics.requests).group
+          topics:
+            requests: \(topics.requests)
+            receipts: \(topics.receipts)
+            deliveries: \(topics.deliveries)
+            deadLetters: \(topics.deadLetters)
+          options: { session.timeout.ms: 6000, heartbeat.interval.ms: 500 }
+        postgres: { url: "\(logins.workerURL)" }
+        policy: { path: \(Self.policyFile) }
+        providers:
+          - name: main
+            kind: twilio
+            baseURL: "http://\(provider.host):\(provider.port)"
+            accountSid: ACtest
+            authToken: test-token
+            from: "+15005550006"
+        keys:
+          code: "\(TestKeys.code)"
+          hash: "\(TestKeys.hash)"
+          fingerprint: "\(TestKeys.fingerprint)"
+          seal: "\(TestKeys.seal)"
+        """
+    }
+
+    private func report() {
+        for worker in workers {
+            print("--- log of a worker\n\(worker.program.output.suffix(4000))\(worker.program.errors.suffix(2000))")
+        }
+    }
+}
+
+// MARK: - Workers
+
+extension TestFleet {
+    var workers: [Worker] { state.withLock(\.workers) }
+
+    /// Starts a worker and waits until it has its partitions.
+    ///
+    /// Settings of the environment win over those of the file.
+    func startWorker(_ environment: [String: String] = [:], waiting: Bool = true) async throws -> Worker {
+        let number = workers.count + 1
+        let program = try Program(
+            ["run", "--config", folder[Self.configurationFile]],
+            environment: environment.merging(["LOG_LEVEL": "debug"]) { given, _ in given },
+            folder: folder,
+            name: "worker-\(number)"
+        )
+        let worker = Worker(program: program)
+        state.withLock { $0.workers.append(worker) }
+        try await worker.waitForLog(waiting ? "kafka.assigned" : "worker.started")
+        return worker
+    }
+
+    /// Runs a command of the program to its end.
+    func command(_ arguments: [String], within limit: Duration = .seconds(60)) async throws -> (Program, Program.Exit) {
+        let program = try Program(arguments, folder: folder)
+        return (program, try await program.exit(within: limit))
+    }
+}
+
+// MARK: - Kafka
+
+extension TestFleet {
+    /// Puts records on the request topic, in their order, and says where they are.
+    @discardableResult
+    func send(_ records: [TestRecord]) async throws -> [(partition: Int32, offset: Int64)] {
+        let results = await producer.send(
+            records.map {
+                ProducerRecord(
+                    topic: topics.requests,
+                    key: $0.key.map { Array($0.utf8) },
+                    value: $0.value,
+                    headers: $0.headers,
+                    partition: $0.partition
+                )
+            }
+        )
+        return try results.map { result in
+            switch result {
+            case .delivered(let partition, let offset): (partition, offset)
+            case .failed(let error): throw error
+            }
+        }
+    }
+
+    func send(_ requests: TestRequest...) async throws {
+        try await send(requests)
+    }
+
+    func send(_ requests: [TestRequest]) async throws {
+        watch(requests.map(\.phoneNumber))
+        try await send(requests.map(\.binary))
+    }
+
+    /// Adds numbers that no log and no event may show.
+    func watch(_ numbers: [String]) {
+        state.withLock { $0.numbers.formUnion(numbers) }
+    }
+
+    /// The events, once there are so many for each of the requests; other requests' are left out.
+    func events(of requests: [String], each count: Int = 1, within limit: Duration = .seconds(30)) async throws -> [Event] {
+        let wanted = Set(requests)
+        var found: [String: Set<String>] = [:]
+        var seen = 0
+        let records = try await deliveries.read(
+            until: { records in
+                for event in try records[seen...].map(Event.init) where wanted.contains(event.body.requestId) {
+                    found[event.body.requestId, default: []].insert(event.id)
+                }
+                seen = records.count
+                return found.count == wanted.count && found.values.allSatisfy { $0.count >= count }
+            },
+            or: "\(count) events for \(wanted.count) requests; there are \(found.count) with \(found.values.map(\.count).min() ?? 0) or more",
+            within: limit
+        )
+        return try records.map(Event.init).filter { wanted.contains($0.body.requestId) }
+    }
+
+    /// The one event of a request.
+    func event(of request: TestRequest, within limit: Duration = .seconds(30)) async throws -> Event {
+        let events = try await events(of: [request.id], within: limit)
+        #expect(events.count == 1, "\(events.map(\.answer))")
+        return try #require(events.first)
+    }
+
+    /// Every event that has come, and whatever comes within a time from now.
+    func allEvents(after time: Duration = .seconds(1)) async throws -> [Event] {
+        try await deliveries.drain(for: time).map(Event.init)
+    }
+
+    /// The dead letters, once there are so many.
+    func deadLetters(_ count: Int, within limit: Duration = .seconds(30)) async throws -> [ConsumerRecord] {
+        try await deadLetterLog.read(until: { $0.count >= count }, or: "\(count) dead letters", within: limit)
+    }
+}
+
+// MARK: - The provider and the verifier
+
+extension TestFleet {
+    /// Every complete request that the provider got, also those whose answer was lost.
+    var sent: [SentMessage] { SentMessage.read(folder.text(of: Self.recordFile)) }
+
+    /// The messages that the provider took, by number.
+    var messages: [String: [SentMessage]] {
+        Dictionary(grouping: sent.filter(\.accepted), by: \.to)
+    }
+
+    /// Checks a code, as a verifier service does.
+    func check(_ code: String, _ event: Event) async throws -> Verifier.Answer.Status {
+        let verification = try #require(event.verification)
+        let purpose = try #require(event.body.purpose.flatMap { Purpose(rawValue: $0) })
+        return try await Verifier(pool: verifierPool, hashKeys: CodeKeys.test.hash)
+            .check(verification, tenant: event.body.tenant, purpose: purpose, code: code).status
+    }
+}
+
+// MARK: - The end
+
+extension TestFleet {
+    /// Stops the workers and looks through everything that they have said.
+    private func finish() async throws {
+        for worker in workers where worker.program.isRunning { try await worker.stop() }
+        var schema = try DeliverySchema()
+        let events = try await allEvents(after: .milliseconds(200))
+        for event in events {
+            let violations = try schema.violations(of: event.record.value ?? [])
+            #expect(violations.isEmpty, "\(event.body)")
+        }
+        let secrets = Secrets(
+            numbers: state.withLock(\.numbers),
+            codes: Set(sent.map(\.code)),
+            others: [logins.password, "test-token"] + TestKeys.all
+        )
+        for worker in workers {
+            #expect(secrets.shown(in: worker.program.output) == [])
+            #expect(secrets.shown(in: worker.program.errors) == [])
+            #expect(worker.entries.count == worker.program.lines.count, "every line is a log entry")
+        }
+        for event in events {
+            let text = String(decoding: event.record.value ?? [], as: UTF8.self)
+            #expect(secrets.shown(in: text) == [])
+        }
+    }
+}

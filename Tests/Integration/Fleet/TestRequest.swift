@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import KafkaClient
+import Synchronization
+
+/// A request, as a gateway writes it.
+struct TestRequest: Sendable {
+    var id = uniqueName("request-")
+    var phoneNumber: String
+    var purpose = "sign_in"
+    var tenant: String?
+    var isConfirmed = false
+
+    /// Further members, each behind a comma.
+    var more = ""
+    var traceparent: String?
+
+    var json: String {
+        let tenant = tenant.map { #""tenant":"\#($0)","# } ?? ""
+        let recipient = #"{"phoneNumber":"\#(phoneNumber)","confirmed":\#(isConfirmed)}"#
+        return #"{"requestId":"\#(id)",\#(tenant)"purpose":"\#(purpose)","recipient":\#(recipient)\#(more)}"#
+    }
+
+    /// The request in CloudEvents' binary mode.
+    var binary: TestRecord {
+        var headers = [
+            RecordHeader("ce_specversion", "1.0"), RecordHeader("ce_id", "\(id)-event"),
+            RecordHeader("ce_source", "/tests"), RecordHeader("ce_type", Self.type),
+            RecordHeader("content-type", "application/json"),
+        ]
+        if let traceparent { headers.append(RecordHeader("traceparent", traceparent)) }
+        return TestRecord(key: phoneNumber, value: Array(json.utf8), headers: headers)
+    }
+
+    /// The request in CloudEvents' structured mode.
+    var structured: TestRecord {
+        let attributes = #""specversion":"1.0","id":"\#(id)-event","source":"/tests","type":"\#(Self.type)""#
+        return TestRecord(
+            key: phoneNumber,
+            value: Array("{\(attributes),\"datacontenttype\":\"application/json\",\"data\":\(json)}".utf8),
+            headers: [RecordHeader("content-type", "application/cloudevents+json; charset=UTF-8")]
+        )
+    }
+
+    /// The request as nothing but its JSON.
+    var bare: TestRecord { TestRecord(key: phoneNumber, value: Array(json.utf8)) }
+
+    static let type = "com.codecourier.verification.requested.v1"
+}
+
+/// A record for the request topic.
+struct TestRecord: Sendable {
+    var key: String?
+    var value: [UInt8]?
+    var headers: [RecordHeader] = []
+    var partition: Int32?
+}
+
+extension RecordHeader {
+    init(_ name: String, _ value: String) {
+        self.init(name: name, value: Array(value.utf8))
+    }
+}
+
+/// Mobile numbers that numbering plans have, each given once in a process.
+enum Numbers {
+    /// `count` numbers of one region, none of which another call gets.
+    static func take(_ count: Int, _ region: String = "DE") -> [String] {
+        let first = counter.withLock { counter in
+            defer { counter += count }
+            return counter
+        }
+        return (first..<first + count).map { number(region, $0) }
+    }
+
+    static func one(_ region: String = "DE") -> String {
+        number(region, counter.withLock { counter in
+            defer { counter += 1 }
+            return counter
+        })
+    }
+
+    private static func number(_ region: String, _ index: Int) -> String {
+        switch region {
+        case "GB": "+447400" + digits(index, 6)
+        case "FR": "+336" + digits(12_000_000 + index, 8)
+        case "IN": "+9198" + digits(76_000_000 + index, 8)
+        case "US": "+1650253" + digits(index, 4)
+        default: "+49151" + digits(23_000_000 + index, 8)
+        }
+    }
+
+    private static func digits(_ number: Int, _ width: Int) -> String {
+        let text = String(number)
+        return String(repeating: "0", count: max(0, width - text.count)) + text
+    }
+
+    private static let counter = Mutex(1000)
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+@testable import KafkaClient
+import Testing
+
+@Suite(.timeLimit(.minutes(3)))
+struct BackPressureTests {
+    /// Shorter than the time for which the tests leave the consumer undrained.
+    private static let options = ["max.poll.interval.ms": "6000"]
+    private static let limits = ConsumerLimits(highWater: 50, lowWater: 20)
+
+    @Test(arguments: BrokerKind.available)
+    func `a consumer that nobody drains stays in its group, stays small and loses nothing`(
+        _ kind: BrokerKind
+    ) async throws {
+        let broker = try TestBroker(kind)
+        let topic = try await broker.makeTopic(partitions: 3)
+        try await broker.sendNumbers(0..<3000, to: topic, partitions: 3)
+        let consumer = try KafkaConsumer(
+            configuration: broker.groupConfiguration(Self.options),
+            groupID: uniqueName("group"),
+            topics: [topic],
+            limits: Self.limits
+        )
+        async let running: Void = consumer.run()
+        try await consumer.waitForPartitions(3)
+        // The point of the test is that time passes: longer than the broker waits for a sign of life.
+        try await Task.sleep(for: .seconds(9))
+        #expect(await consumer.buffer.count <= 50)
+        #expect(await consumer.flow.mode == .paused)
+        let records = try await consumer.read(3000, maximum: 17)
+        await consumer.close()
+        try await running
+        for partition in 0..<3 {
+            let numbers = records.filter { $0.partition == Int32(partition) }.compactMap(\.number)
+            #expect(numbers == Array(stride(from: partition, to: 3000, by: 3)))
+        }
+        for await notice in consumer.notices {
+            if case .lost = notice { Issue.record("lost its partitions") }
+            if case .error(let error) = notice { Issue.record("\(error)") }
+        }
+    }
+
+    @Test(arguments: BrokerKind.available)
+    func `partitions that were paused are read on after a rebalance`(_ kind: BrokerKind) async throws {
+        let broker = try TestBroker(kind)
+        let topic = try await broker.makeTopic(partitions: 2)
+        let group = uniqueName("group")
+        try await broker.sendNumbers(0..<1000, to: topic, partitions: 2)
+        try await broker.withConsumer(group: group, topic: topic, limits: Self.limits) { first in
+            try await waitUntil { await first.flow.mode == .paused }
+            let early = try await broker.withConsumer(group: group, topic: topic, limits: Self.limits) { second in
+                try await first.waitForPartitions(1)
+                try await waitUntil { await first.flow.mode == .paused }
+                return try await second.read(500)
+            }
+            // The first member owns both again, one of which was paused when it was given back.
+            try await first.waitForPartitions(2)
+            let late = try await first.read(500)
+            #expect((early + late).compactMap(\.number).sorted() == Array(0..<1000))
+        }
+    }
+
+    @Test
+    func `many pauses neither skip nor repeat a record`() async throws {
+        let broker = try TestBroker(.mock)
+        let topic = try await broker.makeTopic(partitions: 2)
+        try await broker.sendNumbers(0..<400, to: topic, partitions: 2)
+        let limits = ConsumerLimits(highWater: 40, lowWater: 10)
+        try await broker.withConsumer(group: uniqueName("group"), topic: topic, limits: limits) { consumer in
+            var records: [ConsumerRecord] = []
+            while records.count < 400 {
+                if records.count < 350 { try await waitUntil { await consumer.flow.mode == .paused } }
+                records += try await consumer.read(min(35, 400 - records.count), maximum: 35)
+            }
+            for partition in 0..<2 {
+                let numbers = records.filter { $0.partition == Int32(partition) }.compactMap(\.number)
+                #expect(numbers == Array(stride(from: partition, to: 400, by: 2)))
+            }
+        }
+    }
+
+    private func waitUntil(_ condition: () async -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while await !condition() {
+            try #require(ContinuousClock.now < deadline)
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+}

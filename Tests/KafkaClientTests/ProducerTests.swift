@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+@testable import KafkaClient
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct ProducerTests {
+    @Test
+    func `errors of the broker neither lose records nor change the order of a key`() async throws {
+        let broker = try TestBroker(.mock)
+        let topic = try await broker.makeTopic(partitions: 1)
+        let mock = try #require(broker.mock)
+        // The mock cluster does not check sequence numbers, so it would take a request that overtakes a failed one.
+        let options = ["linger.ms": "0", "retry.backoff.ms": "20", "max.in.flight": "1"]
+        try await broker.withProducer(options) { producer in
+            for round in 0..<5 {
+                try mock.pushErrors(.produce, [.notLeader, .requestTimedOut, .transport, .leaderNotAvailable])
+                async let first = producer.send(records(round * 100..<round * 100 + 50, topic))
+                async let second = producer.send([])
+                #expect(await second.isEmpty)
+                #expect(await first.areDelivered)
+                let third = await producer.send(records(round * 100 + 50..<round * 100 + 100, topic))
+                #expect(third.areDelivered)
+            }
+        }
+        #expect(try await numbers(of: topic, on: broker) == Array(0..<500))
+    }
+
+    @Test(arguments: BrokerKind.available)
+    func `results come in the order of the records`(_ kind: BrokerKind) async throws {
+        let broker = try TestBroker(kind)
+        let topic = try await broker.makeTopic(partitions: 3)
+        let results = try await broker.withProducer { producer in
+            await producer.send(
+                (0..<9).map { ProducerRecord(topic: topic, key: nil, value: [1], partition: Int32($0 % 3)) }
+            )
+        }
+        let expected = (0..<9).map { DeliveryResult.delivered(partition: $0 % 3, offset: Int64($0 / 3)) }
+        #expect(results == expected)
+    }
+
+    @Test(arguments: BrokerKind.available)
+    func `a full queue makes the sender wait and loses nothing`(_ kind: BrokerKind) async throws {
+        let broker = try TestBroker(kind)
+        let topic = try await broker.makeTopic(partitions: 1)
+        try await broker.withProducer(["queue.buffering.max.messages": "10"]) { producer in
+            async let first = producer.send(records(0..<300, topic))
+            #expect(await first.areDelivered)
+            #expect(await producer.send(records(300..<600, topic)).areDelivered)
+        }
+        #expect(try await numbers(of: topic, on: broker) == Array(0..<600))
+    }
+
+    @Test
+    func `a record that cannot be sent fails alone`() async throws {
+        let broker = try TestBroker(.mock)
+        let topic = try await broker.makeTopic(partitions: 1)
+        let headers = [RecordHeader(name: "h", value: [1])]
+        let results = try await broker.withProducer { producer in
+            // Once the client knows the topic it refuses a partition that is not there.
+            _ = await producer.send([ProducerRecord(topic: topic, key: nil, value: [0])])
+            return await producer.send([
+                ProducerRecord(topic: topic, key: nil, value: [1], headers: headers),
+                ProducerRecord(topic: topic, key: nil, value: [2], headers: headers, partition: 9),
+                ProducerRecord(topic: topic, key: nil, value: Array(repeating: 0, count: 2_000_000), headers: headers),
+                ProducerRecord(topic: topic, key: nil, value: [3], headers: headers),
+            ])
+        }
+        #expect(results.map(\.isDelivered) == [true, false, false, true])
+        #expect(results[1] == .failed(KafkaError(.unknownPartition)))
+        #expect(results[2] == .failed(KafkaError(.messageTooLarge)))
+    }
+
+    @Test
+    func `a client that failed for good is replaced and the caller may send again`() async throws {
+        let broker = try TestBroker(.mock)
+        let topic = try await broker.makeTopic(partitions: 1)
+        let mock = try #require(broker.mock)
+        try await broker.withProducer { producer in
+            #expect(await producer.send(records(0..<1, topic)).areDelivered)
+            try mock.brokerDown()
+            async let pending = producer.send(records(1..<11, topic))
+            while await producer.backlog.isEmpty { await Task.yield() }
+            await producer.breakClient()
+            for result in await pending {
+                guard case .failed(let error) = result else {
+                    Issue.record("\(result)")
+                    continue
+                }
+                #expect(error.isRetriable)
+            }
+            try mock.brokerUp()
+            #expect(await producer.send(records(1..<11, topic)).areDelivered)
+        }
+        #expect(try await numbers(of: topic, on: broker) == Array(0..<11))
+    }
+
+    @Test
+    func `what is not written by the deadline of closing is reported`() async throws {
+        let broker = try TestBroker(.mock)
+        let topic = try await broker.makeTopic(partitions: 1)
+        let producer = try KafkaProducer(configuration: broker.configuration())
+        async let running: Void = producer.run()
+        #expect(await producer.send(records(0..<1, topic)).areDelivered)
+        try broker.mock?.brokerDown()
+        async let pending = producer.send(records(1..<3, topic))
+        while await producer.backlog.isEmpty { await Task.yield() }
+        let start = ContinuousClock.now
+        await producer.close(within: .milliseconds(300))
+        #expect(start.duration(to: .now) < .seconds(4))
+        #expect(await pending == Array(repeating: .failed(KafkaError(.purged)), count: 2))
+        #expect(await producer.send(records(3..<4, topic)) == [.failed(KafkaError(.closed))])
+        try await running
+    }
+
+    @Test
+    func `closing is right in every phase`() async throws {
+        let broker = try TestBroker(.mock)
+        let topic = try await broker.makeTopic(partitions: 1)
+        let idle = try KafkaProducer(configuration: broker.configuration())
+        async let waiting = idle.send(records(0..<1, topic))
+        while await idle.backlog.isEmpty { await Task.yield() }
+        await idle.close(within: .seconds(5))
+        #expect(await waiting.areDelivered)
+        await idle.close(within: .seconds(5))
+        try await idle.run()
+        let cancelled = try KafkaProducer(configuration: broker.configuration())
+        let task = Task { try await cancelled.run() }
+        task.cancel()
+        try await task.value
+        let dropped = try KafkaProducer(configuration: broker.configuration())
+        _ = consume dropped
+    }
+
+    private func records(_ numbers: Range<Int>, _ topic: String) -> [ProducerRecord] {
+        numbers.map { ProducerRecord(topic: topic, key: [7], value: Array(String($0).utf8)) }
+    }
+
+    private func numbers(of topic: String, on broker: TestBroker) async throws -> [Int] {
+        let reader = try await TopicReader.open(configuration: broker.configuration(), topic: topic, from: .beginning)
+        var numbers: [Int] = []
+        while await !reader.reachedEnd {
+            numbers += try await reader.next(maximum: 500, within: .seconds(10)).compactMap(\.number)
+        }
+        await reader.close()
+        return numbers
+    }
+}
+
+extension DeliveryResult {
+    fileprivate var isDelivered: Bool {
+        if case .delivered = self { true } else { false }
+    }
+}
+
+extension [DeliveryResult] {
+    fileprivate var areDelivered: Bool { allSatisfy(\.isDelivered) }
+}
+
+extension KafkaProducer {
+    fileprivate func breakClient() {
+        handle?.raiseFatalError()
+    }
+}

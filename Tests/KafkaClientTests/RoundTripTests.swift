@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import KafkaClient
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct RoundTripTests {
+    @Test(arguments: BrokerKind.available)
+    func `records come back with their keys, headers and absent values`(_ kind: BrokerKind) async throws {
+        let broker = try TestBroker(kind)
+        let topic = try await broker.makeTopic(partitions: 1)
+        let headers = [
+            RecordHeader(name: "ce_id", value: Array("1".utf8)), RecordHeader(name: "absent", value: nil),
+            RecordHeader(name: "empty", value: []), RecordHeader(name: "ce_id", value: [0, 255]),
+        ]
+        try await broker.send([
+            ProducerRecord(topic: topic, key: [1, 0, 2], value: [3], headers: headers, timestamp: 1_700_000_000_123),
+            ProducerRecord(topic: topic, key: [4], value: nil),
+            ProducerRecord(topic: topic, key: nil, value: []),
+        ])
+        let records = try await broker.withConsumer(group: uniqueName("group"), topic: topic) { try await $0.read(3) }
+        try #require(records.count == 3)
+        #expect(records.map(\.offset) == [0, 1, 2])
+        #expect(records.map(\.key) == [[1, 0, 2], [4], nil])
+        #expect(records.map(\.value) == [[3], nil, []])
+        #expect(records[0].headers == headers)
+        #expect(records[1].headers.isEmpty)
+        #expect(records[0].timestamp == 1_700_000_000_123)
+        #expect(records[2].timestamp > 1_700_000_000_123)
+    }
+
+    @Test(arguments: BrokerKind.available)
+    func `a quiet topic gives a record at once and a busy one large batches`(_ kind: BrokerKind) async throws {
+        let broker = try TestBroker(kind)
+        let topic = try await broker.makeTopic(partitions: 1)
+        try await broker.sendNumbers(0..<1, to: topic, partitions: 1)
+        try await broker.withConsumer(group: uniqueName("group"), topic: topic) { consumer in
+            #expect(try await consumer.nextBatch(maximum: 500)?.records.count == 1)
+            try await broker.sendNumbers(1..<2001, to: topic, partitions: 1)
+            var sizes: [Int] = []
+            while sizes.reduce(0, +) < 2000, let batch = try await consumer.nextBatch(maximum: 500) {
+                sizes.append(batch.records.count)
+            }
+            #expect(sizes.allSatisfy { $0 <= 500 })
+            #expect(sizes.count < 100)
+        }
+    }
+
+    @Test(arguments: BrokerKind.available)
+    func `a reader from the beginning stops at the end, one from the end sees only what is new`(
+        _ kind: BrokerKind
+    ) async throws {
+        let broker = try TestBroker(kind)
+        let topic = try await broker.makeTopic(partitions: 3)
+        try await broker.sendNumbers(0..<30, to: topic, partitions: 3)
+        let past = try await TopicReader.open(configuration: broker.configuration(), topic: topic, from: .beginning)
+        let tail = try await TopicReader.open(configuration: broker.configuration(), topic: topic, from: .end)
+        #expect(await tail.reachedEnd)
+        var numbers: [Int] = []
+        while await !past.reachedEnd {
+            numbers += try await past.next(maximum: 7, within: .seconds(30)).compactMap(\.number)
+        }
+        #expect(numbers.sorted() == Array(0..<30))
+        try await broker.sendNumbers(30..<33, to: topic, partitions: 3)
+        var news: [Int] = []
+        while news.count < 3 {
+            news += try await tail.next(maximum: 100, within: .seconds(30)).compactMap(\.number)
+        }
+        #expect(news.sorted() == [30, 31, 32])
+        #expect(try await tail.next(maximum: 100, within: .milliseconds(50)).isEmpty)
+        await past.close()
+        await past.close()
+        await tail.close()
+        await #expect(throws: KafkaError(.closed)) { try await tail.next(maximum: 1, within: .seconds(1)) }
+    }
+
+    @Test(arguments: BrokerKind.available)
+    func `the partitions of a topic are counted and an unknown topic is an error`(_ kind: BrokerKind) async throws {
+        let broker = try TestBroker(kind)
+        let topic = try await broker.makeTopic(partitions: 5)
+        #expect(try await KafkaAdmin.partitionCount(of: topic, configuration: broker.configuration()) == 5)
+        await #expect(throws: KafkaError.self) {
+            try await TopicReader.open(
+                configuration: KafkaConfiguration(bootstrapServers: "127.0.0.1:1"),
+                topic: topic,
+                from: .end,
+                within: .milliseconds(300)
+            )
+        }
+    }
+
+    @Test(.enabled(if: BrokerKind.externalServers != nil))
+    func `a topic that exists is not an error to create`() async throws {
+        let broker = try TestBroker(.external)
+        let topic = try await broker.makeTopic(partitions: 2)
+        try await KafkaAdmin.createTopic(topic, partitions: 2, configuration: broker.configuration())
+        #expect(try await KafkaAdmin.partitionCount(of: topic, configuration: broker.configuration()) == 2)
+    }
+
+    @Test(.enabled(if: BrokerKind.externalServers != nil))
+    func `a reader from a time begins with the first record of then`() async throws {
+        let broker = try TestBroker(.external)
+        let topic = try await broker.makeTopic(partitions: 1)
+        try await broker.send(
+            (0..<10).map { ProducerRecord(topic: topic, key: nil, value: [UInt8($0)], timestamp: 1000 + $0 * 1000) }
+        )
+        let reader = try await TopicReader.open(
+            configuration: broker.configuration(),
+            topic: topic,
+            from: .timestamp(5500)
+        )
+        var records: [ConsumerRecord] = []
+        while await !reader.reachedEnd {
+            records += try await reader.next(maximum: 100, within: .seconds(10))
+        }
+        await reader.close()
+        #expect(records.map(\.value) == [[5], [6], [7], [8], [9]])
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+@testable import KafkaClient
+import Testing
+
+struct StateTests {
+    @Test
+    func `the buffer is full by count and by bytes and gives records in order`() {
+        var buffer = RecordBuffer(limits: ConsumerLimits(highWater: 4, lowWater: 2, maximumBytes: 10_000))
+        for offset in 0..<4 {
+            #expect(!buffer.isFull)
+            buffer.append(record(Int64(offset)))
+        }
+        #expect(buffer.isFull)
+        #expect(buffer.firstOffsets == [TopicPartition(topic: "t", partition: 0): 0])
+        #expect(buffer.take(1).map(\.offset) == [0])
+        #expect(!buffer.isFull && !buffer.hasRoom)
+        #expect(buffer.take(1).map(\.offset) == [1])
+        #expect(buffer.hasRoom)
+        buffer.append(record(4, size: 20_000))
+        #expect(buffer.isFull)
+        #expect(buffer.take(9).map(\.offset) == [2, 3, 4])
+        #expect(buffer.isEmpty && buffer.bytes == 0 && buffer.take(1).isEmpty)
+    }
+
+    @Test
+    func `limits are made consistent`() {
+        let limits = ConsumerLimits(highWater: 0, lowWater: 7, maximumBytes: -1)
+        #expect((limits.highWater, limits.lowWater, limits.maximumBytes) == (1, 0, 1))
+    }
+
+    @Test
+    func `reading holds before it pauses and goes on when there is room`() {
+        var flow = FlowControl()
+        let start = ContinuousClock.now
+        #expect(flow.update(isFull: false, hasRoom: true, now: start) == .nothing)
+        #expect(flow.update(isFull: true, hasRoom: false, now: start) == .nothing)
+        #expect(flow.mode == .holding(since: start))
+        #expect(flow.update(isFull: true, hasRoom: false, now: start + .milliseconds(100)) == .nothing)
+        #expect(flow.update(isFull: false, hasRoom: true, now: start + .milliseconds(200)) == .nothing)
+        #expect(flow.mode == .flowing)
+        #expect(flow.update(isFull: true, hasRoom: false, now: start) == .nothing)
+        #expect(flow.update(isFull: false, hasRoom: false, now: start + FlowControl.patience) == .pause)
+        #expect(flow.update(isFull: true, hasRoom: false, now: start + .seconds(9)) == .nothing)
+        #expect(flow.update(isFull: false, hasRoom: true, now: start + .seconds(9)) == .resume)
+        #expect(flow.mode == .flowing)
+    }
+
+    @Test
+    func `a batch is committed only under its own assignment and never backwards`() {
+        let partition = TopicPartition(topic: "t", partition: 0)
+        var assignment = Assignment()
+        assignment.assign([partition])
+        let first = assignment.handOut([record(0), record(1)])
+        let second = assignment.handOut([record(2)])
+        #expect(assignment.commit(second) == .offsets([partition: 3]))
+        assignment.settle(second, committed: [partition: 3])
+        #expect(assignment.hasUnsettledBatches)
+        #expect(assignment.commit(first) == .covered)
+        assignment.settle(first)
+        #expect(!assignment.hasUnsettledBatches)
+        let third = assignment.handOut([record(3)])
+        assignment.assign([partition])
+        #expect(assignment.commit(third) == .notAssigned)
+        assignment.settle(third, committed: [partition: 4])
+        #expect(assignment.commit(assignment.handOut([record(2)])) == .offsets([partition: 3]))
+    }
+
+    @Test
+    func `a backlog hands records over in order and answers a batch when all have a result`() throws {
+        var backlog = Backlog()
+        let first = backlog.append([produced(0), produced(1)])
+        let second = backlog.append([produced(2)])
+        var tokens: [Int] = []
+        while let (record, token) = backlog.next {
+            #expect(record.value == [UInt8(tokens.count)])
+            tokens.append(token)
+            backlog.advance()
+        }
+        #expect(tokens.count == 3 && !backlog.hasWaiting)
+        let failed = DeliveryResult.failed(KafkaError(.timedOut))
+        #expect(backlog.finish(tokens[1], failed) == nil)
+        #expect(backlog.finish(tokens[1], .delivered(partition: 0, offset: 0)) == nil)
+        #expect(backlog.finish(-1, failed) == nil)
+        let finished = backlog.finish(tokens[0], .delivered(partition: 0, offset: 5))
+        let done = try #require(finished)
+        #expect(done.number == first && done.results == [.delivered(partition: 0, offset: 5), failed])
+        #expect(backlog.finish(tokens[0], failed) == nil)
+        #expect(backlog.failAll(KafkaError(.purged)).map(\.number) == [second])
+        #expect(backlog.isEmpty && backlog.next == nil)
+        _ = backlog.append([produced(3)])
+        #expect(backlog.next?.record.value == [3])
+    }
+
+    @Test
+    func `durations become whole milliseconds`() {
+        #expect(Duration.microseconds(1).milliseconds == 1)
+        #expect(Duration.zero.milliseconds == 0)
+        #expect(Duration.seconds(-3).milliseconds == 0)
+        #expect(Duration.seconds(2).milliseconds == 2000)
+        #expect(Duration.seconds(Int64.max / 2).milliseconds == 1_000_000_000)
+    }
+
+    private func record(_ offset: Int64, size: Int = 1) -> ConsumerRecord {
+        ConsumerRecord(
+            topic: "t",
+            partition: 0,
+            offset: offset,
+            timestamp: -1,
+            key: nil,
+            value: Array(repeating: 0, count: size),
+            headers: []
+        )
+    }
+
+    private func produced(_ number: UInt8) -> ProducerRecord {
+        ProducerRecord(topic: "t", key: nil, value: [number])
+    }
+}

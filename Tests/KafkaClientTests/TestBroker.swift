@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import KafkaClient
+import Testing
+
+/// Which broker a test runs on.
+enum BrokerKind: String, CaseIterable, CustomTestStringConvertible {
+    /// librdkafka's own, inside the process.
+    case mock
+
+    /// The one whose bootstrap servers are in `COURIER_TEST_KAFKA`.
+    case external
+
+    var testDescription: String { rawValue }
+
+    static var externalServers: String? { ProcessInfo.processInfo.environment["COURIER_TEST_KAFKA"] }
+
+    /// The kinds that the shared tests run on.
+    static var available: [BrokerKind] { externalServers == nil ? [.mock] : allCases }
+}
+
+/// A cluster for one test.
+struct TestBroker {
+    let bootstrapServers: String
+    let mock: MockCluster?
+
+    init(_ kind: BrokerKind, brokers: Int = 1) throws {
+        switch kind {
+        case .mock:
+            let mock = try MockCluster(brokers: brokers)
+            (bootstrapServers, self.mock) = (mock.bootstrapServers, mock)
+        case .external:
+            (bootstrapServers, mock) = (try #require(BrokerKind.externalServers), nil)
+        }
+    }
+
+    func configuration(_ options: [String: String] = [:]) -> KafkaConfiguration {
+        KafkaConfiguration(bootstrapServers: bootstrapServers, options: options)
+    }
+
+    /// A configuration whose group notices absences soon.
+    func groupConfiguration(_ options: [String: String] = [:]) -> KafkaConfiguration {
+        let quick = ["session.timeout.ms": "6000", "heartbeat.interval.ms": "500"]
+        return configuration(quick.merging(options) { $1 })
+    }
+
+    /// A topic of the test's own.
+    func makeTopic(partitions: Int) async throws -> String {
+        let name = uniqueName("topic")
+        if let mock {
+            try mock.createTopic(name, partitions: partitions)
+        } else {
+            try await KafkaAdmin.createTopic(name, partitions: partitions, configuration: configuration())
+        }
+        return name
+    }
+
+    /// Sends records through a producer of the call's own and expects all to be delivered.
+    func send(_ records: [ProducerRecord]) async throws {
+        let results = try await withProducer { await $0.send(records) }
+        for result in results {
+            guard case .delivered = result else {
+                Issue.record("not delivered: \(result)")
+                return
+            }
+        }
+    }
+
+    /// Sends numbered records, in turn to each partition.
+    func sendNumbers(_ numbers: Range<Int>, to topic: String, partitions: Int) async throws {
+        try await send(
+            numbers.map {
+                ProducerRecord(
+                    topic: topic,
+                    key: Array("key-\($0)".utf8),
+                    value: Array(String($0).utf8),
+                    partition: Int32($0 % partitions)
+                )
+            }
+        )
+    }
+
+    func withProducer<Result: Sendable>(
+        _ options: [String: String] = [:],
+        _ body: (KafkaProducer) async throws -> Result
+    ) async throws -> Result {
+        let producer = try KafkaProducer(configuration: configuration(options))
+        async let running: Void = producer.run()
+        let result: Result
+        do {
+            result = try await body(producer)
+        } catch {
+            await producer.close(within: .seconds(1))
+            throw error
+        }
+        await producer.close(within: .seconds(10))
+        try await running
+        return result
+    }
+
+    func withConsumer<Result: Sendable>(
+        group: String,
+        topic: String,
+        limits: ConsumerLimits = ConsumerLimits(),
+        options: [String: String] = [:],
+        _ body: (KafkaConsumer) async throws -> Result
+    ) async throws -> Result {
+        let consumer = try KafkaConsumer(
+            configuration: groupConfiguration(options),
+            groupID: group,
+            topics: [topic],
+            limits: limits
+        )
+        async let running: Void = consumer.run()
+        let result: Result
+        do {
+            result = try await body(consumer)
+        } catch {
+            await consumer.close()
+            throw error
+        }
+        await consumer.close()
+        try await running
+        return result
+    }
+}
+
+func uniqueName(_ prefix: String) -> String {
+    "\(prefix)-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+}
+
+extension ConsumerRecord {
+    var number: Int? { value.flatMap { Int(String(decoding: $0, as: UTF8.self)) } }
+}
+
+extension KafkaConsumer {
+    /// Reads and commits until so many records were committed.
+    func read(_ count: Int, maximum: Int = 500) async throws -> [ConsumerRecord] {
+        var records: [ConsumerRecord] = []
+        while records.count < count {
+            guard let batch = try await nextBatch(maximum: maximum) else { break }
+            if await isCommitted(batch) { records += batch.records }
+        }
+        return records
+    }
+
+    /// Commits a batch; false when a rebalance came first, so that its records come again.
+    func isCommitted(_ batch: RecordBatch) async -> Bool {
+        switch await commit(batch) {
+        case .committed: return true
+        case .notAssigned: return false
+        case .failed(let error):
+            #expect(error.code == .rebalanceInProgress)
+            return false
+        }
+    }
+
+    /// Waits for a notice.
+    nonisolated func waitForNotice(_ isWanted: (ConsumerNotice) -> Bool) async throws {
+        for await notice in notices where isWanted(notice) {
+            return
+        }
+        throw CancellationError()
+    }
+
+    /// Waits until the group gave the member exactly so many partitions.
+    nonisolated func waitForPartitions(_ count: Int) async throws {
+        try await waitForNotice {
+            guard case .assigned(let partitions) = $0 else { return false }
+            return partitions.count == count
+        }
+    }
+}
+
+/// Records that several members committed.
+actor Tally {
+    private(set) var records: [ConsumerRecord] = []
+
+    /// Adds records and returns how many there are.
+    func add(_ new: [ConsumerRecord]) -> Int {
+        records += new
+        return records.count
+    }
+}
+
+/// Lets members of one group read until they committed so many records together.
+func readTogether(_ members: [KafkaConsumer], _ count: Int) async throws -> [ConsumerRecord] {
+    let tally = Tally()
+    try await withThrowingTaskGroup { group in
+        for member in members {
+            group.addTask {
+                while let batch = try await member.nextBatch(maximum: 10) {
+                    guard await member.isCommitted(batch) else { continue }
+                    if await tally.add(batch.records) >= count { return }
+                }
+            }
+        }
+        try await group.next()
+        group.cancelAll()
+        // The others were interrupted while they waited for more.
+        while let result = await group.nextResult() {
+            if case .failure(let error) = result { #expect(error as? KafkaError == KafkaError(.cancelled)) }
+        }
+    }
+    return await tally.records
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Ledger
+import TestSupport
+import Testing
+import Verification
+
+@Suite struct OutcomeTests {
+    @Test func `claims in time are marked, and marking them again says the same`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claims = try await worker.claims(3)
+            let ids = Set(claims.map(\.id))
+
+            #expect(try await worker.ledger.markDispatching(claims) == ids)
+            #expect(try await worker.ledger.markDispatching(claims) == ids)
+            #expect(try await database.count("SELECT count(*) FROM courier.send WHERE state = 'dispatching'") == 3)
+        }
+    }
+
+    @Test(arguments: [
+        "deadline = clock_timestamp()",
+        "lease_until = clock_timestamp() + interval '14 seconds'",
+        "fence = fence + 1",
+        "state = 'pending'",
+        "state = 'unknown', lease_until = NULL",
+    ])
+    func `a claim that is late, half over, taken over or settled is not marked`(change: String) async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger(lease: .seconds(30)))
+            let claims = try await worker.claims(2)
+            let late = try #require(claims.first)
+            try await database.script("UPDATE courier.send SET \(change) WHERE id = '\(late.id)'")
+            let before = try await database.text("SELECT send::text FROM courier.send WHERE id = $1", [.uuid(late)])
+
+            #expect(try await worker.ledger.markDispatching(claims) == [try #require(claims.last).id])
+            let after = try await database.text("SELECT send::text FROM courier.send WHERE id = $1", [.uuid(late)])
+            #expect(after == before)
+        }
+    }
+
+    @Test func `a claim with a little more than half of its lease left is marked`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger(lease: .seconds(60)))
+            let claims = try await worker.claims()
+            try await database.script("UPDATE courier.send SET lease_until = clock_timestamp() + interval '45 seconds'")
+            #expect(try await worker.ledger.markDispatching(claims).count == 1)
+        }
+    }
+
+    @Test(arguments: Settled.all) func `an outcome settles send, verification and event`(
+        expected: Settled
+    ) async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claim = try await worker.claim()
+            try await database.script(
+                """
+                UPDATE courier.verification
+                SET expires_at = clock_timestamp() + interval '200 s', resend_after = clock_timestamp() - interval '9 s'
+                """
+            )
+            let recorded = try await worker.settle([claim], expected.disposition)
+
+            #expect(recorded.outbox.map(\.sequence) == [1])
+            let event = try #require(recorded.outbox.first?.json)
+            #expect(event.text("status") == expected.status)
+            #expect(event.text("reason") == expected.reason)
+            #expect(event.text("verificationId") == claim.reference.verificationID.description)
+            #expect(recorded.outbox.first?.key == Array(claim.reference.verificationID.description.utf8))
+            #expect(
+                try await database.text(
+                    """
+                    SELECT concat_ws(' ', state, attempts, provider, provider_message_id, segments, encoding, lease_until)
+                    FROM courier.send
+                    """
+                ) == "\(expected.sendState) 1 main SM1 1 GSM-7"
+            )
+            #expect(try await database.text(Settled.verification) == expected.verification)
+        }
+    }
+
+    @Test func `a retry waits without an event, and its verification stays open`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claims = try await worker.claims()
+            let recorded = try await worker.settle(claims, .retry(after: .seconds(5)))
+
+            #expect(recorded.outbox.isEmpty)
+            #expect(
+                try await database.text(
+                    """
+                    SELECT concat_ws(' ', state, attempts,
+                        lease_until - clock_timestamp() BETWEEN interval '3 s' AND interval '5 s')
+                    FROM courier.send
+                    """
+                ) == "pending 1 t"
+            )
+            #expect(
+                try await database.text(
+                    "SELECT concat_ws(' ', sequence, sends_used, send_open, status) FROM courier.verification"
+                ) == "0 1 t"
+            )
+            #expect(try await worker.ledger.sweepSends(capacity: 10).value.isEmpty)
+        }
+    }
+
+    @Test func `a repeated code does not live longer by being sent again`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let first = try await worker.claim()
+            _ = try await worker.settle([first], .sent)
+            try await database.script(
+                """
+                UPDATE courier.verification
+                SET expires_at = clock_timestamp() + interval '200 s', resend_after = clock_timestamp() - interval '1 s'
+                """
+            )
+            let again = try await worker.intake(.people(1, round: 1, at: try await worker.now())).value
+            let expiry = try await database.text("SELECT expires_at::text FROM courier.verification")
+            let recorded = try await worker.settle(again, .sent)
+
+            #expect(again.first?.code == first.code)
+            #expect(again.first?.reference.number == 2)
+            #expect(recorded.outbox.map(\.sequence) == [2])
+            #expect(try await database.text("SELECT expires_at::text FROM courier.verification") == expiry)
+        }
+    }
+
+    @Test func `a result counts once, however often it is recorded`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claims = try await worker.claims(3)
+            #expect(try await worker.settle(claims, .sent).outbox.count == 3)
+            let before = try await database.texts("SELECT v::text FROM courier.verification v ORDER BY v.id")
+
+            #expect(try await worker.settle(claims, .sent).outbox.isEmpty)
+            #expect(try await worker.settle(claims, .failed(.providerUnavailable)).outbox.isEmpty)
+            #expect(try await database.count("SELECT count(*) FROM courier.outbox") == 3)
+            #expect(try await database.texts("SELECT v::text FROM courier.verification v ORDER BY v.id") == before)
+        }
+    }
+
+    @Test func `a worker whose claim was taken over can change nothing, and the new one can`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let old = try await worker.claims()
+            try await database.script("UPDATE courier.send SET lease_until = clock_timestamp() - interval '1 s'")
+            let new = try await worker.ledger.sweepSends(capacity: 10).value
+            #expect(new.map(\.reference.fence) == [2])
+
+            #expect(try await worker.ledger.markDispatching(old).isEmpty)
+            #expect(try await worker.ledger.record(old.map { .init($0, .sent) }).outbox.isEmpty)
+            try await worker.ledger.release(old)
+            #expect(try await database.text("SELECT concat_ws(' ', state, fence) FROM courier.send") == "claimed 2")
+
+            #expect(try await worker.settle(new, .sent).outbox.count == 1)
+            #expect(try await worker.ledger.record(old.map { .init($0, .unknown(.timeout)) }).outbox.isEmpty)
+            #expect(try await database.text("SELECT state FROM courier.send") == "sent")
+            #expect(try await database.count("SELECT count(*) FROM courier.outbox") == 1)
+        }
+    }
+
+    @Test func `a released claim is due at once, a marked one is not released`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claims = try await worker.claims(2)
+            let marked = try #require(claims.first)
+            _ = try await worker.ledger.markDispatching([marked])
+            try await worker.ledger.release(claims)
+
+            let swept = try await worker.ledger.sweepSends(capacity: 10).value
+            #expect(swept.map(\.id) == [try #require(claims.last).id])
+            #expect(
+                try await database.text("SELECT state FROM courier.send WHERE id = $1", [.uuid(marked)])
+                    == "dispatching"
+            )
+        }
+    }
+
+    @Test func `an outcome after the approval is told and keeps the verification ended`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claim = try await worker.claim()
+            _ = try await worker.ledger.markDispatching([claim])
+            #expect(try await Verifier.test(database.pool).check(claim).status == .approved)
+            let expiry = try await database.text("SELECT expires_at::text FROM courier.verification")
+            let recorded = try await worker.settle([claim], .sent)
+
+            #expect(recorded.outbox.first?.json?.text("status") == "sent")
+            #expect(
+                try await database.text(
+                    "SELECT concat_ws(' ', state, send_open, sealed IS NULL, ended_at IS NULL) FROM courier.verification"
+                ) == "approved f t f"
+            )
+            #expect(try await database.text("SELECT expires_at::text FROM courier.verification") == expiry)
+        }
+    }
+}
+
+/// A disposition and what it must come to, for a first send whose verification had 200 s left.
+struct Settled: Sendable, CustomTestStringConvertible {
+    let disposition: SendDisposition
+    let sendState: String
+    let status: String
+    let reason: String?
+
+    /// Sends used, whether the window is open, the validity left in minutes rounded up, sequence, `send_open`.
+    let verification: String
+
+    var testDescription: String { "\(disposition)" }
+
+    static let verification: StaticString = """
+        SELECT concat_ws(' ', sends_used,
+            CASE WHEN resend_after - clock_timestamp() BETWEEN interval '50 s' AND interval '60 s' THEN 'window'
+                WHEN clock_timestamp() - resend_after BETWEEN interval '0 s' AND interval '5 s' THEN 'now' END,
+            ceil(extract(epoch FROM expires_at - clock_timestamp()) / 60), sequence, send_open, state, status)
+        FROM courier.verification
+        """
+
+    static let all = [
+        Settled(.sent, "sent", "sent", nil, "1 window 10 1 f live sent"),
+        Settled(
+            .failed(.providerRefused), "failed", "failed", "provider_refused", "1 window 4 1 f live failed"
+        ),
+        Settled(
+            .failed(.fraudBlocked), "failed", "failed", "fraud_blocked_by_provider", "1 window 4 1 f live failed"
+        ),
+        Settled(
+            .failed(.providerUnavailable), "failed", "failed", "provider_unavailable", "0 now 4 1 f live failed"
+        ),
+        Settled(.unknown(.timeout), "unknown", "unknown", "timeout", "1 window 4 1 f live unknown"),
+        Settled(.expiredUnsent, "failed", "expired_unsent", "deadline", "0 now 4 1 f live expired_unsent"),
+    ]
+
+    private init(
+        _ disposition: SendDisposition,
+        _ sendState: String,
+        _ status: String,
+        _ reason: String?,
+        _ verification: String
+    ) {
+        self.disposition = disposition
+        self.sendState = sendState
+        self.status = status
+        self.reason = reason
+        self.verification = verification
+    }
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Ledger
+import TestSupport
+import Testing
+import Verification
+
+@Suite struct SweepTests {
+    @Test func `a claim whose lease ran out is taken over with the same code, recipient and deadline`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claim = try await worker.claim()
+            #expect(try await worker.ledger.sweepSends(capacity: 10).value.isEmpty)
+            try await database.lapseSends()
+            let swept = try await worker.ledger.sweepSends(capacity: 10)
+
+            #expect(swept.outbox.isEmpty)
+            let taken = try #require(swept.value.first)
+            #expect(taken.reference == claim.reference.reclaimed)
+            #expect(taken.code == claim.code)
+            #expect(taken.recipient == claim.recipient)
+            #expect(taken.deadline == claim.deadline)
+            #expect(taken.rendering.json == claim.rendering.json)
+            #expect(taken.validityLeft <= claim.validityLeft)
+            #expect(try await worker.ledger.sweepSends(capacity: 10).value.isEmpty)
+        }
+    }
+
+    @Test func `a send whose worker died while dispatching becomes unknown, once, and is not sent again`()
+        async throws
+    {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claims = try await worker.claims(5)
+            _ = try await worker.ledger.markDispatching(claims)
+            try await database.lapseSends()
+            let sweeps = try await inParallel(8) { _ in try await worker.ledger.sweepSends(capacity: 10) }
+
+            #expect(sweeps.allSatisfy(\.value.isEmpty))
+            let events = sweeps.flatMap(\.outbox).compactMap(\.json)
+            #expect(events.count == 5)
+            #expect(events.allSatisfy { $0.text("status") == "unknown" && $0.text("reason") == "worker_lost" })
+            #expect(Set(events.map { $0.text("verificationId") }).count == 5)
+            #expect(try await database.count("SELECT count(*) FROM courier.send WHERE state = 'unknown'") == 5)
+            try await database.script("UPDATE courier.verification SET resend_after = '-infinity'")
+            let again = try await worker.intake(.people(1, round: 1, at: try await worker.now())).value
+            #expect(again.map(\.code) == [try #require(claims.first).code])
+        }
+    }
+
+    @Test func `a retry is claimed when it is due, with its attempts`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claims = try await worker.claims()
+            _ = try await worker.settle(claims, .retry(after: .seconds(30)))
+            #expect(try await worker.ledger.sweepSends(capacity: 10).value.isEmpty)
+            try await database.lapseSends()
+            let due = try await worker.ledger.sweepSends(capacity: 10).value
+
+            #expect(due.map(\.attempts) == [1])
+            #expect(due.map(\.reference.fence) == [2])
+            #expect(try await worker.settle(due, .sent).outbox.count == 1)
+        }
+    }
+
+    @Test(arguments: [
+        "UPDATE courier.send SET deadline = clock_timestamp()",
+        "UPDATE courier.send SET deadline = clock_timestamp(), state = 'pending'",
+        "UPDATE courier.verification SET state = 'approved', ended_at = clock_timestamp(), sealed = NULL",
+    ])
+    func `what is too late or of an ended verification is answered and never sent`(change: String) async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            _ = try await worker.claims()
+            try await database.lapseSends()
+            try await database.script(change)
+            let swept = try await worker.ledger.sweepSends(capacity: 10)
+
+            #expect(swept.value.isEmpty)
+            #expect(swept.outbox.map { $0.json?.text("status") } == ["expired_unsent"])
+            #expect(
+                try await database.text("SELECT concat_ws(' ', state, fence, lease_until) FROM courier.send")
+                    == "failed 1"
+            )
+            #expect(
+                try await database.text("SELECT concat_ws(' ', sends_used, send_open) FROM courier.verification")
+                    == "0 f"
+            )
+            #expect(try await worker.ledger.sweepSends(capacity: 10).outbox.isEmpty)
+        }
+    }
+
+    @Test func `a recipient whose seal's key is gone is told as failed`() async throws {
+        try await LedgerDatabase.with { database in
+            _ = try await LedgerWorker(database.ledger()).claims()
+            try await database.lapseSends()
+            let keys = CodeKeys(code: .test(1), hash: .test(2), fingerprint: .test(3), seal: .test(5, id: 2))
+            let swept = try await database.ledger(keys: keys).sweepSends(capacity: 10)
+
+            #expect(swept.value.isEmpty)
+            #expect(swept.outbox.map { $0.json?.text("reason") } == ["provider_unavailable"])
+        }
+    }
+
+    @Test func `a sweep claims no more than its capacity and leaves the rest due`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claims = try await worker.claims(10)
+            let dispatching = Array(claims.prefix(2))
+            _ = try await worker.ledger.markDispatching(dispatching)
+            try await database.lapseSends()
+
+            let none = try await worker.ledger.sweepSends(capacity: 0)
+            #expect(none.value.isEmpty)
+            #expect(none.outbox.count == 2)
+            let some = try await worker.ledger.sweepSends(capacity: 3).value
+            let rest = try await worker.ledger.sweepSends(capacity: 100).value
+            #expect(some.count == 3)
+            #expect(Set((some + rest).map(\.id)) == Set(claims.dropFirst(2).map(\.id)))
+            #expect((some + rest).allSatisfy { $0.reference.fence == 2 })
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `parallel sweepers never take the same send`() async throws {
+        try await LedgerDatabase.with(connections: 8) { database in
+            let worker = LedgerWorker(database.ledger())
+            let claims = try await worker.claims(500) + worker.claims(500, from: 500)
+            #expect(claims.count == 1000)
+            try await database.lapseSends()
+            let sweeper = database.ledger(sweepSize: 25)
+            let taken = try await inParallel(32) { _ in
+                var taken: [ClaimedSend] = []
+                while true {
+                    let claims = try await sweeper.sweepSends(capacity: 1000).value
+                    if claims.isEmpty { return taken }
+                    taken += claims
+                }
+            }
+
+            #expect(taken.joined().count == 1000)
+            #expect(Set(taken.joined().map(\.id)).count == 1000)
+            #expect(taken.joined().allSatisfy { $0.reference.fence == 2 })
+        }
+    }
+}
+
+@Suite struct ExpiryTests {
+    @Test func `a verification that ran out is told once by parallel sweepers, and its recipient erased`()
+        async throws
+    {
+        try await LedgerDatabase.with(connections: 8) { database in
+            let worker = LedgerWorker(database.ledger())
+            _ = try await worker.settle(try await worker.claims(100), .sent)
+            #expect(try await worker.ledger.sweepExpired().outbox.isEmpty)
+            try await database.script("UPDATE courier.verification SET expires_at = clock_timestamp()")
+            let sweeper = database.ledger(sweepSize: 30)
+            let events = try await inParallel(8) { _ in
+                var events: [OutboxRecord] = []
+                for _ in 0..<5 { events += try await sweeper.sweepExpired().outbox }
+                return events
+            }.flatMap(\.self)
+            let left = try await sweeper.sweepExpired().outbox + sweeper.sweepExpired().outbox
+
+            #expect((events + left).allSatisfy { $0.json?.text("status") == "expired" })
+            #expect(Set((events + left).map(\.stream)).count == 100)
+            let told = try await database.count("SELECT count(*) FROM courier.outbox WHERE sequence = 2")
+            #expect(told == 100)
+            #expect(
+                try await database.count(
+                    """
+                    SELECT count(*) FROM courier.verification
+                    WHERE state = 'expired' AND sealed IS NULL AND ended_at IS NOT NULL AND sequence = 2
+                    """
+                ) == 100
+            )
+        }
+    }
+
+    @Test func `a locked verification expires too, an approved one never`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claims = try await worker.claims(2)
+            _ = try await worker.settle(claims, .sent)
+            let verifier = Verifier.test(database.pool)
+            let (approved, locked) = (try #require(claims.first), try #require(claims.last))
+            #expect(try await verifier.check(approved).status == .approved)
+            for code in locked.wrongCodes(5) { _ = try await verifier.check(locked, code: code) }
+            try await database.script("UPDATE courier.verification SET expires_at = clock_timestamp()")
+            let swept = try await worker.ledger.sweepExpired().outbox
+
+            #expect(swept.map(\.stream) == [locked.reference.verificationID.uuid])
+            #expect(try await database.texts("SELECT state FROM courier.verification ORDER BY state") == ["approved", "expired"])
+            #expect(try await database.count("SELECT count(*) FROM courier.verification WHERE sealed IS NOT NULL") == 0)
+        }
+    }
+
+    @Test func `a verification does not expire while a send of it is open`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claim = try await worker.claim()
+            _ = try await worker.ledger.markDispatching([claim])
+            try await database.script("UPDATE courier.verification SET expires_at = clock_timestamp()")
+            #expect(try await worker.ledger.sweepExpired().outbox.isEmpty)
+            #expect(try await worker.settle([claim], .unknown(.timeout)).outbox.count == 1)
+            let swept = try await worker.ledger.sweepExpired().outbox
+            #expect(try await database.count("SELECT count(*) FROM courier.verification WHERE state = 'expired'") == 1)
+            // Behind the event before it, which this test has not published.
+            #expect(swept.isEmpty)
+        }
+    }
+}
+
+extension LedgerDatabase {
+    /// Lets every lease, and every delay of a retry, be over.
+    func lapseSends() async throws {
+        try await script(
+            "UPDATE courier.send SET lease_until = clock_timestamp() - interval '1 s' WHERE lease_until IS NOT NULL"
+        )
+    }
+}
+
+/// Runs the same work in parallel tasks.
+func inParallel<Result: Sendable>(
+    _ tasks: Int,
+    _ work: @escaping @Sendable (Int) async throws -> Result
+) async throws -> [Result] {
+    try await withThrowingTaskGroup(of: Result.self) { group in
+        for index in 0..<tasks {
+            group.addTask { try await work(index) }
+        }
+        return try await group.reduce(into: []) { $0.append($1) }
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Ledger
+import PostgresClient
+import TestSupport
+import Verification
+
+extension Verifier {
+    /// A verifier with the test keys.
+    static func test(_ pool: PostgresPool) -> Verifier {
+        Verifier(pool: pool, hashKeys: CodeKeys.test.hash)
+    }
+
+    /// Guesses for a send's verification: its own code, unless another is given.
+    func check(
+        _ send: ClaimedSend,
+        code: String? = nil,
+        tenant: String? = nil,
+        purpose: Purpose? = nil
+    ) async throws -> Answer {
+        try await check(
+            send.reference.verificationID,
+            tenant: tenant ?? send.tenant,
+            purpose: purpose ?? send.purpose,
+            code: code ?? send.code.digits
+        )
+    }
+}
+
+extension ClaimedSend {
+    /// Codes of the right length, none of which is the send's own.
+    func wrongCodes(_ count: Int) -> [String] {
+        let own = Int(code.digits) ?? 0
+        return (1...count).map { step in
+            let text = String((own + step) % 1_000_000)
+            return String(repeating: "0", count: 6 - text.utf8.count) + text
+        }
+    }
+}
+
+extension Parameter {
+    static func uuid(_ send: ClaimedSend) -> Parameter { .uuid(send.id.uuid.value) }
+
+    static func verification(of send: ClaimedSend) -> Parameter { .uuid(send.reference.verificationID.uuid.value) }
+}

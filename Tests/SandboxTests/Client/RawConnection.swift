@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// A TCP connection that sends and shows raw bytes, so that a test sees what a client library would hide.
+final class RawConnection: Sendable {
+    /// Why reading stopped.
+    enum End: Equatable {
+        case satisfied
+        case closed
+        case deadline
+    }
+
+    struct Failure: Error {
+        let number: Int32
+    }
+
+    private let descriptor: Int32
+    /// The connection's own port, which the server sees as the remote one.
+    let port: Int
+
+    init(to port: Int) throws {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = Self.loopback(port)
+        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let connected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) }
+        }
+        guard connected == 0 else {
+            let number = errno
+            _ = Glibc.close(descriptor)
+            throw Failure(number: number)
+        }
+        var own = sockaddr_in()
+        var ownSize = size
+        _ = withUnsafeMutablePointer(to: &own) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &ownSize) }
+        }
+        self.descriptor = descriptor
+        self.port = Int(UInt16(bigEndian: own.sin_port))
+    }
+
+    deinit {
+        _ = Glibc.close(descriptor)
+    }
+
+    func send(_ text: String) throws {
+        let bytes = Array(text.utf8)
+        let sent = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+        guard sent == bytes.count else { throw Failure(number: errno) }
+    }
+
+    /// Ends both directions; the descriptor lives on until nobody reads.
+    func hangUp() {
+        _ = shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+
+    /// Reads until the text satisfies the condition, the server closes, or the deadline passes.
+    func read(
+        within limit: Duration = .seconds(10),
+        until isEnough: @escaping @Sendable (String) -> Bool = { _ in false }
+    ) async -> (text: String, end: End) {
+        await withCheckedContinuation { continuation in
+            // A thread of its own: blocking calls would starve the pools that run the server.
+            let thread = Thread {
+                continuation.resume(returning: self.blockingRead(until: ContinuousClock.now + limit, isEnough))
+            }
+            thread.start()
+        }
+    }
+
+    private func blockingRead(
+        until deadline: ContinuousClock.Instant,
+        _ isEnough: (String) -> Bool
+    ) -> (text: String, end: End) {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let text = String(decoding: bytes, as: UTF8.self)
+            if isEnough(text) { return (text, .satisfied) }
+            if ContinuousClock.now >= deadline { return (text, .deadline) }
+            var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard poll(&wanted, 1, 20) > 0 else { continue }
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            if count <= 0 { return (text, .closed) }
+            bytes += buffer[..<count]
+        }
+    }
+
+    private static func loopback(_ port: Int) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return address
+    }
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@testable import Sandbox
+
+@Suite
+struct FaultTests {
+    @Test
+    func `a delayed message is taken at once and answered later`() async throws {
+        try await withSandbox { client in
+            client.sandbox.add(.delay(.milliseconds(300)))
+            let start = ContinuousClock.now
+            let connection = try client.begin()
+            try await eventually("taken") { await client.sandbox.messages().count == 1 }
+            let taken = ContinuousClock.now - start
+            let (text, _) = await connection.read()
+            #expect(text.hasPrefix("HTTP/1.1 201"))
+            #expect(ContinuousClock.now - start >= .milliseconds(300))
+            #expect(taken < .milliseconds(300))
+        }
+    }
+
+    @Test
+    func `a scripted status is answered and the message not taken`() async throws {
+        try await withSandbox { client in
+            client.sandbox.add(.status(429, code: 20429, retryAfter: 7))
+            client.sandbox.add(.status(503, code: nil, retryAfter: nil))
+            let throttled = try await client.send(.message())
+            #expect(throttled.status == 429)
+            #expect(throttled.headers["retry-after"] == "7")
+            #expect(try throttled.json["code"] as? Int == 20429)
+            let unavailable = try await client.send(.message())
+            #expect(unavailable.status == 503)
+            #expect(try unavailable.json["code"] as? Int == 20503)
+            #expect(await client.sandbox.messages().isEmpty)
+            #expect(try await client.send(.message()).status == 201)
+        }
+    }
+
+    @Test(arguments: [nil, "+14155550123"])
+    func `a cut before leaves no message and no answer`(recipient: String?) async throws {
+        try await withTemporaryFile { path in
+            try await withSandbox(SandboxConfiguration(recordFile: path)) { client in
+                client.sandbox.add(.cut(.before), to: recipient)
+                let (text, end) = try await client.begin().read()
+                #expect(text.isEmpty)
+                #expect(end == .closed)
+                #expect(await client.sandbox.messages().isEmpty)
+                #expect(try recordedLines(path).isEmpty)
+            }
+        }
+    }
+
+    @Test
+    func `a cut before comes before the body is read`() async throws {
+        try await withSandbox { client in
+            client.sandbox.add(.cut(.before))
+            let connection = try RawConnection(to: client.port)
+            let whole = client.bytes("POST", Client.messages, body: Client.form(.message()))
+            try connection.send(String(whole.dropLast(10)))
+            let (text, end) = await connection.read()
+            #expect(text.isEmpty)
+            #expect(end == .closed)
+        }
+    }
+
+    @Test
+    func `a cut after leaves the message and no answer`() async throws {
+        try await withTemporaryFile { path in
+            try await withSandbox(SandboxConfiguration(recordFile: path)) { client in
+                client.sandbox.add(.cut(.after))
+                let (text, end) = try await client.begin().read()
+                #expect(text.isEmpty)
+                #expect(end == .closed)
+                let message = try #require(await client.sandbox.messages().first)
+                let line = try #require(try recordedLines(path).first)
+                #expect(line["outcome"] as? String == "cut_after")
+                #expect(line["sid"] as? String == message.sid)
+            }
+        }
+    }
+
+    @Test
+    func `a silent gateway takes the message and keeps the connection open`() async throws {
+        try await withSandbox { client in
+            client.sandbox.add(.silence)
+            let connection = try client.begin()
+            try await eventually("taken") { await client.sandbox.messages().count == 1 }
+            let (text, end) = await connection.read(within: .milliseconds(300))
+            #expect(text.isEmpty)
+            #expect(end == .deadline)
+        }
+    }
+
+    @Test
+    func `a dripping answer comes a byte at a time`() async throws {
+        try await withSandbox { client in
+            client.sandbox.add(.drip(.milliseconds(1)))
+            let connection = try client.begin()
+            let start = ContinuousClock.now
+            let (head, _) = await connection.read { $0.contains("\r\n\r\n") }
+            #expect(head.hasPrefix("HTTP/1.1 201"))
+            let (rest, end) = await connection.read()
+            #expect(end == .closed)
+            let answer = try Answer(head + rest)
+            #expect(answer.headers["content-length"] == String(answer.body.utf8.count))
+            #expect(try answer.json["status"] as? String == "queued")
+            #expect(ContinuousClock.now - start >= .milliseconds(answer.body.utf8.count))
+        }
+    }
+
+    @Test
+    func `an endless answer goes on until the client hangs up`() async throws {
+        try await withSandbox { client in
+            client.sandbox.add(.endless)
+            let connection = try client.begin()
+            let (text, end) = await connection.read { $0.utf8.count > 50_000 }
+            #expect(end == .satisfied)
+            #expect(text.contains("transfer-encoding: chunked"))
+            connection.hangUp()
+            #expect(try await client.send(.message()).status == 201)
+        }
+    }
+
+    @Test
+    func `a scripted error refuses the message with its code`() async throws {
+        try await withSandbox { client in
+            client.sandbox.add(.error(code: 21610))
+            let answer = try await client.send(.message())
+            #expect(answer.status == 400)
+            #expect(try answer.json["code"] as? Int == 21610)
+            #expect(await client.sandbox.messages().isEmpty)
+        }
+    }
+
+    @Test
+    func `a fault waits for its recipient and happens as often as told`() async throws {
+        try await withSandbox { client async throws in
+            client.sandbox.add(.error(code: 21614), to: "+14155550002", times: 2)
+            client.sandbox.add(.error(code: 21612), to: "+14155550003", times: -1)
+            #expect(try await client.send(.message(to: "+14155550001")).status == 201)
+            for expected in [400, 400, 201] {
+                #expect(try await client.send(.message(to: "+14155550002")).status == expected)
+            }
+            for _ in 0..<4 { #expect(try await client.send(.message(to: "+14155550003")).status == 400) }
+            client.sandbox.clearFaults()
+            #expect(try await client.send(.message(to: "+14155550003")).status == 201)
+        }
+    }
+
+    @Test(arguments: [
+        #"{"fault":{"kind":"delay","milliseconds":5}}"#,
+        #"{"fault":{"kind":"status","status":500,"code":1,"retryAfter":2}}"#,
+        #"{"fault":{"kind":"cut","when":"before"}}"#,
+        #"{"fault":{"kind":"cut","when":"after"}}"#,
+        #"{"fault":{"kind":"silence"}}"#,
+        #"{"fault":{"kind":"drip","milliseconds":5}}"#,
+        #"{"fault":{"kind":"endless"}}"#,
+        #"{"fault":{"kind":"receipt","when":"late","milliseconds":1500}}"#,
+        #"{"fault":{"kind":"receipt","when":"lost"}}"#,
+        #"{"fault":{"kind":"receipt","when":"doubled","milliseconds":5}}"#,
+        #"{"fault":{"kind":"receipt","when":"undelivered","code":30003}}"#,
+        #"{"fault":{"kind":"error","code":21610}}"#,
+    ])
+    func `a fault scripted by JSON is listed as it was given`(body: String) async throws {
+        try await withSandbox { client in
+            let extended = #"{"match":{"to":"+14155550123"},"times":3,"# + body.dropFirst()
+            let added = try await client.request("POST", "/sandbox/faults", body: extended)
+            #expect(added.status == 201)
+            let listed = try #require(try await client.request("GET", "/sandbox/faults").objects("faults").first)
+            let given = try JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any]
+            #expect(listed["fault"] as? NSDictionary == given?["fault"] as? NSDictionary)
+            #expect(listed["times"] as? Int == 3)
+            #expect((listed["match"] as? [String: String]) == ["to": "+14155550123"])
+            #expect(try await client.request("DELETE", "/sandbox/faults").status == 204)
+            #expect(try await client.request("GET", "/sandbox/faults").objects("faults").isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        "", "[]", "{}", #"{"fault":{"kind":"rain"}}"#, #"{"fault":{"kind":"delay"}}"#,
+        #"{"fault":{"kind":"delay","milliseconds":-1}}"#, #"{"fault":{"kind":"status","status":200}}"#,
+        #"{"fault":{"kind":"cut"}}"#, #"{"fault":{"kind":"error"}}"#, #"{"fault":{"kind":"silence"},"times":0}"#,
+        #"{"fault":{"kind":"drip","milliseconds":9223372036854775807}}"#,
+    ])
+    func `a fault that makes no sense is refused`(body: String) async throws {
+        try await withSandbox { client in
+            let answer = try await client.request("POST", "/sandbox/faults", body: body)
+            #expect(answer.status == 400)
+            #expect(try answer.json["error"] is String)
+        }
+    }
+}

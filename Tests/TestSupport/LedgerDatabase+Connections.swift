@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import PostgresClient
+
+extension LedgerDatabase {
+    /// Lends connections to the database: with the server settings of a worker, or by another way to the server.
+    ///
+    /// `parameters` are libpq's, in a URI's form; they override those of the database's own URL.
+    package func withPool<Result>(
+        connections: Int = 4,
+        parameters: String = "",
+        settings: [(name: String, value: String)] = [],
+        _ body: (PostgresPool) async throws -> Result
+    ) async throws -> Result {
+        let separator = url.contains("?") ? "&" : "?"
+        let configuration = PostgresConfiguration(
+            url: parameters.isEmpty ? url : url + separator + parameters,
+            applicationName: "tests",
+            settings: settings
+        )
+        let pool = PostgresPool(configuration, size: connections)
+        let outcome: Swift.Result<Result, any Error>
+        do {
+            outcome = .success(try await body(pool))
+        } catch {
+            outcome = .failure(error)
+        }
+        await pool.close()
+        return try outcome.get()
+    }
+
+    /// Lends connections of a login role that is granted `role` and nothing else, and drops the role afterwards.
+    package func withLogin<Result>(
+        granted role: String,
+        connections: Int = 4,
+        settings: [(name: String, value: String)] = [],
+        _ body: (PostgresPool) async throws -> Result
+    ) async throws -> Result {
+        let name = "courier_login_" + String(UInt64.random(in: 0...(.max)), radix: 36)
+        let password = String(UInt64.random(in: 0...(.max)), radix: 36)
+        try await script("CREATE ROLE \(name) LOGIN PASSWORD '\(password)' IN ROLE \(role)")
+        let outcome: Swift.Result<Result, any Error>
+        do {
+            let parameters = "user=\(name)&password=\(password)"
+            outcome = .success(
+                try await withPool(connections: connections, parameters: parameters, settings: settings, body)
+            )
+        } catch {
+            outcome = .failure(error)
+        }
+        try await script("DROP ROLE \(name)")
+        return try outcome.get()
+    }
+}

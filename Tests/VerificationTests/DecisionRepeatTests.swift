@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Testing
+import Verification
+
+/// One request, one decision: records and request ids that come again.
+@Suite struct DecisionRepeatTests {
+    @Test func `the same record again changes nothing`() throws {
+        var tables = DecisionTables()
+        let record = InboundRecord.request(id: "r1", offset: 5, at: tables.now)
+        let first = tables.intake(record, record)
+        #expect(first.sends.count == 1)
+        #expect(first.outbox.isEmpty)
+        let again = tables.intake(record)
+        #expect(again.sends.isEmpty)
+        #expect(again.outbox.isEmpty)
+        #expect(again.updatedVerifications.isEmpty)
+    }
+
+    @Test func `an earlier record of the same partition changes nothing`() throws {
+        var tables = DecisionTables()
+        tables.intake(.request(id: "r1", offset: 5, at: tables.now))
+        tables.intake(.request(id: "r1", offset: 9, at: tables.now))
+        #expect(tables.intake(.request(id: "r1", offset: 5, at: tables.now)).outbox.isEmpty)
+        #expect(tables.intake(.request(id: "r1", offset: 9, at: tables.now)).outbox.isEmpty)
+        #expect(tables.intake(.request(id: "r1", offset: 9, partition: 1, at: tables.now)).outbox.count == 1)
+    }
+
+    @Test(arguments: [true, false])
+    func `a repeated request id is told the same verification and sends nothing`(inOneBatch: Bool) throws {
+        var tables = DecisionTables()
+        let first = InboundRecord.request(id: "r1", offset: 1, at: tables.now)
+        let second = InboundRecord.request(id: "r1", offset: 2, at: tables.now)
+        let claim: ClaimedSend
+        let event: EventsView
+        if inOneBatch {
+            let changes = tables.intake(first, second)
+            claim = try #require(changes.sends.first)
+            event = try #require(changes.events.first)
+            #expect(changes.sends.count == 1)
+        } else {
+            claim = try #require(tables.intake(first).sends.first)
+            let changes = tables.intake(second)
+            event = try #require(changes.events.first)
+            #expect(changes.sends.isEmpty)
+        }
+        #expect(event.reason == "duplicate_request")
+        #expect(event.requestID == "r1")
+        #expect(event.verificationID == claim.reference.verificationID.description)
+    }
+
+    @Test func `a repeated request id is told what has become of its message`() throws {
+        var tables = DecisionTables()
+        let claim = try #require(tables.intake(.request(id: "r1", offset: 1, at: tables.now)).sends.first)
+        tables.settle(claim, .sent)
+        tables.now = tables.now + .seconds(3600)
+        let event = try #require(tables.intake(.request(id: "r1", offset: 2, at: tables.now)).events.first)
+        #expect(event.status == "sent")
+        #expect(event.reason == "duplicate_request")
+        #expect(event.sequence == 2)
+    }
+
+    @Test(arguments: [true, false])
+    func `the same request id with another payload is a conflict`(inOneBatch: Bool) throws {
+        var tables = DecisionTables()
+        let first = InboundRecord.request(id: "r1", offset: 1, at: tables.now)
+        let other = InboundRecord.request(id: "r1", phoneNumber: "+4915123456780", offset: 2, at: tables.now)
+        let changes: IntakeChanges
+        if inOneBatch {
+            changes = tables.intake(first, other)
+            #expect(changes.sends.count == 1)
+        } else {
+            tables.intake(first)
+            changes = tables.intake(other)
+            #expect(changes.sends.isEmpty)
+        }
+        #expect(changes.outbox.count == 1)
+        let event = try #require(changes.events.first)
+        #expect(event.status == "rejected")
+        #expect(event.reason == "request_id_conflict")
+        #expect(event.verificationID == nil)
+
+        // The conflict takes nothing from either: the id keeps its verification, the other number its free slot.
+        let repeated = tables.intake(.request(id: "r1", offset: 3, at: tables.now))
+        #expect(repeated.events.first?.reason == "duplicate_request")
+        let fresh = InboundRecord.request(id: "r2", phoneNumber: "+4915123456780", offset: 4, at: tables.now)
+        #expect(tables.intake(fresh).sends.count == 1)
+    }
+
+    @Test func `the same request id of another tenant is another request`() throws {
+        var tables = DecisionTables()
+        tables.intake(.request(id: "r1", offset: 1, at: tables.now))
+        let other = tables.intake(.request(id: "r1", offset: 2, at: tables.now, more: #","tenant":"nobody""#))
+        #expect(other.events.first?.reason == "unknown_tenant")
+    }
+
+    @Test(arguments: [true, false])
+    func `a refused request that comes again is answered with its status again`(inOneBatch: Bool) throws {
+        var tables = DecisionTables(numbers: FixedNumbers(region: "RU"))
+        let first = InboundRecord.request(id: "r1", offset: 1, at: tables.now)
+        let second = InboundRecord.request(id: "r1", offset: 2, at: tables.now)
+        let events =
+            inOneBatch
+            ? tables.intake(first, second).events : tables.intake(first).events + tables.intake(second).events
+
+        #expect(events.map(\.status) == ["rejected", "rejected"])
+        #expect(events.map(\.reason) == ["region_not_allowed", "duplicate_request"])
+        #expect(events.map(\.rule) == ["region", "region"])
+    }
+
+    @Test func `a request that came too late stays unsent however often it comes`() throws {
+        var tables = DecisionTables()
+        tables.intake(.request(id: "r1", offset: 1, at: tables.now - .seconds(301)))
+        let again = tables.intake(.request(id: "r1", offset: 2, at: tables.now))
+        #expect(again.sends.isEmpty)
+        #expect(again.events.first?.status == "expired_unsent")
+        #expect(again.events.first?.reason == "duplicate_request")
+    }
+
+    @Test func `a suppressed request that comes again is told the verification it was told before`() throws {
+        var tables = DecisionTables()
+        let claim = try #require(tables.intake(.request(id: "r1", offset: 1, at: tables.now)).sends.first)
+        tables.intake(.request(id: "r2", offset: 2, at: tables.now))
+        let again = try #require(tables.intake(.request(id: "r2", offset: 3, at: tables.now)).events.first)
+        #expect(again.reason == "duplicate_request")
+        #expect(again.verificationID == claim.reference.verificationID.description)
+        #expect(again.sequence == 2)
+    }
+
+    @Test func `several recipients of one batch do not disturb each other`() throws {
+        var tables = DecisionTables()
+        let numbers = (0..<5).map { "+491512345678\($0)" }
+        var records: [InboundRecord] = []
+        for round in 0..<3 {
+            for (index, number) in numbers.enumerated() {
+                let offset = Int64(round * numbers.count + index)
+                records.append(.request(id: "r\(offset)", phoneNumber: number, offset: offset, at: tables.now))
+            }
+        }
+        let changes = tables.intake(records.map(tables.candidate))
+
+        #expect(changes.sends.map(\.reference.requestID) == ["r0", "r1", "r2", "r3", "r4"])
+        #expect(changes.insertedVerifications.count == 5)
+        #expect(changes.events.map(\.reason) == Array(repeating: "resend_window", count: 10))
+        for (index, event) in changes.events.enumerated() {
+            let claim = changes.sends[index % 5]
+            #expect(event.verificationID == claim.reference.verificationID.description)
+            #expect(event.sequence == Int64(index / 5 + 1))
+        }
+        for claim in changes.sends {
+            let verification = try #require(tables.verifications[claim.reference.verificationID])
+            #expect(verification.codeHash == tables.codeHash(of: claim, verification))
+        }
+    }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Testing
+import Verification
+
+/// The slot: one live verification of a tenant, a purpose and a recipient.
+@Suite struct DecisionSlotTests {
+    static let windows: [Duration] = [.seconds(60), .seconds(120), .seconds(300), .seconds(600)]
+
+    /// Tables in which a person has been sent `count` messages, the last one right now.
+    ///
+    /// The code is made to live long enough that its end plays no part.
+    private func tables(afterSends count: Int, validity: Duration = .seconds(86_400)) throws -> DecisionTables {
+        var tables = DecisionTables { $0.code.validity = validity }
+        for send in 1...count {
+            let changes = tables.intake(.request(id: "s\(send)", offset: Int64(send), at: tables.now))
+            let claim = try #require(changes.sends.first, "send \(send)")
+            #expect(claim.reference.number == Int16(send))
+            tables.settle(claim, .sent)
+            if send < count { tables.now = tables.now + Self.windows[send - 1] }
+        }
+        return tables
+    }
+
+    @Test(arguments: 1...4)
+    func `a resend window closes at its last microsecond and no earlier`(send: Int) throws {
+        var tables = try tables(afterSends: send)
+        let sentAt = tables.now
+        let code = try #require(tables.verifications.values.first)
+
+        tables.now = sentAt + Self.windows[send - 1] - .microseconds(1)
+        let early = tables.intake(.request(id: "early", offset: 10, at: tables.now))
+        #expect(early.sends.isEmpty)
+        #expect(early.events.first?.status == "suppressed")
+        #expect(early.events.first?.reason == "resend_window")
+        #expect(early.events.first?.verificationID == code.id.description)
+
+        tables.now = sentAt + Self.windows[send - 1]
+        let free = tables.intake(.request(id: "free", offset: 11, at: tables.now))
+        let claim = try #require(free.sends.first)
+        #expect(free.outbox.isEmpty)
+        #expect(claim.reference.verificationID == code.id)
+        #expect(claim.reference.number == Int16(send + 1))
+        #expect(claim.reference.validity == nil)
+        #expect(tables.verifications[code.id]?.codeHash == code.codeHash)
+    }
+
+    @Test func `after the last send a request is refused until the verification ends`() throws {
+        var tables = try tables(afterSends: 5)
+        let end = try #require(tables.verifications.values.first).expiresAt
+        tables.now = tables.now + .seconds(599)
+        #expect(tables.intake(.request(id: "a", offset: 10, at: tables.now)).events.first?.reason == "resend_window")
+        tables.now = tables.now + .seconds(1)
+        let refused = tables.intake(.request(id: "b", offset: 11, at: tables.now))
+        #expect(refused.events.first?.status == "rejected")
+        #expect(refused.events.first?.reason == "max_sends")
+        #expect(refused.sends.isEmpty)
+
+        tables.now = end - .microseconds(1)
+        #expect(tables.intake(.request(id: "c", offset: 12, at: tables.now)).events.first?.reason == "max_sends")
+        tables.now = end
+        let fresh = try #require(tables.intake(.request(id: "d", offset: 13, at: tables.now)).sends.first)
+        #expect(fresh.reference.number == 1)
+        #expect(tables.verifications.count == 2)
+    }
+
+    @Test(arguments: [(Duration.seconds(480), true), (.seconds(480) + .microseconds(1), false)])
+    func `a resend repeats the code while two minutes of it are left`(age: Duration, isSame: Bool) throws {
+        var tables = try tables(afterSends: 1, validity: .seconds(600))
+        let before = try #require(tables.verifications.values.first)
+        for _ in 0..<3 { tables.guessWrong(before.id) }
+        tables.now = tables.now + age
+        let claim = try #require(tables.intake(.request(id: "again", offset: 9, at: tables.now)).sends.first)
+        let after = try #require(tables.verifications[before.id])
+
+        #expect(claim.reference.verificationID == before.id)
+        #expect(claim.generation == (isSame ? 1 : 2))
+        #expect(after.generation == claim.generation)
+        #expect((after.codeHash == before.codeHash) == isSame)
+        #expect(after.checksUsed == (isSame ? 3 : 0))
+        #expect(after.expiresAt == (isSame ? before.expiresAt : tables.now + .seconds(600)))
+        #expect(claim.reference.validity == (isSame ? nil : .seconds(600)))
+        #expect(after.codeHash == tables.codeHash(of: claim, after))
+    }
+
+    @Test func `a new generation is made when the key of the code is gone from the ring`() throws {
+        var tables = try tables(afterSends: 1)
+        tables.keys = CodeKeys(code: .test(9, id: 2), hash: .test(2), fingerprint: .test(3), seal: .test(4))
+        tables.now = tables.now + .seconds(60)
+        let claim = try #require(tables.intake(.request(id: "again", offset: 9, at: tables.now)).sends.first)
+        #expect(claim.generation == 2)
+        #expect(tables.verifications[claim.reference.verificationID]?.codeKey == KeyID(2))
+    }
+
+    @Test func `an expired verification makes room at its last microsecond`() throws {
+        var tables = try tables(afterSends: 1, validity: .seconds(30))
+        let first = try #require(tables.verifications.values.first)
+        tables.now = first.expiresAt - .microseconds(1)
+        let late = tables.intake(.request(id: "late", offset: 8, at: tables.now))
+        #expect(late.events.first?.verificationID == first.id.description)
+        tables.now = first.expiresAt
+        let claim = try #require(tables.intake(.request(id: "next", offset: 9, at: tables.now)).sends.first)
+        #expect(claim.reference.verificationID != first.id)
+        #expect(claim.generation == 1)
+    }
+
+    @Test(arguments: [StoredVerification.State.approved, .cancelled, .expired])
+    func `an ended verification makes room at once`(state: StoredVerification.State) throws {
+        var tables = try tables(afterSends: 1)
+        let first = try #require(tables.verifications.values.first)
+        tables.verifications[first.id]?.state = state
+        let claim = try #require(tables.intake(.request(id: "next", offset: 9, at: tables.now)).sends.first)
+        #expect(claim.reference.verificationID != first.id)
+        #expect(claim.reference.number == 1)
+    }
+
+    @Test func `a locked verification refuses until it expires`() throws {
+        var tables = try tables(afterSends: 1, validity: .seconds(600))
+        let first = try #require(tables.verifications.values.first)
+        for _ in 0..<5 { tables.guessWrong(first.id) }
+        #expect(tables.verifications[first.id]?.state == .locked)
+
+        tables.now = first.expiresAt - .microseconds(1)
+        let refused = tables.intake(.request(id: "a", offset: 8, at: tables.now))
+        #expect(refused.events.first?.status == "rejected")
+        #expect(refused.events.first?.reason == "locked")
+        #expect(refused.sends.isEmpty)
+        tables.now = first.expiresAt
+        let claim = try #require(tables.intake(.request(id: "b", offset: 9, at: tables.now)).sends.first)
+        #expect(claim.reference.verificationID != first.id)
+    }
+
+    @Test func `a send without an outcome suppresses even past the window`() throws {
+        var tables = DecisionTables()
+        let claim = try #require(tables.intake(.request(id: "r1", at: tables.now)).sends.first)
+        tables.now = tables.now + .seconds(599)
+        let waiting = tables.intake(.request(id: "r2", offset: 1, at: tables.now))
+        #expect(waiting.sends.isEmpty)
+        #expect(waiting.events.first?.reason == "resend_window")
+        tables.settle(claim, .unknown(.timeout))
+        #expect(tables.intake(.request(id: "r3", offset: 2, at: tables.now)).sends.isEmpty)
+        tables.now = tables.now + .seconds(60)
+        #expect(tables.intake(.request(id: "r4", offset: 3, at: tables.now)).sends.count == 1)
+    }
+
+    @Test func `a send that surely never left gives the person its place back`() throws {
+        var tables = DecisionTables()
+        let claim = try #require(tables.intake(.request(id: "r1", at: tables.now)).sends.first)
+        tables.settle(claim, .failed(.providerUnavailable))
+        let again = try #require(tables.intake(.request(id: "r2", offset: 1, at: tables.now)).sends.first)
+        #expect(again.reference.number == 1)
+        #expect(again.reference.verificationID == claim.reference.verificationID)
+        #expect(again.code == claim.code)
+    }
+
+    @Test func `other purposes, recipients and tenants have slots of their own`() throws {
+        var tables = DecisionTables()
+        #expect(tables.intake(.request(id: "r1", at: tables.now)).sends.count == 1)
+        #expect(tables.intake(.request(id: "r2", purpose: "sign_up", offset: 1, at: tables.now)).sends.count == 1)
+        let other = InboundRecord.request(id: "r3", phoneNumber: "+4915123456780", offset: 2, at: tables.now)
+        #expect(tables.intake(other).sends.count == 1)
+        #expect(tables.intake(.request(id: "r4", offset: 3, at: tables.now)).sends.isEmpty)
+    }
+}
+
+extension DecisionTables {
+    /// The hash that the verifier would make of the code of a claim.
+    func codeHash(of claim: ClaimedSend, _ verification: StoredVerification) -> [UInt8]? {
+        keys.hash[verification.hashKey].map { key in
+            claim.code.hash(
+                verification: verification.id,
+                tenant: verification.tenant,
+                purpose: verification.purpose.rawValue,
+                key: key
+            )
+        }
+    }
+}
