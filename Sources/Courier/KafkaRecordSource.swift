@@ -28,8 +28,13 @@ package struct KafkaRecordSource: RecordSource, Service {
     }
 
     package func nextBatch(maximum: Int) async throws -> SourceBatch? {
-        guard let batch = try await consumer.nextBatch(maximum: maximum) else { return nil }
-        return SourceBatch(records: batch.records.map { InboundRecord($0) }, batch: batch)
+        do {
+            guard let batch = try await consumer.nextBatch(maximum: maximum) else { return nil }
+            return SourceBatch(records: batch.records.map { InboundRecord($0) }, batch: batch)
+        } catch {
+            if error.code == .cancelled { return nil }
+            throw error
+        }
     }
 
     package func commit(_ batch: SourceBatch) async {

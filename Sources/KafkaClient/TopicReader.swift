@@ -27,6 +27,13 @@ package actor TopicReader {
     /// The offsets after the last records of when the reader was opened, for partitions that are not read so far yet.
     private var remainingEnds: [TopicPartition: Int64] = [:]
 
+    /// Partitions whose end was only asked for: some brokers answer that with the last batch's first record, and tell
+    /// the true end with the first records that they give.
+    private var unconfirmedEnds: Set<TopicPartition> = []
+
+    /// Partitions that gave a record of the time asked for.
+    private var startedPartitions: Set<TopicPartition> = []
+
     private var endChanged = false
 
     nonisolated package var unownedExecutor: UnownedSerialExecutor {
@@ -99,6 +106,7 @@ package actor TopicReader {
             for (partition, offset) in found where offset >= 0 { starts[partition] = offset }
         }
         remainingEnds = bounds.mapValues(\.upperBound).filter { starts[$0.key] ?? 0 < $0.value }
+        unconfirmedEnds = Set(remainingEnds.keys)
         try handle?.assign(starts.map { ($0.key, $0.value) })
     }
 
@@ -116,7 +124,7 @@ package actor TopicReader {
             case .record:
                 event.forEachMessage { message in
                     guard let record = message.record(&topicNames) else { return }
-                    records.append(record)
+                    if !isTooOld(record) { records.append(record) }
                     pass(record)
                 }
             case .error:
@@ -132,9 +140,24 @@ package actor TopicReader {
         return (records, reachedEndJustNow())
     }
 
+    /// True for records at the front that are older than the time asked for, which a broker that keeps no times gives.
+    private func isTooOld(_ record: ConsumerRecord) -> Bool {
+        guard case .timestamp(let timestamp) = start else { return false }
+        let partition = TopicPartition(topic: record.topic, partition: record.partition)
+        if startedPartitions.contains(partition) { return false }
+        if record.timestamp >= 0, record.timestamp < timestamp { return true }
+        startedPartitions.insert(partition)
+        return false
+    }
+
     private func pass(_ record: ConsumerRecord) {
         let partition = TopicPartition(topic: record.topic, partition: record.partition)
-        if let end = remainingEnds[partition], record.offset >= end - 1 { leave(partition) }
+        guard var end = remainingEnds[partition] else { return }
+        if unconfirmedEnds.remove(partition) != nil, let fetched = handle?.cachedEnd(of: partition) {
+            end = max(end, fetched)
+            remainingEnds[partition] = end
+        }
+        if record.offset >= end - 1 { leave(partition) }
     }
 
     private func leave(_ partition: TopicPartition) {

@@ -194,6 +194,8 @@ $$;
 SELECT courier.maintain_partitions();
 
 GRANT USAGE ON SCHEMA courier TO courier_worker, courier_verifier;
+-- A worker checks at its start that the database has the migrations it knows.
+GRANT SELECT ON courier.schema_migration TO courier_worker;
 GRANT SELECT, INSERT, UPDATE ON courier.request, courier.slot, courier.verification, courier.send TO courier_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON courier.outbox TO courier_worker;
 REVOKE ALL ON FUNCTION courier.maintain_partitions(interval, integer) FROM PUBLIC;

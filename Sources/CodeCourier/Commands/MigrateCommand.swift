@@ -65,6 +65,8 @@ struct DatabaseFault: CustomStringConvertible {
     let description: String
 
     init(_ error: any Error) {
-        description = "postgres.url: \(error)"
+        let isForbidden = (error as? PostgresError)?.sqlState == SQLState(rawValue: "42501")
+        let hint = isForbidden ? "; the role lacks a right: GRANT courier_worker TO it (a verifier: courier_verifier)" : ""
+        description = "postgres.url: \(error)\(hint)"
     }
 }
