@@ -27,5 +27,6 @@ struct Publish: Service {
             guard !delivered.isEmpty else { continue }
             _ = await retry.withinLease("publish", { try await ledger.published(delivered) })
         }
+        await shutdownTurn()
     }
 }

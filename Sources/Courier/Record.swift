@@ -21,5 +21,6 @@ struct Record: Service {
             inFlight.remove(batch.count)
         }
         outbox.finish()
+        await shutdownTurn()
     }
 }

@@ -34,9 +34,10 @@ package struct Migrator: Sendable {
     package func migrate() async throws -> [String] {
         let migrations = migrations
         return try await pool.withSession { session in
-            try session.script(Self.bookkeeping)
-            defer { try? session.script("SELECT pg_advisory_unlock(4711001)") }
+            // The lock comes first: two sessions that create one schema at a time get in each other's way.
             try session.script("SELECT pg_advisory_lock(4711001)")
+            defer { try? session.script("SELECT pg_advisory_unlock(4711001)") }
+            try session.script(Self.bookkeeping)
             let missing = try Self.missing(migrations, session)
             for migration in missing {
                 do {

@@ -198,5 +198,6 @@ GRANT USAGE ON SCHEMA courier TO courier_worker, courier_verifier;
 GRANT SELECT ON courier.schema_migration TO courier_worker;
 GRANT SELECT, INSERT, UPDATE ON courier.request, courier.slot, courier.verification, courier.send TO courier_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON courier.outbox TO courier_worker;
+REVOKE ALL ON FUNCTION courier.uuid_floor(timestamptz) FROM PUBLIC;
 REVOKE ALL ON FUNCTION courier.maintain_partitions(interval, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION courier.maintain_partitions(interval, integer) TO courier_worker;

@@ -49,20 +49,34 @@ package struct Screener: Sendable {
     }
 
     /// Applies the rules in order.
-    package func screen(_ request: VerificationRequest, now: Timestamp) -> Screening {
+    ///
+    /// `observe` is told of each step that was taken and what it said; an explanation shows that.
+    package func screen(
+        _ request: VerificationRequest,
+        now: Timestamp,
+        observing observe: (ScreeningStep, RuleVerdict) -> Void = { _, _ in }
+    ) -> Screening {
+        func refuse(_ step: ScreeningStep, _ refusal: Refusal) -> Screening {
+            observe(step, .refuses(refusal))
+            return .refused(refusal)
+        }
         guard let tenant = policy.tenants[request.tenant] else {
-            return .refused(Refusal(.unknownTenant, rule: "tenant", field: "tenant"))
+            return refuse(.tenant, Refusal(.unknownTenant, rule: "tenant", field: "tenant"))
         }
+        observe(.tenant, .passes)
         guard case .phone(let number) = request.recipient else {
-            return .refused(Refusal(.invalidRequest, rule: "channel", field: "channel"))
+            return refuse(.channel, Refusal(.invalidRequest, rule: "channel", field: "channel"))
         }
+        observe(.channel, .passes)
         let facts = numbers.facts(of: number)
-        if let testNumber = tenant.testNumber(number, at: now) {
-            return .passed(passed(request, tenant, facts, testNumber: testNumber))
-        }
+        let testNumber = tenant.testNumber(number, at: now)
+        observe(.testNumber, .passes)
+        if let testNumber { return .passed(passed(request, tenant, facts, testNumber: testNumber)) }
         var notes: [String] = []
         for rule in Self.rules {
-            switch rule(request, facts, tenant) {
+            let verdict = rule.apply(request, facts, tenant)
+            observe(rule.step, verdict)
+            switch verdict {
             case .passes: continue
             case .isNoted(let note): notes.append(note)
             case .refuses(let refusal): return .refused(refusal)

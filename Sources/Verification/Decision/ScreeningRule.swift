@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One rule without memory.
+/// What one rule without memory says.
 package enum RuleVerdict: Sendable, Equatable {
     case passes
 
@@ -9,11 +9,37 @@ package enum RuleVerdict: Sendable, Equatable {
     case refuses(Refusal)
 }
 
+/// The steps of a screening in the order of the decision, by the names under which an explanation shows them.
+package enum ScreeningStep: String, Sendable, CaseIterable {
+    case tenant
+    case channel
+
+    /// Never refuses: a test number skips the steps that follow.
+    case testNumber = "test number"
+    case onlyTestNumbers = "test numbers only"
+    case numberPlan = "number"
+    case region
+    case numberType = "number type"
+    case appVerification = "app verification"
+}
+
 extension Screener {
     typealias Rule = @Sendable (VerificationRequest, NumberFacts, TenantPolicy) -> RuleVerdict
 
+    /// A rule and the step that it is.
+    struct NamedRule: Sendable {
+        let step: ScreeningStep
+        let apply: Rule
+    }
+
     /// The rules for numbers that are no test numbers, in the order of the decision.
-    static let rules: [Rule] = [onlyTestNumbers, numberPlan, region, numberType, appVerification]
+    static let rules = [
+        NamedRule(step: .onlyTestNumbers, apply: onlyTestNumbers),
+        NamedRule(step: .numberPlan, apply: numberPlan),
+        NamedRule(step: .region, apply: region),
+        NamedRule(step: .numberType, apply: numberType),
+        NamedRule(step: .appVerification, apply: appVerification),
+    ]
 
     private static let onlyTestNumbers: Rule = { _, facts, tenant in
         guard tenant.appVerification == .off else { return .passes }

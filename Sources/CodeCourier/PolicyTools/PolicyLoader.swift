@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Courier
+import Logging
+import Verification
+
+/// Puts the policy file's content into force, or refuses it with its reasons.
+actor PolicyLoader {
+    /// Why the file is read.
+    enum Cause {
+        /// An operator asks, and is always answered.
+        case signal
+
+        /// The file looks different; what was read already is passed over.
+        case change
+    }
+
+    private let path: String
+    private let providers: Set<String>
+    private let policies: PolicySource
+    private let logger: Logger
+
+    /// The last content that was judged, by its text or by why there was none.
+    private var judged: Result<String, TextFile.Unreadable>?
+
+    init(path: String, providers: Set<String>, policies: PolicySource, logger: Logger) {
+        self.path = path
+        self.providers = providers
+        self.policies = policies
+        self.logger = logger
+    }
+
+    func load(because cause: Cause) {
+        let content = read()
+        if cause == .change, let judged, judged.isSame(as: content) { return }
+        let isFirst = judged == nil
+        judged = content
+        switch parse(content) {
+        case .success(let policy):
+            // A worker has just read the content that its first look at the file finds.
+            if isFirst, cause == .change, policy == policies.current { return }
+            replace(with: policy)
+        case .failure(let faults):
+            for fault in faults.faults {
+                logger.error(
+                    "policy refused, the one in force stays",
+                    metadata: [
+                        "event": "policy.refused",
+                        "fault": "\(fault)",
+                        "policy_version": "\(policies.current.version)",
+                    ]
+                )
+            }
+        }
+    }
+
+    private func read() -> Result<String, TextFile.Unreadable> {
+        do throws(TextFile.Unreadable) {
+            return .success(try TextFile.read(path, maximumBytes: YAMLDocument.maximumBytes))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func parse(_ content: Result<String, TextFile.Unreadable>) -> Result<Policy, ConfigurationFaults> {
+        switch content {
+        case .success(let text):
+            return PolicyFile.parse(text, file: path, providers: providers)
+        case .failure(let unreadable):
+            let fault = ConfigurationFault(file: path, line: nil, key: "", message: unreadable.reason)
+            return .failure(ConfigurationFaults(faults: [fault]))
+        }
+    }
+
+    private func replace(with policy: Policy) {
+        let current = policies.current
+        policies.replace(with: policy)
+        if policy.version == current.version, policy != current {
+            logger.warning(
+                "the policy's rules changed and its version did not: events of both name the same version",
+                metadata: ["event": "policy.version_reused", "policy_version": "\(policy.version)"]
+            )
+        }
+        logger.notice(
+            "policy reloaded",
+            metadata: [
+                "event": "policy.reloaded",
+                "policy_version": "\(policy.version)",
+                "previous_version": "\(current.version)",
+            ]
+        )
+    }
+}
+
+extension Result where Success == String, Failure == TextFile.Unreadable {
+    fileprivate func isSame(as other: Self) -> Bool {
+        switch (self, other) {
+        case (.success(let left), .success(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.failure(let left), .failure(let right)): left.reason == right.reason
+        case (.success, .failure), (.failure, .success): false
+        }
+    }
+}

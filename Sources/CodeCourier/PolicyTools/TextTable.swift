@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Lines of aligned columns for a terminal.
+struct TextTable {
+    private var rows: [[String]] = []
+
+    /// The columns that hold numbers, which end at one edge.
+    private let numbers: Set<Int>
+    private let indent: String
+
+    init(numbers: Set<Int> = [], indent: Int = 2) {
+        self.numbers = numbers
+        self.indent = String(repeating: " ", count: indent)
+    }
+
+    var isEmpty: Bool { rows.isEmpty }
+
+    mutating func row(_ cells: String...) {
+        rows.append(cells)
+    }
+
+    /// One line a row; control characters are shown as spaces, and no line ends in spaces.
+    var lines: [String] {
+        let rows = rows.map { $0.map(\.printable) }
+        var widths: [Int] = []
+        for row in rows {
+            for (column, cell) in row.enumerated() {
+                if column == widths.count { widths.append(0) }
+                widths[column] = max(widths[column], cell.count)
+            }
+        }
+        return rows.map { row in
+            let cells = row.enumerated().map { column, cell in
+                let padding = String(repeating: " ", count: widths[column] - cell.count)
+                return numbers.contains(column) ? padding + cell : cell + padding
+            }
+            let line = indent + cells.joined(separator: "  ")
+            return String(line.reversed().drop { $0 == " " }.reversed())
+        }
+    }
+}
+
+extension String {
+    /// The text without what would move a terminal's cursor.
+    fileprivate var printable: String {
+        String(String.UnicodeScalarView(unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
+    }
+}
+
+extension Int {
+    /// The number with its thousands apart, such as `1,234,567`.
+    var grouped: String {
+        let digits = String(magnitude)
+        var text = ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index).isMultiple(of: 3) { text.append(",") }
+            text.append(digit)
+        }
+        return self < 0 ? "-\(text)" : text
+    }
+
+    /// The number with its sign, such as `+12`.
+    var signed: String { self > 0 ? "+\(grouped)" : grouped }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ServiceLifecycle
+
+/// Waits until it is this service's turn to stop, or its task is cancelled.
+///
+/// A stage whose queue was finished by the stage before is done a moment earlier than the group asks it to stop; to
+/// return then would be taken for a failure.
+func shutdownTurn() async {
+    do {
+        try await gracefulShutdown()
+    } catch {
+        // Cancelled: the service ends now, whoever's turn it is.
+    }
+}
