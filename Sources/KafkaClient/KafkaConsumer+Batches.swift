@@ -3,7 +3,8 @@
 extension KafkaConsumer {
     /// Waits for records and returns those that are there, at most so many; nil once the consumer closes.
     ///
-    /// A quiet topic gives small batches at once, a busy one large ones. One caller at a time: another gets `.conflict`.
+    /// A quiet topic gives small batches at once, a busy one large ones. One caller at a time: another gets
+    /// `.conflict`.
     /// A cancelled call throws `.cancelled` and takes no records.
     package func nextBatch(maximum: Int) async throws(KafkaError) -> RecordBatch? {
         guard maximum > 0 else { throw KafkaError(.invalidArgument) }

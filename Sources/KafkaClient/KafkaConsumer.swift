@@ -6,8 +6,8 @@ import PinnedThread
 ///
 /// `run()` polls on a thread of the consumer's own for as long as the consumer lives, whatever the rest of the program
 /// does: that keeps the member in its group. Records wait in a bounded buffer; when it stays full the partitions are
-/// paused, and polling goes on. The assignor is eager (`range`): below librdkafka 2.10 a commit that meets a cooperative
-/// rebalance loses the assignment.
+/// paused, and polling goes on. The assignor is eager (`range`): below librdkafka 2.10 a commit that meets a
+/// cooperative rebalance loses the assignment.
 package actor KafkaConsumer {
     /// What a call finds; each is total in every phase.
     enum Phase {

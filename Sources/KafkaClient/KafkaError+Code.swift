@@ -63,8 +63,8 @@ extension KafkaError {
 
         /// librdkafka's name of the code, as in `_TIMED_OUT`.
         package var name: String {
-            // SAFETY: the answer is a static string of the library; an unknown code gives a text in thread-local memory,
-            // copied before the thread does anything else.
+            // SAFETY: the answer is a static string of the library; an unknown code gives a text in thread-local
+            // memory, copied before the thread does anything else.
             guard let name = unsafe rd_kafka_err2name(rd_kafka_resp_err_t(rawValue: rawValue)) else { return "UNKNOWN" }
             return unsafe String(cString: name)
         }

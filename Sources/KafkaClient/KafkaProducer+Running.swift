@@ -19,8 +19,8 @@ extension KafkaProducer {
 
     /// Takes no more records, writes those that it has, and frees the client.
     ///
-    /// Records without a result when the limit passes are reported as failed with `.purged`; they may be written all the
-    /// same.
+    /// Records without a result when the limit passes are reported as failed with `.purged`; they may be written all
+    /// the same.
     package func close(within limit: Duration) async {
         switch phase {
         case .idle:

@@ -53,9 +53,9 @@ package actor KafkaProducer {
 
     /// Writes the records and waits for the results, which come in the records' order.
     ///
-    /// Records of one key are written in the order in which they were given, over calls too. A full queue makes the call
-    /// wait. It ends after `delivery.timeout.ms` (30 s) at the latest, counted from when a record enters the client's
-    /// queue, also when its task is cancelled: what is under way cannot be called back.
+    /// Records of one key are written in the order in which they were given, over calls too. A full queue makes the
+    /// call wait. It ends after `delivery.timeout.ms` (30 s) at the latest, counted from when a record enters the
+    /// client's queue, also when its task is cancelled: what is under way cannot be called back.
     package func send(_ records: [ProducerRecord]) async -> [DeliveryResult] {
         guard !records.isEmpty else { return [] }
         switch phase {
@@ -73,6 +73,8 @@ package actor KafkaProducer {
     private static let defaults = [
         "delivery.timeout.ms": "30000",
         "linger.ms": "5",
+        // A record as large as a broker takes by default, and a few headers more, must still go out.
+        "message.max.bytes": "10485760",
         "queue.buffering.max.kbytes": "65536",
     ]
 

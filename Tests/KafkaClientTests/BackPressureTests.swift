@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import KafkaClient
 import Testing
+
+@testable import KafkaClient
 
 @Suite(.timeLimit(.minutes(3)))
 struct BackPressureTests {

@@ -41,6 +41,7 @@ struct LifecycleTests {
     func `a cancelled run leaves the group and returns`() async throws {
         let broker = try TestBroker(.mock)
         let consumer = try makeConsumer(broker)
+        // A task of its own, so that it alone is cancelled.
         let task = Task { try await consumer.run() }
         async let waiting = consumer.nextBatch(maximum: 1)
         task.cancel()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import KafkaClient
 import Testing
+
+@testable import KafkaClient
 
 @Suite(.timeLimit(.minutes(2)))
 struct ProducerTests {
@@ -125,6 +126,7 @@ struct ProducerTests {
         await idle.close(within: .seconds(5))
         try await idle.run()
         let cancelled = try KafkaProducer(configuration: broker.configuration())
+        // A task of its own, so that it alone is cancelled.
         let task = Task { try await cancelled.run() }
         task.cancel()
         try await task.value

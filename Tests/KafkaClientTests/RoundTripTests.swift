@@ -47,20 +47,29 @@ struct RoundTripTests {
     }
 
     @Test(arguments: BrokerKind.available)
-    func `a reader from the beginning stops at the end, one from the end sees only what is new`(
-        _ kind: BrokerKind
-    ) async throws {
+    func `a reader from the beginning stops at the end`(_ kind: BrokerKind) async throws {
         let broker = try TestBroker(kind)
-        let topic = try await broker.makeTopic(partitions: 3)
+        let topic = try await broker.makeTopic(partitions: 4)
         try await broker.sendNumbers(0..<30, to: topic, partitions: 3)
         let past = try await TopicReader.open(configuration: broker.configuration(), topic: topic, from: .beginning)
-        let tail = try await TopicReader.open(configuration: broker.configuration(), topic: topic, from: .end)
-        #expect(await tail.reachedEnd)
         var numbers: [Int] = []
         while await !past.reachedEnd {
             numbers += try await past.next(maximum: 7, within: .seconds(30)).compactMap(\.number)
         }
         #expect(numbers.sorted() == Array(0..<30))
+        await past.close()
+        await past.close()
+    }
+
+    @Test(arguments: BrokerKind.available)
+    func `a reader from the end sees only what is new`(_ kind: BrokerKind) async throws {
+        let broker = try TestBroker(kind)
+        let topic = try await broker.makeTopic(partitions: 3)
+        try await broker.sendNumbers(0..<27, to: topic, partitions: 3)
+        // Not every broker tells the end of a batch of several records rightly, so the last batches have one.
+        try await broker.sendNumbers(27..<30, to: topic, partitions: 3)
+        let tail = try await TopicReader.open(configuration: broker.configuration(), topic: topic, from: .end)
+        #expect(await tail.reachedEnd)
         try await broker.sendNumbers(30..<33, to: topic, partitions: 3)
         var news: [Int] = []
         while news.count < 3 {
@@ -68,8 +77,6 @@ struct RoundTripTests {
         }
         #expect(news.sorted() == [30, 31, 32])
         #expect(try await tail.next(maximum: 100, within: .milliseconds(50)).isEmpty)
-        await past.close()
-        await past.close()
         await tail.close()
         await #expect(throws: KafkaError(.closed)) { try await tail.next(maximum: 1, within: .seconds(1)) }
     }
@@ -101,9 +108,12 @@ struct RoundTripTests {
     func `a reader from a time begins with the first record of then`() async throws {
         let broker = try TestBroker(.external)
         let topic = try await broker.makeTopic(partitions: 1)
-        try await broker.send(
-            (0..<10).map { ProducerRecord(topic: topic, key: nil, value: [UInt8($0)], timestamp: 1000 + $0 * 1000) }
-        )
+        for number in 0..<10 {
+            let timestamp = Int64(1000 + number * 1000)
+            try await broker.send([
+                ProducerRecord(topic: topic, key: nil, value: [UInt8(number)], timestamp: timestamp)
+            ])
+        }
         let reader = try await TopicReader.open(
             configuration: broker.configuration(),
             topic: topic,
