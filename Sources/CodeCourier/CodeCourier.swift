@@ -27,7 +27,7 @@ struct CodeCourier: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             RunCommand.self, MigrateCommand.self, RequestCommand.self, VerifyCommand.self, EventsCommand.self,
-            DemoCommand.self,
+            DemoCommand.self, PolicyCommand.self,
         ]
     )
 }

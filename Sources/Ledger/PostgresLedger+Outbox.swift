@@ -47,7 +47,7 @@ extension PostgresLedger {
                 -- 1. The first record of each stream, if nobody holds it.
                 SELECT o.stream, o.sequence
                 FROM courier.outbox o
-                WHERE o.lease_until < clock_timestamp()
+                WHERE o.lease_until < statement_timestamp()
                   AND NOT EXISTS (
                       SELECT FROM courier.outbox e WHERE e.stream = o.stream AND e.sequence < o.sequence
                   )

@@ -11,22 +11,21 @@ extension PostgresLedger {
     static func insertRequests(_ keys: IntakeKeys) -> Statement {
         Statement(
             """
-            INSERT INTO courier.request (day, tenant, request_id, digest, source, source_offset, verification_id)
+            INSERT INTO courier.request (day, tenant, request_id, digest, places, verification_id)
             SELECT d.day, r.*
             FROM (
                 SELECT DISTINCT (moment AT TIME ZONE 'UTC')::date
                 FROM unnest(ARRAY[statement_timestamp() - interval '1 minute', statement_timestamp()]) AS moment
             ) AS d(day)
-            CROSS JOIN unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::bigint[], $6::uuid[])
-                AS r(tenant, request_id, digest, source, source_offset, verification_id)
+            CROSS JOIN unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::uuid[])
+                AS r(tenant, request_id, digest, places, verification_id)
             ON CONFLICT (tenant, request_id, day) DO NOTHING
             """,
             [
                 .texts(keys.requests.map(\.key.tenant)),
                 .texts(keys.requests.map(\.key.requestID)),
                 .bytesArray(keys.requests.map(\.candidate.digest)),
-                .texts(keys.requests.map(\.candidate.record.source)),
-                .int64s(keys.requests.map(\.candidate.record.offset)),
+                .texts(keys.requests.map { "\($0.candidate.record.source)@\($0.candidate.record.offset)" }),
                 .uuids(keys.requests.map(\.candidate.verificationID.uuid.value)),
             ]
         )
@@ -37,7 +36,7 @@ extension PostgresLedger {
         Statement(
             """
             SELECT DISTINCT ON (r.tenant, r.request_id)
-                r.tenant, r.request_id, r.digest, r.source, r.source_offset, r.verification_id, r.status, r.reason, r.rule
+                r.tenant, r.request_id, r.digest, r.places, r.verification_id, r.status, r.reason, r.rule
             FROM unnest($1::text[], $2::text[]) AS k(tenant, request_id)
             JOIN courier.request r ON r.tenant = k.tenant AND r.request_id = k.request_id
             WHERE r.day BETWEEN (statement_timestamp() AT TIME ZONE 'UTC')::date - 1
@@ -53,10 +52,10 @@ extension PostgresLedger {
         return Statement(
             """
             UPDATE courier.request r
-            SET source = u.source, source_offset = u.source_offset, verification_id = u.verification_id,
+            SET places = u.places, verification_id = u.verification_id,
                 status = u.status, reason = u.reason, rule = u.rule
-            FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::uuid[], $6::text[], $7::text[], $8::text[])
-                AS u(tenant, request_id, source, source_offset, verification_id, status, reason, rule)
+            FROM unnest($1::text[], $2::text[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::text[])
+                AS u(tenant, request_id, places, verification_id, status, reason, rule)
             WHERE r.tenant = u.tenant AND r.request_id = u.request_id
               AND r.day BETWEEN (statement_timestamp() AT TIME ZONE 'UTC')::date - 1
                   AND (statement_timestamp() AT TIME ZONE 'UTC')::date
@@ -64,8 +63,7 @@ extension PostgresLedger {
             [
                 .texts(rows.map(\.key.tenant)),
                 .texts(rows.map(\.key.requestID)),
-                .texts(rows.map(\.value.source)),
-                .int64s(rows.map(\.value.offset)),
+                .texts(rows.map(\.value.placesText)),
                 .uuids(rows.map(\.value.verificationID?.uuid.value)),
                 .texts(rows.map(\.value.status?.rawValue)),
                 .texts(rows.map(\.value.reason)),
@@ -87,13 +85,12 @@ extension PostgresLedger {
 extension KnownRequest {
     fileprivate init(_ row: Row) throws {
         self.init(
-            source: try row.text(3),
-            offset: try row.int64(4),
+            placesText: try row.text(3),
             digest: try row.bytes(2),
-            verificationID: try row.optionalUUID(5).map { VerificationID(UUIDValue($0)) },
-            status: try row.optionalText(6).flatMap(DeliveryStatus.init(rawValue:)),
-            reason: try row.optionalText(7),
-            rule: try row.optionalText(8)
+            verificationID: try row.optionalUUID(4).map { VerificationID(UUIDValue($0)) },
+            status: try row.optionalText(5).flatMap(DeliveryStatus.init(rawValue:)),
+            reason: try row.optionalText(6),
+            rule: try row.optionalText(7)
         )
     }
 }

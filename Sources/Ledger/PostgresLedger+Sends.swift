@@ -43,7 +43,7 @@ extension PostgresLedger {
             WHERE s.id = u.id AND s.fence = u.fence AND s.state IN ('claimed', 'dispatching')
               AND s.deadline > clock_timestamp()
               -- At least half of the lease is left for the call.
-              AND s.lease_until > clock_timestamp() + $3 * interval '0.5 microseconds'
+              AND s.lease_until > clock_timestamp() + $3 * interval '1 microsecond' / 2
             RETURNING s.id
             """,
             [.uuids(claims.map(\.id.uuid.value)), .int32s(claims.map(\.reference.fence)), leaseParameter]

@@ -35,7 +35,7 @@ extension PostgresLedger {
                 v.checks_used, v.max_checks, v.sends_used, v.max_sends, v.send_open, v.sequence, v.resend_after,
                 v.expires_at, v.policy_version, v.request_id, v.fictional
             FROM courier.verification v
-            WHERE v.ended_at IS NULL AND v.expires_at <= clock_timestamp() AND NOT v.send_open
+            WHERE v.ended_at IS NULL AND v.expires_at <= statement_timestamp() AND NOT v.send_open
             ORDER BY v.expires_at
             LIMIT $1
             FOR UPDATE SKIP LOCKED
@@ -60,7 +60,7 @@ extension PostgresLedger {
                 SELECT s.id, s.verification_id, s.number, s.generation, s.request_id, s.state, s.fence, s.deadline,
                     s.attempts, s.resend_window_ms, s.validity_ms, s.rendering, s.traceparent
                 FROM courier.send s
-                WHERE s.lease_until < clock_timestamp() AND ($2 OR s.state = 'dispatching')
+                WHERE s.lease_until < statement_timestamp() AND ($2 OR s.state = 'dispatching')
                 ORDER BY s.lease_until
                 LIMIT $1
                 FOR UPDATE SKIP LOCKED

@@ -92,7 +92,8 @@ struct PolicyFaultTests {
         ("{ count: 50, per: 1m }", "{ count: 50 }", "18: tenants.default.limits.perIP[0].per: is required"),
         ("{ count: 50, per: 1m }", "50", "18: tenants.default.limits.perIP[0]: must be a mapping"),
         ("per: 10s", "per: 0ms", "17: tenants.default.limits.perRecipient[0].per: must be a duration"),
-        ("+16505550123", "+0650", "20: tenants.default.testNumbers[0].number: must be a number in E.164 form"),
+        ("+16505550123", "+0650", "20: tenants.default.testNumbers[0].number: must be a number in quotes from a range"),
+        ("+16505550123", "+14155550923", "20: tenants.default.testNumbers[0].number: must be a number in quotes from"),
         ("code: \"654321\"", "code: 65432", "20: tenants.default.testNumbers[0].code: must be 6 digits"),
         ("\"2027-01-01\"", "2027-02-30", "20: tenants.default.testNumbers[0].until: must be a date"),
         (

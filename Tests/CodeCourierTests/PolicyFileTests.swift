@@ -95,7 +95,7 @@ struct PolicyFileTests {
                 code: { length: 4, validity: 1h, maxChecks: 1, allowShortCodes: true, allowLongValidity: true }
                 resend: { windows: [500ms], sameCodeWhileLeft: 0s }
                 limits: { perRecipient: [{ count: 1, per: 2s }], perIP: [], perTenant: [{ count: 3, per: 24h }] }
-                testNumbers: [{ number: +16505550123, code: 012345, until: 2027-01-01T00:00:00Z }, { number: "+4915550000", code: "000000" }]
+                testNumbers: [{ number: +16505550123, code: 012345, until: 2027-01-01T00:00:00Z }, { number: "+447700900123", code: "000000", fault: opted_out }]
                 emailLinks: { authorizedDomains: [a.example, b.example], validity: 5m }
             """
         let policy = try tenant(lines)

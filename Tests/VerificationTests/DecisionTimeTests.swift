@@ -46,7 +46,9 @@ import Verification
         #expect(try #require(hurried.sends.first).deadline == .test + .seconds(60))
 
         var brief = DecisionTables { $0.code.validity = .seconds(90) }
-        #expect(try #require(brief.intake(.request(id: "r1", at: brief.now)).sends.first).deadline == .test + .seconds(90))
+        #expect(
+            try #require(brief.intake(.request(id: "r1", at: brief.now)).sends.first).deadline == .test + .seconds(90)
+        )
     }
 
     @Test func `a request too old to be sent leaves the live verification alone`() throws {

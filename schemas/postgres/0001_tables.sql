@@ -25,8 +25,7 @@ CREATE TABLE IF NOT EXISTS courier.request (
     tenant text NOT NULL,
     request_id text NOT NULL,
     digest bytea NOT NULL,             -- keyed digest of the payload: the same id with another payload is a conflict
-    source text NOT NULL,              -- topic/partition of the newest record with this id
-    source_offset bigint NOT NULL,
+    places text NOT NULL,              -- topic/partition@offset of the newest record with this id in each partition
     verification_id uuid,
     status text,                       -- with reason and rule: the decision of a request without a verification
     reason text,

@@ -3,6 +3,7 @@
 import ArgumentParser
 import Foundation
 import KafkaClient
+import UnixSignals
 
 /// Looks at events.
 struct EventsCommand: AsyncParsableCommand {
@@ -37,15 +38,27 @@ struct EventsCommand: AsyncParsableCommand {
                     topic: settings.topics.deliveries,
                     from: fromBeginning ? .beginning : .end
                 )
-                while true {
-                    for record in try await reader.next(maximum: 500, within: .milliseconds(200)) {
-                        guard let value = record.value else { continue }
-                        let line = json ? value : Array(EventLine(value).text.utf8)
-                        FileHandle.standardOutput.write(Data(line + [UInt8(ascii: "\n")]))
-                    }
+                // Until here Ctrl-C ends the process as usual; now it ends the reading.
+                let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { [json] in try await Self.follow(reader, json: json) }
+                    group.addTask { for await _ in signals { return } }
+                    defer { group.cancelAll() }
+                    try await group.next()
                 }
+                await reader.close()
             } catch {
                 throw StartFailure.report(["kafka.bootstrapServers: \(error)"])
+            }
+        }
+
+        private static func follow(_ reader: TopicReader, json: Bool) async throws {
+            while !Task.isCancelled {
+                for record in try await reader.next(maximum: 500, within: .milliseconds(200)) {
+                    guard let value = record.value else { continue }
+                    let line = json ? value : Array(EventLine(value).text.utf8)
+                    FileHandle.standardOutput.write(Data(line + [UInt8(ascii: "\n")]))
+                }
             }
         }
     }

@@ -66,7 +66,8 @@ struct DatabaseFault: CustomStringConvertible {
 
     init(_ error: any Error) {
         let isForbidden = (error as? PostgresError)?.sqlState == SQLState(rawValue: "42501")
-        let hint = isForbidden ? "; the role lacks a right: GRANT courier_worker TO it (a verifier: courier_verifier)" : ""
+        let hint =
+            isForbidden ? "; the role lacks a right: GRANT courier_worker TO it (a verifier: courier_verifier)" : ""
         description = "postgres.url: \(error)\(hint)"
     }
 }

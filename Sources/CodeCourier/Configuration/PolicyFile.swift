@@ -30,11 +30,14 @@ package enum PolicyFile {
     ) -> Result<Policy, ConfigurationFaults> {
         let faults = FaultCollector(file: file)
         let root = YAMLDocument.parse(text, faults: faults)
-        return faults.result(root?.mapping(keys: ["version", "tenants"]).flatMap { policy($0, providers: providers) })
+        return faults.result(
+            root?.mapping(keys: ["version", "numberPlan", "tenants"]).flatMap { policy($0, providers: providers) }
+        )
     }
 
     private static func policy(_ root: YAMLMapping, providers: Set<String>?) -> Policy? {
         let version = root.required("version", such: "\"2026-11-20.1\"")?.read(.text(upTo: 64))
+        let numberPlan = root["numberPlan"].map(NumberPlanReader.read) ?? NumberPlan()
         let tenants = root.required("tenants", such: "{ default: { … } }")
         guard let entries = tenants?.entries(.name(upTo: 64), called: "a tenant") else { return nil }
         if tenants?.isEmptyMapping == true { tenants?.fault("must have at least one tenant, such as default") }
@@ -42,6 +45,6 @@ package enum PolicyFile {
         for (name, value) in entries {
             policies[name] = TenantReader.read(value, providers: providers)
         }
-        return version.map { Policy(version: $0, tenants: policies) }
+        return version.map { Policy(version: $0, tenants: policies, numberPlan: numberPlan) }
     }
 }

@@ -7,6 +7,9 @@ package struct AttemptPlan: Sendable {
     /// Calls in all for one send, over every claim of it.
     package static let maximumAttempts: Int16 = 3
 
+    /// However long a provider asks to wait: the sweep must look again before the message's time is over.
+    package static let longestDelay = Duration.seconds(60)
+
     package enum Step: Sendable, Equatable {
         case call(provider: String)
         case finish(SendDisposition)
@@ -58,7 +61,8 @@ package struct AttemptPlan: Sendable {
         }
         // Every provider of the route has been asked. One that could not be reached may be asked again.
         guard let retryAfter else { return exhausted() }
-        return .finish(.retry(after: retryAfter * (1 << Int(min(attempts, 5) - 1))))
+        let delay = retryAfter * (1 << Int(min(attempts, 5) - 1))
+        return .finish(.retry(after: min(delay, Self.longestDelay)))
     }
 
     private func exhausted() -> Step {

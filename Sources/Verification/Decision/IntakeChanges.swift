@@ -133,7 +133,9 @@ package struct SendReference: Sendable, Equatable {
 }
 
 /// A record to publish, written with the change that it tells.
-package struct OutboxRecord: Sendable, Equatable {
+///
+/// It describes itself by its place: a dead letter's value may hold anything.
+package struct OutboxRecord: Sendable, Equatable, Redacted {
     /// The verification, or an id made from the record that was refused.
     package let stream: UUIDValue
     package let sequence: Int32
@@ -141,6 +143,8 @@ package struct OutboxRecord: Sendable, Equatable {
     package let key: [UInt8]?
     package let value: [UInt8]?
     package let headers: [RecordField]
+
+    package var description: String { "record \(stream)-\(sequence)" }
 
     package init(
         stream: UUIDValue,

@@ -3,11 +3,9 @@
 // The same request again.
 extension IntakeDecision {
     mutating func repeated(_ candidate: Candidate, _ known: KnownRequest) {
-        let source = candidate.record.source
-        if known.source == source, candidate.record.offset <= known.offset { return }
+        if known.hasSeen(candidate.record) { return }
         var newest = known
-        newest.source = source
-        newest.offset = candidate.record.offset
+        newest.see(candidate.record)
         requests[candidate.key] = newest
         changes.requests[candidate.key] = newest
 

@@ -57,7 +57,10 @@ extension IntakeDecision {
         var verification = current
         belong(candidate, to: verification.id)
         if let code = sameCode(verification, passed) {
-            send(candidate, request, passed, verification, code, validity: nil)
+            // While no message has left, the code's life has not begun.
+            let validity = verification.sendsUsed == 0 ? passed.tenant.code.validity : nil
+            if validity != nil { verification.expiresAt = facts.now + passed.tenant.code.validity }
+            send(candidate, request, passed, verification, code, validity: validity)
             return
         }
         verification.generation += 1

@@ -50,9 +50,8 @@ package struct TenantLimit: Sendable, Hashable {
 
 /// What is remembered of a request id.
 package struct KnownRequest: Sendable, Equatable {
-    /// The topic and partition of the newest record with this id, and its offset.
-    package var source: String
-    package var offset: Int64
+    /// The newest offset with this id in each topic and partition where it has come.
+    package private(set) var places: [String: Int64]
     package let digest: [UInt8]
 
     /// The verification the request belongs to; nil when the request was refused.
@@ -72,8 +71,43 @@ package struct KnownRequest: Sendable, Equatable {
         reason: String? = nil,
         rule: String? = nil
     ) {
-        self.source = source
-        self.offset = offset
+        places = [source: offset]
+        self.digest = digest
+        self.verificationID = verificationID
+        self.status = status
+        self.reason = reason
+        self.rule = rule
+    }
+
+    /// Whether a record is one that has been decided before.
+    package func hasSeen(_ record: InboundRecord) -> Bool {
+        places[record.source].map { record.offset <= $0 } ?? false
+    }
+
+    /// Remembers one more record with this id.
+    package mutating func see(_ record: InboundRecord) {
+        places[record.source] = record.offset
+    }
+
+    /// The places as a row keeps them: `topic/partition@offset`, one after the other with a space between.
+    package var placesText: String {
+        places.sorted { $0.key < $1.key }.map { "\($0.key)@\($0.value)" }.joined(separator: " ")
+    }
+
+    /// Reads what `placesText` wrote; what is no place is left out.
+    package init(
+        placesText: String,
+        digest: [UInt8],
+        verificationID: VerificationID?,
+        status: DeliveryStatus?,
+        reason: String?,
+        rule: String?
+    ) {
+        places = [:]
+        for place in placesText.split(separator: " ") {
+            guard let at = place.lastIndex(of: "@"), let offset = Int64(place[place.index(after: at)...]) else { continue }
+            places[String(place[..<at])] = offset
+        }
         self.digest = digest
         self.verificationID = verificationID
         self.status = status

@@ -65,6 +65,7 @@ package enum OutcomeDecision {
             requestID: result.send.requestID,
             status: status,
             reason: result.disposition.reason,
+            rule: result.disposition.rule,
             send: DeliveryEvent.Send(
                 id: result.send.id,
                 number: result.send.number,

@@ -68,7 +68,7 @@ package struct Screener: Sendable {
             return refuse(.channel, Refusal(.invalidRequest, rule: "channel", field: "channel"))
         }
         observe(.channel, .passes)
-        let facts = numbers.facts(of: number)
+        let facts = policy.numberPlan.facts(of: number, as: .policy) { numbers.facts(of: number) }
         let testNumber = tenant.testNumber(number, at: now)
         observe(.testNumber, .passes)
         if let testNumber { return .passed(passed(request, tenant, facts, testNumber: testNumber)) }

@@ -48,8 +48,9 @@ extension Screener {
 
     private static let numberPlan: Rule = { _, facts, _ in
         guard !facts.isValid else { return .passes }
+        let rule = "number.plan\(facts.table.suffix)"
         return .refuses(
-            Refusal(.invalidPhoneNumber, rule: "number.plan", field: "recipient.phoneNumber", region: facts.region)
+            Refusal(.invalidPhoneNumber, rule: rule, field: "recipient.phoneNumber", region: facts.region)
         )
     }
 
@@ -60,7 +61,7 @@ extension Screener {
     }
 
     private static let numberType: Rule = { _, facts, tenant in
-        let rule = "numberTypes.\(facts.type.rawValue)"
+        let rule = "numberTypes.\(facts.type.rawValue)\(facts.table.suffix)"
         switch (facts.type, tenant.voip) {
         case (.mobile, _), (.fixedLineOrMobile, _), (.voip, .allow): return .passes
         case (.voip, .record): return .isNoted(rule)
@@ -79,5 +80,16 @@ extension Screener {
         if verdict == .fail { return refuse(.appVerificationFailed, "verdict") }
         if let score = shown.score, score < minimumScore { return refuse(.appVerificationFailed, "minimumScore") }
         return .passes
+    }
+}
+
+extension NumberFacts.Table {
+    /// What a rule's name ends in, so that an event tells which table to correct.
+    fileprivate var suffix: String {
+        switch self {
+        case .metadata: ""
+        case .builtIn: ".builtIn"
+        case .policy: ".override"
+        }
     }
 }

@@ -94,6 +94,15 @@ package enum SendDisposition: Sendable, Equatable {
         }
     }
 
+    /// The rule that the event names.
+    var rule: String {
+        switch self {
+        case .sent, .retry: "send"
+        case .failed, .unknown: "routes"
+        case .expiredUnsent: "time.deadline"
+        }
+    }
+
     /// Whether the person's sends and window are as if this send had not been: it surely never left, and not because
     /// a provider refused this person's message.
     var isRefunded: Bool {

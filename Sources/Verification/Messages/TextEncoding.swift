@@ -12,27 +12,58 @@ package struct TextEncoding: Sendable, Equatable {
     /// Septets of GSM-7 or 16-bit units of UCS-2.
     package let units: Int
 
+    /// One part holds 160 septets or 70 units, each of several 153 or 67, and no character is cut in two.
+    package let segments: Int
+
     package init(_ text: String) {
-        var septets = 0
-        for scalar in text.unicodeScalars {
-            if Self.basic.contains(scalar) {
-                septets += 1
-            } else if Self.extended.contains(scalar) {
-                septets += 2
-            } else {
-                alphabet = .ucs2
-                units = text.utf16.count
-                return
-            }
+        if let parts = Self.septets(of: text) {
+            (alphabet, units, segments) = (.gsm7, parts.units, parts.count)
+        } else {
+            var parts = Parts(single: 70, several: 67)
+            for scalar in text.unicodeScalars { parts.append(UTF16.width(scalar)) }
+            (alphabet, units, segments) = (.ucs2, parts.units, parts.count)
         }
-        alphabet = .gsm7
-        units = septets
     }
 
-    /// One part holds 160 septets or 70 units, each of several 153 or 67.
-    package var segments: Int {
-        let (single, part) = alphabet == .gsm7 ? (160, 153) : (70, 67)
-        return units <= single ? 1 : (units + part - 1) / part
+    /// Nil when a character is in neither table of GSM-7.
+    private static func septets(of text: String) -> Parts? {
+        var parts = Parts(single: 160, several: 153)
+        for scalar in text.unicodeScalars {
+            if basic.contains(scalar) {
+                parts.append(1)
+            } else if extended.contains(scalar) {
+                parts.append(2)
+            } else {
+                return nil
+            }
+        }
+        return parts
+    }
+
+    /// The parts that characters of one or two units fill.
+    private struct Parts {
+        /// What a part holds when it is the only one, and when it is one of several.
+        let single: Int
+        let several: Int
+        private(set) var units = 0
+        private var full = 0
+        private var last = 0
+
+        init(single: Int, several: Int) {
+            self.single = single
+            self.several = several
+        }
+
+        var count: Int { units <= single ? 1 : full + 1 }
+
+        mutating func append(_ width: Int) {
+            units += width
+            if last + width > several {
+                full += 1
+                last = 0
+            }
+            last += width
+        }
     }
 
     private static let basic = Set(

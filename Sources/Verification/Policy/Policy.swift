@@ -6,9 +6,13 @@ package struct Policy: Sendable, Equatable {
     package let version: String
     package let tenants: [String: TenantPolicy]
 
-    package init(version: String, tenants: [String: TenantPolicy]) {
+    /// The operator's corrections to the numbering plans, for every tenant.
+    package let numberPlan: NumberPlan
+
+    package init(version: String, tenants: [String: TenantPolicy], numberPlan: NumberPlan = NumberPlan()) {
         self.version = version
         self.tenants = tenants
+        self.numberPlan = numberPlan
     }
 }
 

@@ -13,7 +13,9 @@ package protocol MessageProvider: Sendable {
 }
 
 /// A rendered message for one attempt.
-package struct OutboundMessage: Sendable {
+///
+/// It describes itself by its send only: the text holds the code.
+package struct OutboundMessage: Sendable, Redacted {
     /// The reference given to the provider, and its idempotency key where it takes one.
     package let sendID: SendID
     package let recipient: PhoneNumber
@@ -38,6 +40,8 @@ package struct OutboundMessage: Sendable {
         self.validity = validity
         self.callDeadline = callDeadline
     }
+
+    package var description: String { "message \(sendID)" }
 }
 
 /// What one attempt came to.

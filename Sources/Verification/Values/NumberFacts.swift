@@ -15,11 +15,33 @@ package struct NumberFacts: Sendable, Hashable {
 
     package let type: NumberType
 
-    package init(region: Region, candidates: [Region], isValid: Bool, type: NumberType) {
+    /// Which table the facts are from, which a refusal names.
+    package let table: Table
+
+    /// The tables of numbering plans, the later the stronger.
+    package enum Table: Sendable, Hashable {
+        /// The metadata of the installed library.
+        case metadata
+
+        /// The overrides that come with this program.
+        case builtIn
+
+        /// The overrides of the policy in force.
+        case policy
+    }
+
+    package init(
+        region: Region,
+        candidates: [Region],
+        isValid: Bool,
+        type: NumberType,
+        table: Table = .metadata
+    ) {
         self.region = region
         self.candidates = candidates
         self.isValid = isValid
         self.type = type
+        self.table = table
     }
 }
 

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Courier
+import Verification
+
+/// Checks a policy file.
+struct PolicyCheckCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Names every fault of a policy file with its line, or sums the policy up.",
+        discussion: """
+            Exit code 0 when a worker would take the policy, 2 when it would refuse it. With --config it is also checked
+            that the routes lead to configured providers.
+
+              code-courier policy check policy.yaml --config courier.yaml
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The policy file.", valueName: "policy.yaml"))
+    var file: String
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() async throws {
+        let settings = try StartFailure.unwrap(
+            PolicySettings.load(path: options.config, environment: options.environment)
+        )
+        let policy = try StartFailure.unwrap(PolicyFile.load(path: file, providers: settings.providers))
+        PolicyCommand.write(PolicySummary(policy: policy, now: .now).lines(file: file))
+    }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Courier
+import Foundation
+import PhoneNumbers
+import Verification
+
+/// Explains a decision.
+struct PolicyExplainCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain",
+        abstract: "Shows what each rule of a policy says of a request, in the order of the decision.",
+        discussion: """
+            The request is a file, - for standard input, or made from the options. Rules that need live state (request
+            ids, slots, limits) are shown with their numbers; nothing is read from the database, and nothing is sent.
+            Exit code 0 when the request would be sent, 1 when it would not, 2 when something cannot be read.
+
+              code-courier policy explain policy.yaml --phone +16502530000 --purpose sign_in
+              code-courier policy explain policy.yaml --request request.json --json
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The policy file.", valueName: "policy.yaml"))
+    var file: String
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Option(help: ArgumentHelp("The request's value as JSON; - for standard input.", valueName: "request.json"))
+    var request: String?
+
+    @Option(help: "The phone number in E.164 form: + and digits.")
+    var phone: String?
+
+    @Option(help: "sign_up, sign_in, mfa_enrollment, mfa_sign_in, reauthentication, account_link or app_verification.")
+    var purpose = "sign_in"
+
+    @Option(help: "The tenant whose policy decides.")
+    var tenant = "default"
+
+    @Option(help: "The account; required for mfa_* and reauthentication.")
+    var subject: String?
+
+    @Option(help: "The IP address of the client.")
+    var ip: String?
+
+    @Flag(help: "The account has proved this number before.")
+    var confirmed = false
+
+    @Option(help: "Decide as of this time, such as 2026-11-20T12:00:00Z; default: now.")
+    var at = TimeArgument.now
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func run() async throws {
+        let settings = try StartFailure.unwrap(
+            PolicySettings.load(path: options.config, environment: options.environment)
+        )
+        let policy = try StartFailure.unwrap(PolicyFile.load(path: file, providers: settings.providers))
+        guard let now = at.time(before: .now) else { throw StartFailure.report(["--at must be a time"]) }
+        let explanation = PolicyExplanation(
+            of: ExplainedRecord.make(value: try value(), at: now),
+            policy: policy,
+            numbers: PhoneNumberDirectory(),
+            maxRequestAge: settings.maxRequestAge,
+            now: now
+        )
+        if json { PolicyCommand.write(explanation.json) } else { PolicyCommand.write(explanation.text) }
+        if explanation.isUnreadable { throw ExitCode(2) }
+        guard explanation.isSent else { throw ExitCode(1) }
+    }
+
+    private func value() throws -> [UInt8] {
+        switch (request, phone) {
+        case (let path?, nil):
+            return try ExplainedRecord.read(path)
+        case (nil, let phone?):
+            return ExplainedRecord.json(
+                phone: phone,
+                purpose: purpose,
+                tenant: tenant,
+                subject: subject,
+                ip: ip,
+                isConfirmed: confirmed
+            )
+        case (nil, nil), (_?, _?):
+            throw StartFailure.report(["give either --request or --phone"])
+        }
+    }
+}
+
+/// A request that is explained and never sent.
+enum ExplainedRecord {
+    /// The record that holds a value; a CloudEvent in structured mode is known by its `specversion`.
+    static func make(value: [UInt8], at now: Timestamp) -> InboundRecord {
+        var headers: [RecordField] = []
+        if case .object(let object)? = try? JSONScanner.parse(value), object["specversion"] != nil {
+            headers = [RecordField(name: "content-type", value: Array("application/cloudevents+json".utf8))]
+        }
+        return InboundRecord(
+            topic: "explained",
+            partition: 0,
+            offset: 0,
+            timestamp: now,
+            key: nil,
+            value: value,
+            headers: headers
+        )
+    }
+
+    static func json(
+        phone: String,
+        purpose: String,
+        tenant: String,
+        subject: String?,
+        ip: String?,
+        isConfirmed: Bool
+    ) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { request in
+            request.member("requestId", "explained")
+            request.member("tenant", tenant)
+            request.member("purpose", purpose)
+            request.object("recipient") { recipient in
+                recipient.member("phoneNumber", phone)
+                recipient.member("confirmed", isConfirmed)
+            }
+            request.member("subject", ifPresent: subject)
+            if let ip { request.object("client") { $0.member("ip", ip) } }
+        }
+        return writer.bytes
+    }
+
+    /// The bytes of a file, or of standard input for `-`.
+    static func read(_ path: String) throws -> [UInt8] {
+        do {
+            if path == "-" { return Array(try FileHandle.standardInput.readToEnd() ?? Data()) }
+            return Array(try TextFile.read(path, maximumBytes: YAMLDocument.maximumBytes).utf8)
+        } catch let unreadable as TextFile.Unreadable {
+            throw StartFailure.report(["\(path) \(unreadable.reason)"])
+        } catch {
+            throw StartFailure.report(["standard input cannot be read"])
+        }
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Courier
+import Foundation
+import KafkaClient
+import PhoneNumbers
+import UnixSignals
+import Verification
+
+/// Replays past requests against a candidate policy.
+struct PolicySimulateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "simulate",
+        abstract: "Replays past requests against a candidate policy and shows who would be decided otherwise.",
+        discussion: """
+            It reads the request topic without a group, changes nothing and sends nothing; the database is not read.
+            Both policies are replayed from empty state with the records' own times, so resend windows and limits work
+            as they would have. Codes are taken as never entered. Numbers are never printed.
+
+              code-courier policy simulate next.yaml --config courier.yaml --from 7d
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The candidate policy.", valueName: "policy.yaml"))
+    var file: String
+
+    @Option(help: ArgumentHelp("The policy to compare with; default: policy.path.", valueName: "current.yaml"))
+    var against: String?
+
+    @OptionGroup var kafka: KafkaOptions
+
+    @Option(help: "Where the range begins: beginning, a span before now such as 7d or 12h, or a time.")
+    var from = TimeArgument.ago(.seconds(86_400))
+
+    @Option(help: "Where the range ends: now, a span before now, or a time.")
+    var to = TimeArgument.now
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func run() async throws {
+        let kafka = try kafka.settings()
+        let policies = try loadPolicies()
+        let now = Timestamp.now
+        let start = from.time(before: now)
+        guard let end = to.time(before: now), start.map({ $0 < end }) ?? true else {
+            throw StartFailure.report(["--from must be before --to"])
+        }
+        let replay = PolicyReplay(
+            policies: policies.both.map(\.policy),
+            numbers: PhoneNumberDirectory(),
+            maxRequestAge: policies.maxRequestAge,
+            latest: now
+        )
+        let topic = TopicReplay(configuration: kafka.client, topic: kafka.topics.requests, start: start, end: end)
+        let report = try await interruptible(topic, replay)
+        if json {
+            PolicyCommand.write(report.json(versions: policies.both.map(\.policy.version)))
+        } else {
+            PolicyCommand.write(report.text(policies: policies.both.map { "\($0.file), version \($0.policy.version)" }))
+        }
+        if report.isInterrupted { throw ExitCode(130) }
+    }
+
+    private typealias Loaded = (file: String, policy: Policy)
+
+    private func loadPolicies() throws -> (both: Pair<Loaded>, maxRequestAge: Duration) {
+        let options = kafka.options
+        let settings = try StartFailure.unwrap(
+            PolicySettings.load(path: options.config, environment: options.environment)
+        )
+        guard let current = against ?? settings.policyPath else {
+            throw StartFailure.report(["name the policy to compare with: --against, or policy.path of the configuration"])
+        }
+        let both = try Pair(current: current, candidate: file).map { path in
+            Loaded(file: path, policy: try StartFailure.unwrap(PolicyFile.load(path: path, providers: settings.providers)))
+        }
+        return (both, settings.maxRequestAge)
+    }
+
+    /// Replays until the end of the range or Ctrl-C, after which the part that was replayed is reported.
+    private func interruptible(_ topic: TopicReplay, _ replay: PolicyReplay) async throws -> ReplayReport {
+        let progress = ReplayProgress(start: topic.start, end: topic.end) { line in
+            FileHandle.standardError.write(Data("\(line)\n".utf8))
+        }
+        do {
+            return try await withThrowingTaskGroup(of: ReplayReport?.self) { group in
+                group.addTask { try await topic.run(replay, progress: progress) }
+                group.addTask {
+                    for await _ in await UnixSignalsSequence(trapping: .sigint) { break }
+                    return nil
+                }
+                while let ended = try await group.next() {
+                    group.cancelAll()
+                    if let ended { return ended }
+                }
+                return ReplayReport()
+            }
+        } catch let error as KafkaError {
+            throw StartFailure.report(["kafka.bootstrapServers: \(error)"])
+        }
+    }
+}

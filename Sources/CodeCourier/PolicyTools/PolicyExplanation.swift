@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+/// What each rule of a policy says of one request, in the order of the decision.
+///
+/// The rules are the worker's own. Those that need live state (request ids, slots, limits) are shown with the numbers
+/// that they hold it against, as for a recipient who asks for the first time.
+struct PolicyExplanation {
+    /// What a rule said.
+    enum Verdict: Equatable {
+        case passes
+
+        /// The request goes on, and a line in the log names the rule.
+        case records(String)
+        case refuses(reason: String, rule: String, field: String?)
+
+        /// A test number is let past it.
+        case skipped
+        case notReached
+
+        /// It depends on what is in the database, which is not read.
+        case liveState
+    }
+
+    struct Line: Equatable {
+        let rule: String
+        let saw: String
+        let verdict: Verdict
+    }
+
+    let policyVersion: String
+    private(set) var lines: [Line] = []
+
+    /// What the request would come to when nothing is known of its recipient.
+    let decision: SimulatedDecision
+
+    /// Whether the record is no request at all.
+    let isUnreadable: Bool
+
+    /// Explains a record as if it were decided at `now`.
+    init(of record: InboundRecord, policy: Policy, numbers: any NumberDirectory, maxRequestAge: Duration, now: Timestamp) {
+        let keys = CodeKeys.throwAway()
+        let screener = Screener(policy: policy, keys: keys, numbers: numbers)
+        var generator = SystemRandomNumberGenerator()
+        let candidate = screener.candidate(for: record, now: now, using: &generator)
+        var ledger = SimulatedLedger(policy: policy, keys: keys, maxRequestAge: maxRequestAge)
+        decision = ledger.decide(candidate, at: now)
+        policyVersion = policy.version
+        var steps: [ScreeningStep: RuleVerdict] = [:]
+        switch candidate.content {
+        case .deadLetter(let reason):
+            isUnreadable = true
+            read(record, .refuses(reason: reason.rawValue, rule: "readable", field: nil))
+            leaveOut(from: "shape")
+        case .invalid(let invalid):
+            isUnreadable = false
+            read(record, .passes)
+            let verdict = Verdict.refuses(
+                reason: invalid.reason.rawValue,
+                rule: decision.rule,
+                field: invalid.field
+            )
+            add("shape", "every field by its rule", verdict)
+            leaveOut(from: "time")
+        case .request(let request, let screening):
+            isUnreadable = false
+            _ = screener.screen(request, now: now) { steps[$0] = $1 }
+            read(record, .passes)
+            add("shape", "every field by its rule", .passes)
+            explainTime(request, maxRequestAge, now)
+            let view = RequestView(request: request, policy: policy, numbers: numbers, now: now)
+            explain(view, steps, screening)
+        }
+    }
+
+    private mutating func add(_ rule: String, _ saw: String, _ verdict: Verdict) {
+        let isOver = lines.contains { if case .refuses = $0.verdict { true } else { false } }
+        lines.append(Line(rule: rule, saw: saw, verdict: isOver ? .notReached : verdict))
+    }
+
+    /// Lists the rules from one on that nothing can be said of.
+    private mutating func leaveOut(from rule: String) {
+        let rules =
+            ["shape", "time"] + ScreeningStep.allCases.map(\.rawValue) + ["slot"] + RequestView.limitNames + ["send"]
+        for name in rules.drop(while: { $0 != rule }) { add(name, "", .notReached) }
+    }
+
+    private mutating func read(_ record: InboundRecord, _ verdict: Verdict) {
+        add("readable", "\(record.value?.count ?? 0) bytes", verdict)
+        add("request id", "the same id again gets the same answer", .liveState)
+    }
+
+    private mutating func explainTime(_ request: VerificationRequest, _ maxRequestAge: Duration, _ now: Timestamp) {
+        var saw = "asked at \(request.requestedAt.rfc3339), decided at \(now.rfc3339)"
+        saw += ", at most \(DurationText.format(maxRequestAge)) later"
+        if let deadline = request.deadline { saw += ", deadline \(deadline.rfc3339)" }
+        let isTooLate = decision.kind == .expiredUnsent
+        let refusal = Verdict.refuses(reason: decision.reason, rule: decision.rule, field: nil)
+        add("time", saw, isTooLate ? refusal : .passes)
+    }
+
+    private mutating func explain(
+        _ view: RequestView,
+        _ steps: [ScreeningStep: RuleVerdict],
+        _ screening: Screening
+    ) {
+        var passed: Screening.Passed?
+        if case .passed(let value) = screening { passed = value }
+        let isTest = passed?.testNumber != nil
+        for step in ScreeningStep.allCases {
+            add(step.rawValue, view.saw(step), steps[step].map(Verdict.init) ?? (isTest ? .skipped : .notReached))
+        }
+        add("slot", isTest ? "no window for a test number" : view.tenant?.resend.text ?? "", .liveState)
+        for limit in view.limits {
+            add(limit.name, limit.text, isTest ? .skipped : limit.isCounted ? .liveState : .passes)
+        }
+        add("send", view.send, .passes)
+    }
+}
+
+extension PolicyExplanation.Verdict {
+    fileprivate init(_ verdict: RuleVerdict) {
+        self =
+            switch verdict {
+            case .passes: .passes
+            case .isNoted(let rule): .records(rule)
+            case .refuses(let refusal):
+                .refuses(reason: refusal.reason.rawValue, rule: refusal.rule, field: refusal.field)
+            }
+    }
+}

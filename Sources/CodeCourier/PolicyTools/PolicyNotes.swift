@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+/// One thing about a policy that is no fault and that its operator should know.
+struct PolicyNote: Equatable, CustomStringConvertible {
+    /// The dotted key that it is about.
+    let key: String
+    let message: String
+
+    var description: String { "\(key): \(message)" }
+}
+
+/// What a policy switches off, and where its rules do not do what they seem to.
+struct PolicyNotes {
+    private(set) var switchedOff: [PolicyNote] = []
+    private(set) var warnings: [PolicyNote] = []
+
+    init(policy: Policy, now: Timestamp) {
+        for (name, tenant) in policy.tenants.sorted(by: { $0.key < $1.key }) {
+            let path = "tenants.\(name)"
+            noteLimits(tenant.limits, path)
+            noteAppVerification(tenant, path, now)
+            noteRegions(tenant, path)
+            noteCode(tenant, path)
+            noteTestNumbers(tenant, path, now)
+        }
+    }
+
+    private mutating func warn(_ key: String, _ message: String) {
+        warnings.append(PolicyNote(key: key, message: message))
+    }
+
+    private mutating func noteLimits(_ limits: LimitPolicy, _ path: String) {
+        let lists = [
+            ("perRecipient", limits.perRecipient), ("perIP", limits.perIP), ("perTenant", limits.perTenant),
+        ]
+        for (name, list) in lists {
+            let key = "\(path).limits.\(name)"
+            if list.isEmpty { switchedOff.append(PolicyNote(key: key, message: "no limit")) }
+            for (index, limit) in list.enumerated() {
+                let stricter = list.enumerated().first { other in
+                    other.offset != index && other.element.count <= limit.count && other.element.per >= limit.per
+                        && (other.element != limit || other.offset < index)
+                }
+                guard let stricter else { continue }
+                warn("\(key)[\(index)]", "never decides: \([stricter.element].text) is at least as strict")
+            }
+        }
+    }
+
+    private mutating func noteAppVerification(_ tenant: TenantPolicy, _ path: String, _ now: Timestamp) {
+        guard tenant.appVerification == .off else { return }
+        let key = "\(path).appVerification"
+        switchedOff.append(PolicyNote(key: key, message: "off, so only test numbers are served"))
+        if !tenant.testNumbers.contains(where: { $0.isInForce(at: now) }) {
+            warn(key, "off without a test number in force: every request is refused")
+        }
+    }
+
+    private mutating func noteRegions(_ tenant: TenantPolicy, _ path: String) {
+        let policies =
+            [(key: "\(path).regions", policy: tenant.regions)]
+            + Purpose.allCases.compactMap { purpose in
+                tenant.purposeRegions[purpose].map { ("\(path).purposes.\(purpose.rawValue).regions", $0) }
+            }
+        for (key, policy) in policies {
+            if case .allowlistOnly(let allowed) = policy.base, allowed.isEmpty { warn(key, "allows no region") }
+            if !policy.confirmedOnly.isEmpty {
+                let regions = policy.confirmedOnly.sorted().map(\.code).joined(separator: ", ")
+                warn(key, "\(regions): only recipients that the account has proved before")
+            }
+        }
+        // With a rule of its own for every purpose, the tenant's own rule decides nothing.
+        let deciding = Purpose.allCases.map { tenant.regions(for: $0) }
+        for region in tenant.routes.regions.keys.sorted() where !deciding.contains(where: { $0.lets(region) }) {
+            warn("\(path).routes.regions.\(region)", "never taken: the region policy refuses \(region)")
+        }
+    }
+
+    private mutating func noteCode(_ tenant: TenantPolicy, _ path: String) {
+        if tenant.code.length < 6 { warn("\(path).code.length", "is below 6 digits") }
+        if tenant.code.validity > .seconds(600) { warn("\(path).code.validity", "is longer than 10m") }
+        for (index, window) in tenant.resend.windows.enumerated() where window > tenant.code.validity {
+            let validity = DurationText.format(tenant.code.validity)
+            warn("\(path).resend.windows[\(index)]", "is longer than the code is valid (\(validity))")
+        }
+    }
+
+    private mutating func noteTestNumbers(_ tenant: TenantPolicy, _ path: String, _ now: Timestamp) {
+        for (index, number) in tenant.testNumbers.enumerated() where !number.isInForce(at: now) {
+            let end = number.until.map { String($0.rfc3339.prefix(10)) } ?? ""
+            warn("\(path).testNumbers[\(index)]", "is past its end (\(end)): the number is an ordinary one now")
+        }
+    }
+}
+
+extension TestNumber {
+    fileprivate func isInForce(at now: Timestamp) -> Bool { until.map { now < $0 } ?? true }
+}
+
+extension RegionPolicy {
+    /// Whether a confirmed number of the region gets through.
+    fileprivate func lets(_ region: Region) -> Bool {
+        let facts = NumberFacts(region: region, candidates: [region], isValid: true, type: .mobile)
+        return refusal(of: facts, confirmed: true) == nil
+    }
+}

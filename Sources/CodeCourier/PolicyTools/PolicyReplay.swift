@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Verification
+
+/// Decides the same records by two policies, each with a ledger of its own, and counts what differs.
+struct PolicyReplay {
+    private(set) var report = ReplayReport()
+    private let screeners: Pair<Screener>
+    private let plan: NumberPlan
+    private let numbers: LastNumber
+    private var ledgers: Pair<SimulatedLedger>
+    private var generator: IdentifierGenerator
+
+    /// Records from after this time are taken for from then: a producer's clock may be ahead.
+    private let latest: Timestamp
+    private var lastTime: Timestamp
+
+    init(policies: Pair<Policy>, numbers: any NumberDirectory, maxRequestAge: Duration, latest: Timestamp) {
+        let keys = CodeKeys.throwAway()
+        let remembered = LastNumber(numbers)
+        self.numbers = remembered
+        plan = policies.current.numberPlan
+        self.latest = latest
+        lastTime = latest
+        screeners = policies.map { Screener(policy: $0, keys: keys, numbers: remembered) }
+        ledgers = policies.map { SimulatedLedger(policy: $0, keys: keys, maxRequestAge: maxRequestAge) }
+        generator = IdentifierGenerator()
+    }
+
+    mutating func replay(_ record: InboundRecord) {
+        let now = min(record.timestamp ?? lastTime, latest)
+        lastTime = now
+        let candidate = screeners.current.candidate(for: record, now: now, using: &generator)
+        let other = screened(candidate, by: screeners.candidate, now)
+        let decisions = Pair(
+            current: ledgers.current.decide(candidate, at: now),
+            candidate: ledgers.candidate.decide(other, at: now)
+        )
+        report.add(decisions, tenant: tenant(of: candidate), region: region(of: candidate), at: now)
+    }
+
+    /// The same record under another policy; only the screening differs.
+    private func screened(_ candidate: Candidate, by screener: Screener, _ now: Timestamp) -> Candidate {
+        guard case .request(let request, _) = candidate.content else { return candidate }
+        return Candidate(
+            record: candidate.record,
+            content: .request(request, screener.screen(request, now: now)),
+            key: candidate.key,
+            digest: candidate.digest,
+            verificationID: candidate.verificationID,
+            sendID: candidate.sendID
+        )
+    }
+
+    private func tenant(of candidate: Candidate) -> String {
+        candidate.key.tenant.isEmpty ? "-" : candidate.key.tenant
+    }
+
+    /// The region by the current policy's corrections to the numbering plans.
+    private func region(of candidate: Candidate) -> String {
+        guard case .request(let request, _) = candidate.content, case .phone(let number) = request.recipient else {
+            return "-"
+        }
+        return plan.facts(of: number, as: .policy) { numbers.facts(of: number) }.region.code
+    }
+}
+
+/// Something for each of the two policies.
+struct Pair<Value> {
+    var current: Value
+    var candidate: Value
+
+    func map<Other>(_ transform: (Value) throws -> Other) rethrows -> Pair<Other> {
+        Pair<Other>(current: try transform(current), candidate: try transform(candidate))
+    }
+}
+
+extension Pair: Sendable where Value: Sendable {}
+extension Pair: Equatable where Value: Equatable {}
+
+/// The facts about the number that was asked for last, which is asked for once by each policy and once for the count.
+private final class LastNumber: NumberDirectory {
+    private let directory: any NumberDirectory
+    private let last = Mutex<(number: PhoneNumber, facts: NumberFacts)?>(nil)
+
+    init(_ directory: any NumberDirectory) {
+        self.directory = directory
+    }
+
+    func facts(of number: PhoneNumber) -> NumberFacts {
+        last.withLock { last in
+            if let last, last.number == number { return last.facts }
+            let facts = directory.facts(of: number)
+            last = (number, facts)
+            return facts
+        }
+    }
+}
+
+/// SplitMix64: ids of a simulation have to differ and need not be unguessable.
+private struct IdentifierGenerator: RandomNumberGenerator {
+    private var state = UInt64.random(in: .min ... .max)
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+/// What a policy says, in the order in which it decides, for the eyes of an operator.
+struct PolicySummary {
+    let policy: Policy
+
+    /// When test numbers are asked whether they are over.
+    let now: Timestamp
+
+    /// The summary of a file of this name.
+    func lines(file: String) -> [String] {
+        var lines = ["\(file): version \(policy.version), no faults"]
+        let corrections = policy.numberPlan.overrides.count
+        if corrections > 0 { lines.append("\(corrections) corrections to the numbering plans") }
+        for (name, tenant) in policy.tenants.sorted(by: { $0.key < $1.key }) {
+            lines += ["", "tenant \(name)"] + table(tenant).lines
+        }
+        let notes = PolicyNotes(policy: policy, now: now)
+        lines += section("switched off", notes.switchedOff)
+        lines += section("worth knowing", notes.warnings)
+        return lines
+    }
+
+    private func section(_ title: String, _ notes: [PolicyNote]) -> [String] {
+        notes.isEmpty ? [] : ["", title] + notes.map { "  \($0)" }
+    }
+
+    private func table(_ tenant: TenantPolicy) -> TextTable {
+        var table = TextTable()
+        table.row("regions", tenant.regions.text)
+        for purpose in Purpose.allCases {
+            if let regions = tenant.purposeRegions[purpose] { table.row("regions, \(purpose.rawValue)", regions.text) }
+        }
+        table.row("number types", "mobile; voip: \(tenant.voip.rawValue)")
+        table.row("app verification", tenant.appVerification.text)
+        table.row("test numbers", String(tenant.testNumbers.count))
+        table.row("code", tenant.code.text)
+        table.row("resend", tenant.resend.text)
+        table.row("limits per recipient", tenant.limits.perRecipient.text)
+        table.row("limits per IP", tenant.limits.perIP.text)
+        table.row("limits per tenant", tenant.limits.perTenant.text)
+        table.row("routes", tenant.routes.text)
+        return table
+    }
+}
+
+extension RegionPolicy {
+    /// Such as `only DE, US; only confirmed recipients in IN`.
+    var text: String {
+        let rule =
+            switch base {
+            case .allowByDefault(let disallowed): disallowed.isEmpty ? "all" : "all but \(disallowed.text)"
+            case .allowlistOnly(let allowed): allowed.isEmpty ? "none" : "only \(allowed.text)"
+            }
+        return confirmedOnly.isEmpty ? rule : "\(rule); only confirmed recipients in \(confirmedOnly.text)"
+    }
+}
+
+extension Set<Region> {
+    fileprivate var text: String { sorted().map(\.code).joined(separator: ", ") }
+}
+
+extension AppVerificationPolicy {
+    var text: String {
+        switch self {
+        case .off: "off: only test numbers are served"
+        case .on(let isRequired, let minimumScore):
+            "\(isRequired ? "required" : "not required"), minimum score \(minimumScore)"
+        }
+    }
+}
+
+extension CodePolicy {
+    var text: String { "\(length) digits, valid \(DurationText.format(validity)), \(maxChecks) wrong guesses" }
+}
+
+extension ResendPolicy {
+    var text: String {
+        let windows = windows.map(DurationText.format).joined(separator: ", ")
+        let same = DurationText.format(sameCodeWhileLeft)
+        return "windows \(windows); \(maxSends) sends in all; the same code while \(same) are left"
+    }
+}
+
+extension [RateLimit] {
+    /// Such as `2 in 10s, 10 in 1h`.
+    var text: String {
+        isEmpty ? "off" : map { "\($0.count) in \(DurationText.format($0.per))" }.joined(separator: ", ")
+    }
+}
+
+extension Routes {
+    var text: String {
+        let regional = regions.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.joined(separator: ", "))" }
+        return ([fallback.joined(separator: ", ")] + regional).joined(separator: "; ")
+    }
+}

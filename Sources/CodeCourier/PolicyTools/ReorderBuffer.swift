@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+/// Puts the records of several partitions into the order of their times, as far as its room goes.
+///
+/// Windows of IP addresses and tenants go across partitions, and a reader may be far ahead in one of them. Records of
+/// one partition keep their order whatever their times say.
+struct ReorderBuffer {
+    private struct Entry {
+        /// The time of the record, or of a later one before it in its partition.
+        let arrival: Timestamp
+        let record: InboundRecord
+
+        func comes(before other: Entry) -> Bool {
+            (arrival, record.partition, record.offset) < (other.arrival, other.record.partition, other.record.offset)
+        }
+    }
+
+    private let capacity: Int
+    private var newest: [Int32: Timestamp] = [:]
+
+    /// A binary heap, the earliest first.
+    private var heap: [Entry] = []
+    private var lastArrival = Timestamp(microseconds: .min)
+
+    /// The records that came too late for their place in the order.
+    private(set) var lateCount = 0
+
+    init(capacity: Int = 50_000) {
+        self.capacity = max(1, capacity)
+    }
+
+    /// Takes a record, and gives the earliest one when there is no more room.
+    mutating func insert(_ record: InboundRecord) -> InboundRecord? {
+        let time = record.timestamp ?? lastArrival
+        let arrival = max(time, newest[record.partition] ?? time)
+        newest[record.partition] = arrival
+        heap.append(Entry(arrival: arrival, record: record))
+        siftUp()
+        return heap.count > capacity ? popFirst() : nil
+    }
+
+    mutating func popFirst() -> InboundRecord? {
+        guard let first = heap.first, let last = heap.popLast() else { return nil }
+        if !heap.isEmpty {
+            heap[0] = last
+            siftDown()
+        }
+        if first.arrival < lastArrival { lateCount += 1 } else { lastArrival = first.arrival }
+        return first.record
+    }
+
+    private mutating func siftUp() {
+        var child = heap.count - 1
+        while child > 0, case let parent = (child - 1) / 2, heap[child].comes(before: heap[parent]) {
+            heap.swapAt(child, parent)
+            child = parent
+        }
+    }
+
+    private mutating func siftDown() {
+        var parent = 0
+        while case let left = 2 * parent + 1, left < heap.count {
+            let right = left + 1
+            let child = right < heap.count && heap[right].comes(before: heap[left]) ? right : left
+            guard heap[child].comes(before: heap[parent]) else { return }
+            heap.swapAt(child, parent)
+            parent = child
+        }
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+/// What the rules look at in one request, in words that name nobody.
+struct RequestView {
+    let request: VerificationRequest
+
+    /// Nil for a tenant that the policy does not have.
+    let tenant: TenantPolicy?
+    private let facts: NumberFacts?
+    private let now: Timestamp
+
+    init(request: VerificationRequest, policy: Policy, numbers: any NumberDirectory, now: Timestamp) {
+        self.request = request
+        tenant = policy.tenants[request.tenant]
+        self.now = now
+        if case .phone(let number) = request.recipient {
+            facts = policy.numberPlan.facts(of: number, as: .policy) { numbers.facts(of: number) }
+        } else {
+            facts = nil
+        }
+    }
+
+    /// What a step of the screening sees.
+    func saw(_ step: ScreeningStep) -> String {
+        switch step {
+        case .tenant: request.tenant
+        case .channel: request.channel.rawValue
+        case .testNumber: testNumber
+        case .onlyTestNumbers: "app verification is \(tenant?.appVerification == .off ? "off" : "on")"
+        case .numberPlan: "\(request.recipient.masked) is \(facts?.isValid == true ? "valid" : "not valid") in \(region)"
+        case .region: regionRule
+        case .numberType: "\(facts?.type.rawValue ?? "none"); voip: \(tenant?.voip.rawValue ?? "")"
+        case .appVerification: "\(tenant?.appVerification.text ?? ""); \(shown)"
+        }
+    }
+
+    static let limitNames = ["limits per recipient", "limits per IP", "limits per tenant"]
+
+    /// The limits in their order, and whether the request counts in any of them.
+    var limits: [(name: String, text: String, isCounted: Bool)] {
+        let limits = tenant?.limits ?? LimitPolicy(perRecipient: [], perIP: [], perTenant: [])
+        let hasIP = request.client?.ip != nil
+        return zip(Self.limitNames, [limits.perRecipient, limits.perIP, limits.perTenant]).map { name, list in
+            let isIP = name == "limits per IP"
+            let text = isIP && !hasIP ? "\(list.text); the request has no client.ip" : list.text
+            return (name, text, !list.isEmpty && (!isIP || hasIP))
+        }
+    }
+
+    /// What is sent, and by which providers.
+    var send: String {
+        guard let tenant, let facts else { return "" }
+        if tenant.testNumber(for: request, at: now) != nil { return "a fixed code and no message" }
+        return "\(tenant.code.text); by \(tenant.routes.providers(for: facts.region).joined(separator: ", then "))"
+    }
+
+    private var region: String { facts?.region.code ?? Region.unknown.code }
+
+    private var testNumber: String {
+        guard let tenant else { return "" }
+        guard let number = tenant.testNumber(for: request, at: now) else { return "none of \(tenant.testNumbers.count)" }
+        return "a test number\(number.fault.map { " with the fault \($0.rawValue)" } ?? "")"
+    }
+
+    private var regionRule: String {
+        let policy = tenant?.regions(for: request.purpose).text ?? ""
+        let candidates = facts?.candidates.map(\.code) ?? []
+        let number = candidates.count > 1 ? "one of \(candidates.joined(separator: ", "))" : region
+        return "\(number), \(request.recipientConfirmed ? "confirmed" : "not confirmed"); allowed: \(policy)"
+    }
+
+    private var shown: String {
+        guard let shown = request.appVerification else { return "the request shows none" }
+        let parts = [shown.method.rawValue, shown.verdict?.rawValue, shown.score.map { "\($0)" }]
+        return "the request shows \(parts.compactMap(\.self).joined(separator: ", "))"
+    }
+}
+
+extension TenantPolicy {
+    fileprivate func testNumber(for request: VerificationRequest, at now: Timestamp) -> TestNumber? {
+        guard case .phone(let number) = request.recipient else { return nil }
+        return testNumber(number, at: now)
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Courier
+import Verification
+
+/// A point in time as a command line states it.
+enum TimeArgument: ExpressibleByArgument, Equatable {
+    case now
+    case beginning
+    case ago(Duration)
+    case at(Timestamp)
+
+    /// `now`, `beginning`, a span before now such as `7d` or `12h`, a date, or a time as RFC 3339 writes it.
+    init?(argument: String) {
+        switch argument {
+        case "now": self = .now
+        case "beginning": self = .beginning
+        default:
+            if let span = Self.span(argument) {
+                self = .ago(span)
+            } else if let time = Timestamp(rfc3339: argument.utf8.count == 10 ? "\(argument)T00:00:00Z" : argument) {
+                self = .at(time)
+            } else {
+                return nil
+            }
+        }
+    }
+
+    /// The time that is meant; nil for the beginning of everything.
+    func time(before now: Timestamp) -> Timestamp? {
+        switch self {
+        case .now: now
+        case .beginning: nil
+        case .ago(let span): now - span
+        case .at(let time): time
+        }
+    }
+
+    private static func span(_ text: String) -> Duration? {
+        guard text.hasSuffix("d") else { return DurationText.parse(text) }
+        let digits = text.dropLast()
+        guard digits.utf8.count <= 4, !digits.hasPrefix("+"), let days = Int64(digits), days >= 0 else { return nil }
+        return .seconds(days * 86_400)
+    }
+}

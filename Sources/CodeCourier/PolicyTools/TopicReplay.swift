@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Courier
+import KafkaClient
+import Verification
+
+/// Reads a range of the request topic's past into a replay.
+struct TopicReplay {
+    let configuration: KafkaConfiguration
+    let topic: String
+
+    /// The first moment of the range; nil for everything that the topic holds.
+    let start: Timestamp?
+
+    /// The first moment after the range.
+    let end: Timestamp
+
+    /// How long the brokers may give no record before they count as away.
+    private static let patience = Duration.seconds(60)
+
+    /// Replays the range; a cancelled task ends it early, with what has been replayed by then.
+    ///
+    /// It ends where the topic ended when it began, or once every partition has passed the end of the range.
+    func run(_ replay: PolicyReplay, progress: ReplayProgress) async throws(KafkaError) -> ReplayReport {
+        var (replay, progress) = (replay, progress)
+        let partitions = try await KafkaAdmin.partitionCount(of: topic, configuration: configuration)
+        let from = start.map { TopicReader.Start.timestamp($0.microseconds / 1000) } ?? .beginning
+        let reader = try await TopicReader.open(configuration: configuration, topic: topic, from: from)
+        var buffer = ReorderBuffer()
+        var passed: Set<Int32> = []
+        var lastRecord = ContinuousClock.now
+        do throws(KafkaError) {
+            while !Task.isCancelled, passed.count < partitions, !(await reader.reachedEnd) {
+                let records = try await reader.next(maximum: 1000, within: .seconds(1))
+                if !records.isEmpty { lastRecord = .now }
+                if ContinuousClock.now - lastRecord > Self.patience { throw KafkaError(.timedOut) }
+                for record in records.lazy.map({ InboundRecord($0) }) {
+                    if let time = record.timestamp, time >= end { passed.insert(record.partition) }
+                    guard isInRange(record), let earliest = buffer.insert(record) else { continue }
+                    replay.replay(earliest)
+                }
+                progress.show(replay.report)
+            }
+        } catch {
+            await reader.close()
+            throw error
+        }
+        await reader.close()
+        while !Task.isCancelled, let record = buffer.popFirst() {
+            replay.replay(record)
+            progress.show(replay.report)
+        }
+        var report = replay.report
+        report.lateRecords = buffer.lateCount
+        report.isInterrupted = Task.isCancelled
+        return report
+    }
+
+    private func isInRange(_ record: InboundRecord) -> Bool {
+        guard let time = record.timestamp else { return true }
+        return time < end && start.map { time >= $0 } ?? true
+    }
+}
+
+/// Tells how far a long replay has come, every two seconds.
+struct ReplayProgress: Sendable {
+    private static let interval = Duration.seconds(2)
+
+    private let start: Timestamp?
+    private let end: Timestamp
+    private let write: @Sendable (String) -> Void
+    private var next = ContinuousClock.now + interval
+    private var shownRecords = 0
+
+    init(start: Timestamp?, end: Timestamp, write: @escaping @Sendable (String) -> Void) {
+        self.start = start
+        self.end = end
+        self.write = write
+    }
+
+    mutating func show(_ report: ReplayReport) {
+        let now = ContinuousClock.now
+        guard now >= next else { return }
+        let elapsed = (now - next + Self.interval).microseconds
+        let rate = (report.records - shownRecords) * 1_000_000 / Int(max(1, elapsed))
+        shownRecords = report.records
+        next = now + Self.interval
+        let place = report.last.map { " to \($0.rfc3339)" } ?? ""
+        write("\(report.records.grouped) records, \(rate.grouped) a second,\(place)\(percent(report))")
+    }
+
+    /// How much of the range's time is replayed.
+    private func percent(_ report: ReplayReport) -> String {
+        guard let first = start ?? report.first, let last = report.last, end > first else { return "" }
+        let share = Double((last - first).microseconds) / Double((end - first).microseconds)
+        return " (\(Int(min(max(share, 0), 1) * 100)) %)"
+    }
+}

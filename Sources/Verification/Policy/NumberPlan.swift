@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A table of number-plan overrides, indexed by prefix.
+///
+/// The longest prefix that has the number's length decides; of two rows with the same prefix and length the later one.
+package struct NumberPlan: Sendable, Equatable {
+    package let overrides: [NumberPlanOverride]
+
+    /// The rows by prefix and length.
+    private let rows: [RangeKey: Int]
+
+    /// The lengths of the prefixes, longest first.
+    private let prefixLengths: [Int]
+
+    /// For the first three digits of a number whether any row may have it: calling codes have one to three.
+    ///
+    /// Most numbers end their lookup here.
+    private let leads: [Bool]
+
+    package init(_ overrides: [NumberPlanOverride] = []) {
+        var rows: [RangeKey: Int] = [:]
+        var leads = [Bool](repeating: false, count: overrides.isEmpty ? 0 : 1000)
+        for (index, override) in overrides.enumerated() {
+            for length in override.lengths {
+                guard let key = RangeKey(prefix: override.prefix.utf8, length: length) else { continue }
+                rows[key] = index
+                for lead in key.leads { leads[lead] = true }
+            }
+        }
+        self.overrides = overrides
+        self.rows = rows
+        self.leads = leads
+        prefixLengths = Set(overrides.map(\.prefix.utf8.count)).sorted(by: >)
+    }
+
+    package static func == (left: NumberPlan, right: NumberPlan) -> Bool {
+        left.overrides == right.overrides
+    }
+
+    /// The row that has a number, or nil.
+    package func override(of number: PhoneNumber) -> NumberPlanOverride? {
+        guard !rows.isEmpty else { return nil }
+        let digits = number.e164.utf8.dropFirst()
+        guard let lead = RangeKey.lead(of: digits), leads[lead] else { return nil }
+        let length = digits.count
+        for prefixLength in prefixLengths where prefixLength <= length {
+            guard let key = RangeKey(prefix: digits.prefix(prefixLength), length: length) else { continue }
+            if let index = rows[key] { return overrides[index] }
+        }
+        return nil
+    }
+
+    /// The facts about a number: the row's where there is one, else those of `facts`, which is asked then only.
+    ///
+    /// A range that is switched off keeps its region, so that a refusal names it.
+    package func facts(
+        of number: PhoneNumber,
+        as table: NumberFacts.Table,
+        else facts: () -> NumberFacts
+    ) -> NumberFacts {
+        switch override(of: number)?.verdict {
+        case nil:
+            return facts()
+        case .valid(let region, let type):
+            let candidates = region == .unknown ? [] : [region]
+            return NumberFacts(region: region, candidates: candidates, isValid: true, type: type, table: table)
+        case .invalid:
+            let other = facts()
+            return NumberFacts(
+                region: other.region,
+                candidates: other.candidates,
+                isValid: false,
+                type: .unknown,
+                table: table
+            )
+        }
+    }
+}
+
+/// A prefix and the length of the whole number, as integers: a lookup makes no strings.
+private struct RangeKey: Hashable {
+    /// The prefix as a number; its length tells apart those that begin with zeros.
+    private let digits: UInt64
+    private let prefixLength: Int
+    private let length: Int
+
+    /// A key from 1 to 15 digits, or nil: rows come from outside.
+    init?(prefix: some Collection<UInt8>, length: Int) {
+        guard let digits = Self.number(prefix), (1...15).contains(prefix.count) else { return nil }
+        self.digits = digits
+        prefixLength = prefix.count
+        self.length = length
+    }
+
+    /// The three-digit beginnings that numbers with the prefix can have.
+    var leads: Range<Int> {
+        var first = Int(clamping: digits)
+        var width = 1
+        for _ in 3..<max(3, prefixLength) { first /= 10 }
+        for _ in min(3, prefixLength)..<3 {
+            first *= 10
+            width *= 10
+        }
+        return first..<first + width
+    }
+
+    static func lead(of digits: some Collection<UInt8>) -> Int? {
+        digits.count < 3 ? nil : number(digits.prefix(3)).map { Int(clamping: $0) }
+    }
+
+    private static func number(_ digits: some Collection<UInt8>) -> UInt64? {
+        guard digits.count <= 15 else { return nil }
+        var number: UInt64 = 0
+        for digit in digits {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            number = number * 10 + UInt64(digit - UInt8(ascii: "0"))
+        }
+        return number
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Testing
+import TestSupport
+import Verification
+
+@testable import CodeCourier
+
+@Suite("policy check")
+struct PolicyCheckTests {
+    private let folder: ScratchFolder
+
+    init() throws {
+        folder = try ScratchFolder()
+    }
+
+    private func exitCode(_ arguments: String...) async throws -> Int32 {
+        let command = try PolicyCheckCommand.parse(arguments)
+        do {
+            try await command.run()
+            return 0
+        } catch let code as ExitCode {
+            return code.rawValue
+        }
+    }
+
+    @Test func `a good policy is summed up`() throws {
+        let policy = try PolicyFile.parse(ExampleFiles.policy, file: "policy.yaml").get()
+        let lines = PolicySummary(policy: policy, now: .test).lines(file: "policy.yaml")
+        let expected = [
+            "policy.yaml: version 2026-11-20.1, no faults",
+            "tenant default",
+            "  regions               only DE, FR, GB, IN, US; only confirmed recipients in IN",
+            "  regions, mfa_sign_in  all",
+            "  number types          mobile; voip: record",
+            "  app verification      not required, minimum score 0.5",
+            "  code                  6 digits, valid 10m, 5 wrong guesses",
+            "  resend                windows 1m, 2m, 5m, 10m; 5 sends in all; the same code while 2m are left",
+            "  limits per recipient  2 in 10s, 10 in 1h, 20 in 24h",
+            "  limits per tenant     1000 in 1m",
+            "  routes                main, backup; US: main",
+        ]
+        for line in expected { #expect(lines.contains(line), "\(line)") }
+        #expect(!lines.contains("switched off"))
+    }
+
+    @Test func `the exit code tells a policy that a worker takes from one that it refuses`() async throws {
+        let good = try folder.write(ExampleFiles.policy, to: "good.yaml")
+        let faulty = try folder.write(ExampleFiles.policy.replacing("US, GB", with: "US, US"), to: "faulty.yaml")
+        let empty = try folder.write("", to: "empty.yaml")
+        #expect(try await exitCode(good) == 0)
+        #expect(try await exitCode(faulty) == 2)
+        #expect(try await exitCode(empty) == 2)
+        #expect(try await exitCode("\(folder.path)/missing.yaml") == 2)
+    }
+
+    @Test func `with a configuration, routes must lead to its providers; it needs neither keys nor secrets`() async throws {
+        let policy = try folder.write(ExampleFiles.policy, to: "policy.yaml")
+        let one = "providers: [{ name: main, kind: twilio, accountSid: AC1, authTokenFile: /nowhere, from: \"+15005550006\" }]"
+        let two = "providers: [{ name: main, kind: log }, { name: backup, kind: log }]"
+        #expect(try await exitCode(policy, "--config", try folder.write(one, to: "one.yaml")) == 2)
+        #expect(try await exitCode(policy, "--config", try folder.write(two, to: "two.yaml")) == 0)
+    }
+
+    /// A change of the smallest policy, and the note that it must give.
+    static let notes: [(@Sendable (inout TenantPolicy) -> Void, String)] = [
+        ({ $0.limits.perRecipient = [] }, "limits.perRecipient: no limit"),
+        ({ $0.limits.perIP = [] }, "limits.perIP: no limit"),
+        ({ $0.limits.perTenant = [] }, "limits.perTenant: no limit"),
+        (
+            { $0.limits.perIP = [.init(count: 5, per: .seconds(60)), .init(count: 5, per: .seconds(10))] },
+            "limits.perIP[1]: never decides: 5 in 1m is at least as strict"
+        ),
+        (
+            { $0.limits.perIP = [.init(count: 5, per: .seconds(60)), .init(count: 5, per: .seconds(60))] },
+            "limits.perIP[1]: never decides: 5 in 1m is at least as strict"
+        ),
+        ({ $0.appVerification = .off }, "appVerification: off, so only test numbers are served"),
+        ({ $0.appVerification = .off }, "appVerification: off without a test number in force: every request is refused"),
+        ({ $0.regions = RegionPolicy(.allowlistOnly(allowed: [])) }, "regions: allows no region"),
+        ({ _ in }, "regions: IN: only recipients that the account has proved before"),
+        (
+            { $0.routes.regions = [.norway: ["main"]] },
+            "routes.regions.NO: never taken: the region policy refuses NO"
+        ),
+        ({ $0.code.length = 4 }, "code.length: is below 6 digits"),
+        ({ $0.code.validity = .seconds(601) }, "code.validity: is longer than 10m"),
+        ({ $0.code.validity = .seconds(599) }, "resend.windows[3]: is longer than the code is valid (599s)"),
+        (
+            { $0.testNumbers = [.ended(at: .test)] },
+            "testNumbers[0]: is past its end (2026-11-20): the number is an ordinary one now"
+        ),
+    ]
+
+    @Test(arguments: notes.indices)
+    func `what is off or does not do what it seems to is told`(index: Int) {
+        let (change, expected) = Self.notes[index]
+        let notes = PolicyNotes(policy: .test(change), now: .test)
+        let told = (notes.switchedOff + notes.warnings).map(\.description)
+        #expect(told.contains("tenants.default.\(expected)"), "\(told)")
+    }
+
+    @Test func `what does what it seems to is not told`() {
+        let notes = PolicyNotes(
+            policy: .test { tenant in
+                tenant.regions.confirmedOnly = []
+                tenant.purposeRegions = [.signUp: RegionPolicy(.allowByDefault(disallowed: []))]
+                tenant.routes.regions = [.norway: ["main"]]
+                tenant.testNumbers = [.ended(at: .test + .microseconds(1))]
+            },
+            now: .test
+        )
+        #expect(notes.switchedOff.isEmpty)
+        #expect(notes.warnings.isEmpty)
+    }
+}
+
+extension Region {
+    fileprivate static let norway = Region("NO") ?? .unknown
+}
+
+extension TestNumber {
+    fileprivate static func ended(at time: Timestamp) -> TestNumber {
+        guard let number = PhoneNumber("+16505550123") else { preconditionFailure("the number is E.164") }
+        return TestNumber(number: number, code: "654321", until: time)
+    }
+}

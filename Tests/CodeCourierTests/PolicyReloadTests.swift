@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Courier
+import FoundationEssentials
+import Glibc
+import Logging
+import Synchronization
+import Testing
+import Verification
+
+@testable import CodeCourier
+
+@Suite("Reload of the policy", .timeLimit(.minutes(1)))
+struct PolicyReloadTests {
+    private let folder: ScratchFolder
+    private let path: String
+    private let policies: PolicySource
+    private let log = LogRecord()
+
+    init() throws {
+        folder = try ScratchFolder()
+        path = try folder.write(Self.text("1"), to: "policy.yaml")
+        policies = PolicySource(try PolicyFile.load(path: path).get())
+    }
+
+    private static func text(_ version: String, regions: String = "US, GB") -> String {
+        ExampleFiles.policy.replacing("2026-11-20.1", with: version).replacing("US, GB", with: regions)
+    }
+
+    private var version: String { policies.current.version }
+
+    private func loader() -> PolicyLoader {
+        PolicyLoader(path: path, providers: ["main", "backup"], policies: policies, logger: log.logger)
+    }
+
+    /// Runs the watch while the body changes files.
+    private func watching(_ path: String? = nil, _ body: () async throws -> Void) async throws {
+        let reload = PolicyReload(
+            path: path ?? self.path,
+            providers: ["main", "backup"],
+            policies: policies,
+            logger: log.logger,
+            interval: .milliseconds(5)
+        )
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await reload.run() }
+            defer { group.cancelAll() }
+            try await body()
+        }
+    }
+
+    private func wait(for condition: () -> Bool, _ what: Comment) async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while !condition() {
+            try #require(ContinuousClock.now < deadline, what)
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    /// Puts a file in another's place at once.
+    private func rename(_ file: String, over target: String) throws {
+        #expect(Glibc.rename(file, target) == 0)
+    }
+
+    @Test func `a changed file is in force soon`() async throws {
+        try await watching {
+            _ = try folder.write(Self.text("2"), to: "policy.yaml")
+            try await wait(for: { version == "2" }, "the second version")
+            try rename(try folder.write(Self.text("3"), to: "next.yaml"), over: path)
+            try await wait(for: { version == "3" }, "the third version, renamed over the second")
+        }
+        #expect(log.events == ["policy.reloaded", "policy.reloaded"])
+        #expect(log.values("policy_version") == ["2", "3"])
+    }
+
+    @Test func `a symbolic link that is led elsewhere counts as a change`() async throws {
+        for version in ["a", "b"] {
+            try FileManager.default.createDirectory(atPath: "\(folder.path)/\(version)", withIntermediateDirectories: true)
+            _ = try folder.write(Self.text(version), to: "\(version)/policy.yaml")
+        }
+        // As Kubernetes lays out a volume: the file leads through a folder that is swapped.
+        try link("a", as: "data")
+        try link("data/policy.yaml", as: "mounted.yaml")
+        try await watching("\(folder.path)/mounted.yaml") {
+            try await wait(for: { version == "a" }, "the first target")
+            try link("b", as: "data.new")
+            try rename("\(folder.path)/data.new", over: "\(folder.path)/data")
+            try await wait(for: { version == "b" }, "the second target")
+        }
+    }
+
+    private func link(_ target: String, as name: String) throws {
+        try FileManager.default.createSymbolicLink(atPath: "\(folder.path)/\(name)", withDestinationPath: target)
+    }
+
+    /// What is no policy, and what the line about it must say.
+    static let refused = [
+        (text("2", regions: "US, US"), "names US again"),
+        ("", "is empty"),
+        (text("2").replacing("[IN]", with: "[NO]"), "contradicts itself: NO"),
+        (text("2").replacing("default: [main, backup]", with: "default: [other]"), "no configured provider"),
+        (text("2").replacing("tenants:", with: "tenants: ["), "is not YAML"),
+    ]
+
+    @Test(arguments: refused)
+    func `a faulty file is refused and the one in force stays, until there is a good one`(
+        text: String,
+        fault: String
+    ) async throws {
+        try await watching {
+            _ = try folder.write(text, to: "policy.yaml")
+            try await wait(for: { log.events.contains("policy.refused") }, "the refusal")
+            #expect(version == "1")
+            #expect(log.values("fault").allSatisfy { $0.contains(fault) })
+            _ = try folder.write(Self.text("3"), to: "policy.yaml")
+            try await wait(for: { version == "3" }, "the good version")
+        }
+    }
+
+    @Test func `a file that is gone is refused and read again when it is back`() async throws {
+        try await watching {
+            try FileManager.default.removeItem(atPath: path)
+            try await wait(for: { log.events == ["policy.refused"] }, "the refusal")
+            #expect(version == "1")
+            _ = try folder.write(Self.text("2"), to: "policy.yaml")
+            try await wait(for: { version == "2" }, "the version that is back")
+        }
+    }
+
+    @Test func `the same content is judged once, however often the file is written`() async throws {
+        let loader = loader()
+        await loader.load(because: .change)
+        #expect(log.events.isEmpty)
+        _ = try folder.write(Self.text("2", regions: "US, US"), to: "policy.yaml")
+        await loader.load(because: .change)
+        await loader.load(because: .change)
+        #expect(log.events == ["policy.refused"])
+        _ = try folder.write(Self.text("2"), to: "policy.yaml")
+        await loader.load(because: .change)
+        await loader.load(because: .change)
+        #expect(log.events == ["policy.refused", "policy.reloaded"])
+    }
+
+    @Test func `a signal is always answered`() async throws {
+        let loader = loader()
+        await loader.load(because: .signal)
+        await loader.load(because: .signal)
+        #expect(log.events == ["policy.reloaded", "policy.reloaded"])
+    }
+
+    @Test func `other rules under the same version are taken with a warning`() async throws {
+        let loader = loader()
+        _ = try folder.write(Self.text("1", regions: "US"), to: "policy.yaml")
+        await loader.load(because: .change)
+        #expect(log.events == ["policy.version_reused", "policy.reloaded"])
+        #expect(policies.current.tenants["default"]?.regions.base == .allowlistOnly(allowed: try regions("US DE FR IN")))
+        _ = try folder.write(Self.text("1", regions: "US") + "\n# a comment", to: "policy.yaml")
+        await loader.load(because: .change)
+        #expect(log.events == ["policy.version_reused", "policy.reloaded", "policy.reloaded"])
+    }
+
+    private func regions(_ codes: String) throws -> Set<Region> {
+        Set(try codes.split(separator: " ").map { try #require(Region($0)) })
+    }
+
+    @Test func `a file is read when it looks the same twice`() throws {
+        var changes = FileChanges()
+        let first = FileIdentity(of: path)
+        #expect(!changes.isSettled(first))
+        #expect(changes.isSettled(first))
+        #expect(!changes.isSettled(first))
+        _ = try folder.write("more", to: "policy.yaml")
+        let second = FileIdentity(of: path)
+        #expect(second != first)
+        #expect(!changes.isSettled(second))
+        #expect(!changes.isSettled(nil))
+        #expect(!changes.isSettled(second))
+        #expect(changes.isSettled(second))
+    }
+}
+
+/// What was logged.
+private final class LogRecord: Sendable {
+    private let lines = Mutex<[Logger.Metadata]>([])
+
+    var logger: Logger {
+        Logger(label: "test") { _ in Handler(record: self) }
+    }
+
+    var events: [String] { values("event") }
+
+    func values(_ key: String) -> [String] {
+        lines.withLock { $0.compactMap { $0[key].map { "\($0)" } } }
+    }
+
+    private struct Handler: LogHandler {
+        let record: LogRecord
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.debug
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            record.lines.withLock { $0.append(event.metadata ?? [:]) }
+        }
+    }
+}

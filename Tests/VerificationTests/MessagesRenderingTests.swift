@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Testing
+import Verification
+
+@Suite struct MessagesRenderingTests {
+    private let code = VerificationCode(
+        verification: VerificationID(UUIDValue(1)),
+        generation: 1,
+        length: 6,
+        key: KeyRing.test(1).active
+    )
+
+    private func rendering(domain: String? = nil, hash: String? = nil) -> Rendering {
+        Rendering(language: "en", appName: "Acme", domain: domain, androidAppHash: hash)
+    }
+
+    /// What a request that was read renders.
+    private func rendering(of more: String) throws -> Rendering {
+        var tables = DecisionTables()
+        return try #require(tables.intake(.request(id: "r1", at: tables.now, more: more)).sends.first).rendering
+    }
+
+    @Test func `a message names the app, the code and its minutes`() {
+        let text = rendering().text(code: code, validity: .seconds(600))
+        #expect(text.contains(code.digits))
+        #expect(text.contains("Acme"))
+        #expect(text.contains("10 minutes"))
+        #expect(!text.contains("\n"))
+        #expect(TextEncoding(text).segments == 1)
+    }
+
+    @Test(arguments: [
+        (Duration.zero, "1 minute."), (.microseconds(1), "1 minute."), (.seconds(60), "1 minute."),
+        (.seconds(60) + .microseconds(1), "2 minutes."), (.seconds(600), "10 minutes."), (.seconds(-5), "1 minute."),
+    ])
+    func `minutes are rounded up and never none`(validity: Duration, expected: String) {
+        #expect(rendering().text(code: code, validity: validity).hasSuffix(expected))
+    }
+
+    @Test func `the last line binds the code to its domain`() {
+        let lines = rendering(domain: "example.com").text(code: code, validity: .seconds(600)).split(separator: "\n")
+        #expect(lines.last == "@example.com #\(code.digits)")
+    }
+
+    @Test func `the last line of a message for an Android app is its hash`() {
+        let lines = rendering(hash: "FA+9qCX9VSu").text(code: code, validity: .seconds(600)).split(separator: "\n")
+        #expect(lines.last == "FA+9qCX9VSu")
+    }
+
+    @Test func `a request's platform decides which of both is the last line`() throws {
+        let autofill = #","autofill":{"domain":"example.com","androidAppHash":"FA+9qCX9VSu"}"#
+        let android = try rendering(of: autofill + #","client":{"platform":"android"}"#)
+        #expect(android.androidAppHash == "FA+9qCX9VSu")
+        #expect(android.domain == nil)
+        for platform in [#","client":{"platform":"ios"}"#, #","client":{"platform":"web"}"#, ""] {
+            let other = try rendering(of: autofill + platform)
+            #expect(other.androidAppHash == nil)
+            #expect(other.domain == "example.com")
+        }
+    }
+
+    @Test func `a request's own language and name go before the tenant's`() throws {
+        let own = try rendering(of: #","languageCode":"de-AT","appName":"Shop""#)
+        #expect(own.language == "de-AT")
+        #expect(own.appName == "Shop")
+        let plain = try rendering(of: "")
+        #expect(plain.language == "en")
+        #expect(plain.appName == "Acme")
+    }
+
+    @Test(arguments: [
+        Rendering(language: "en", appName: "Acme", domain: nil, androidAppHash: nil),
+        Rendering(language: "zh-Hant-TW", appName: #"„A\"b"🔑"#, domain: "example.com", androidAppHash: "FA+9qCX9VSu"),
+    ])
+    func `a rendering is read back from what its row keeps`(rendering: Rendering) {
+        #expect(Rendering(json: rendering.json) == rendering)
+    }
+
+    @Test(arguments: ["", "{", "[]", "{}", #"{"language":"en"}"#, #"{"language":1,"appName":"Acme"}"#])
+    func `a row's text that no rendering wrote is nil`(json: String) {
+        #expect(Rendering(json: json) == nil)
+    }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Testing
+import Verification
+
+@Suite struct RegionPolicyTests {
+    private static func regions(_ codes: String...) -> Set<Region> { Set(codes.compactMap { Region($0) }) }
+
+    private static func facts(_ region: String, _ candidates: String...) -> NumberFacts {
+        NumberFacts(
+            region: Region(region) ?? .unknown,
+            candidates: candidates.compactMap { Region($0) },
+            isValid: true,
+            type: .mobile
+        )
+    }
+
+    struct Case: Sendable {
+        let policy: RegionPolicy
+        let facts: NumberFacts
+        let isConfirmed: Bool
+        let refusal: RejectionReason?
+
+        init(_ policy: RegionPolicy, _ facts: NumberFacts, confirmed: Bool = false, _ refusal: RejectionReason?) {
+            self.policy = policy
+            self.facts = facts
+            isConfirmed = confirmed
+            self.refusal = refusal
+        }
+    }
+
+    static let open = RegionPolicy(.allowByDefault(disallowed: regions("RU")))
+    static let listed = RegionPolicy(.allowlistOnly(allowed: regions("US", "DE", "IN")), confirmedOnly: regions("IN"))
+    static let careful = RegionPolicy(.allowByDefault(disallowed: regions("RU")), confirmedOnly: regions("IN", "RU"))
+    static let everything = RegionPolicy(.allowByDefault(disallowed: []))
+    static let nothing = RegionPolicy(.allowlistOnly(allowed: []))
+
+    static let cases: [Case] = [
+        Case(open, facts("DE", "DE"), nil), Case(open, facts("RU", "RU"), .regionNotAllowed),
+        Case(open, facts("RU", "RU"), confirmed: true, .regionNotAllowed), Case(open, facts("XX"), nil),
+        Case(open, facts("XX", "KZ", "RU"), .regionNotAllowed), Case(open, facts("XX", "GG", "JE"), nil),
+        Case(listed, facts("DE", "DE"), nil), Case(listed, facts("FR", "FR"), .regionNotAllowed),
+        Case(listed, facts("XX"), .regionNotAllowed), Case(listed, facts("XX"), confirmed: true, .regionNotAllowed),
+        Case(listed, facts("XX", "US", "DE"), nil), Case(listed, facts("XX", "CA", "US"), .regionNotAllowed),
+        Case(listed, facts("IN", "IN"), .regionConfirmedOnly), Case(listed, facts("IN", "IN"), confirmed: true, nil),
+        Case(listed, facts("XX", "DE", "IN"), .regionConfirmedOnly),
+        Case(listed, facts("XX", "DE", "IN"), confirmed: true, nil),
+        Case(careful, facts("RU", "RU"), confirmed: true, .regionNotAllowed),
+        Case(careful, facts("RU", "RU"), .regionNotAllowed), Case(careful, facts("IN"), .regionConfirmedOnly),
+        Case(everything, facts("XX"), nil), Case(everything, facts("RU", "RU"), nil),
+        Case(nothing, facts("US", "US"), confirmed: true, .regionNotAllowed),
+    ]
+
+    @Test(arguments: cases.indices)
+    func `a region is let through or refused by its list`(index: Int) {
+        let row = Self.cases[index]
+        #expect(row.policy.refusal(of: row.facts, confirmed: row.isConfirmed) == row.refusal)
+    }
+
+    @Test func `a purpose's own rule replaces the tenant's`() throws {
+        let tenant = TenantPolicy(
+            appName: "Acme",
+            regions: Self.nothing,
+            purposeRegions: [.mfaSignIn: Self.everything],
+            routes: Routes(fallback: ["main"])
+        )
+        #expect(tenant.regions(for: .mfaSignIn) == Self.everything)
+        #expect(tenant.regions(for: .signIn) == Self.nothing)
+
+        var tables = DecisionTables { $0.purposeRegions = [.mfaSignIn: Self.nothing] }
+        #expect(tables.intake(.request(id: "r1", at: tables.now)).sends.count == 1)
+        let factor = InboundRecord.request(
+            id: "r2",
+            purpose: "mfa_sign_in",
+            offset: 1,
+            at: tables.now,
+            more: #","subject":"u1""#
+        )
+        #expect(tables.intake(factor).events.first?.reason == "region_not_allowed")
+    }
+
+    @Test(arguments: ["DE", "XX", "ZZ"])
+    func `a region is two capital letters`(code: String) {
+        #expect(Region(code)?.code == code)
+    }
+
+    @Test(arguments: ["", "D", "de", "DEU", "D1", "Ä", "ÄÖ", "D\u{0}", " DE"])
+    func `what is no region code is nil`(code: String) {
+        #expect(Region(code) == nil)
+    }
+}
+
+@Suite struct RegionRouteTests {
+    @Test func `a region's own route replaces the default one`() throws {
+        let us = try #require(Region("US"))
+        let de = try #require(Region("DE"))
+        let routes = Routes(fallback: ["main", "backup"], regions: [us: ["local"], de: []])
+        #expect(routes.providers(for: us) == ["local"])
+        #expect(routes.providers(for: de).isEmpty)
+        #expect(routes.providers(for: .unknown) == ["main", "backup"])
+    }
+
+    @Test func `every send is followed by its window and the last window repeats`() {
+        let policy = ResendPolicy(windows: [.seconds(60), .seconds(120), .seconds(300)])
+        #expect(policy.maxSends == 4)
+        #expect((1...5).map { policy.window(afterSend: $0) } == [60, 120, 300, 300, 300].map { .seconds($0) })
+        #expect(policy.window(afterSend: 0) == .seconds(60))
+        #expect(policy.window(afterSend: .max) == .seconds(300))
+    }
+
+    @Test func `without windows there is one send`() {
+        let policy = ResendPolicy(windows: [])
+        #expect(policy.maxSends == 1)
+        #expect(policy.window(afterSend: 1) == .zero)
+    }
+
+    @Test func `the default windows allow five sends`() {
+        #expect(ResendPolicy().windows == [60, 120, 300, 600].map { .seconds($0) })
+        #expect(ResendPolicy().maxSends == 5)
+        #expect(ResendPolicy().sameCodeWhileLeft == .seconds(120))
+        #expect(CodePolicy() == CodePolicy(length: 6, validity: .seconds(600), maxChecks: 5))
+    }
+}
