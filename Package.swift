@@ -164,7 +164,31 @@ let package = Package(
         ),
         .testTarget(
             name: "CodeCourierTests",
-            dependencies: ["CodeCourier", "Providers", "Verification"],
+            dependencies: [
+                "CodeCourier", "Courier", "KafkaClient", "PhoneNumbers", "Providers", "TestSupport", "Verification",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "CourierTests",
+            dependencies: [
+                "Courier", "KafkaClient", "TestSupport", "Verification",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "Integration",
+            dependencies: [
+                "CodeCourier", "KafkaClient", "Ledger", "PostgresClient", "Sandbox", "TestSupport", "Verification",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
             swiftSettings: settings
         ),
     ]

@@ -19,13 +19,17 @@ package struct CourierSettings: Sendable {
     package var callDeadline: Duration
     package var sweepInterval: Duration
 
+    /// Whether a send whose answer was lost is handed over once more; the ledger's sweep must do the same.
+    package var repeatsUnknown: Bool
+
     package init(
         decision: IntakeDecision.Settings,
         maxInFlight: Int = 1024,
         batchSize: Int = 500,
         lease: Duration = .seconds(30),
         callDeadline: Duration = .seconds(10),
-        sweepInterval: Duration = .milliseconds(500)
+        sweepInterval: Duration = .milliseconds(500),
+        repeatsUnknown: Bool = false
     ) {
         self.decision = decision
         self.maxInFlight = maxInFlight
@@ -33,5 +37,6 @@ package struct CourierSettings: Sendable {
         self.lease = lease
         self.callDeadline = callDeadline
         self.sweepInterval = sweepInterval
+        self.repeatsUnknown = repeatsUnknown
     }
 }

@@ -85,7 +85,7 @@ struct Dispatch: Service {
             case .finish(let disposition):
                 return SendResult(
                     send: send.reference,
-                    disposition: disposition,
+                    disposition: settled(disposition, send, attempts: plan.attempts),
                     attempts: plan.attempts,
                     attempt: last
                 )
@@ -102,6 +102,19 @@ struct Dispatch: Service {
                 last = SendResult.Attempt(provider: name, answer: answer, encoding: TextEncoding(message.text))
                 step = plan.step(after: answer)
             }
+        }
+    }
+
+    /// What a plan's end means for a send that may be, or has been, handed over twice.
+    ///
+    /// An unknown outcome becomes one more attempt where the operator prefers two messages to none. When that attempt
+    /// surely failed, the first one is as unknown as before.
+    private func settled(_ disposition: SendDisposition, _ send: ClaimedSend, attempts: Int16) -> SendDisposition {
+        switch disposition {
+        case .unknown where settings.repeatsUnknown && !send.isRepeat && attempts < AttemptPlan.maximumAttempts:
+            .repeatOnce
+        case .failed where send.isRepeat: .unknown(.timeout)
+        default: disposition
         }
     }
 

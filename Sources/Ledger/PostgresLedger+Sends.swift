@@ -106,16 +106,16 @@ extension PostgresLedger {
         Statement(
             """
             UPDATE courier.send s
-            SET state = u.state, attempts = u.attempts,
+            SET state = u.state, attempts = u.attempts, repeated = s.repeated OR u.repeated,
                 lease_until = clock_timestamp() + u.retry_after_ms * interval '1 millisecond',
                 provider = coalesce(u.provider, s.provider), provider_message_id = u.provider_message_id,
                 segments = u.segments, encoding = u.encoding, error_code = u.error_code
             FROM unnest(
                 $1::uuid[], $2::int4[], $3::text[], $4::int2[], $5::int4[], $6::text[], $7::text[], $8::int2[],
-                $9::text[], $10::text[]
+                $9::text[], $10::text[], $11::bool[]
             ) AS u(
                 id, fence, state, attempts, retry_after_ms, provider, provider_message_id, segments, encoding,
-                error_code
+                error_code, repeated
             )
             WHERE s.id = u.id AND s.fence = u.fence AND s.state IN ('pending', 'claimed', 'dispatching')
             RETURNING s.id
@@ -127,6 +127,7 @@ extension PostgresLedger {
                 .texts(results.map(\.attempt?.provider)), .texts(results.map(\.attempt?.messageID)),
                 .int16s(results.map { $0.attempt.map { Int16(clamping: $0.segments) } }),
                 .texts(results.map(\.attempt?.encoding)), .texts(results.map(\.attempt?.errorCode)),
+                .bools(results.map { $0.disposition == .repeatOnce }),
             ]
         )
     }
@@ -140,8 +141,11 @@ extension PostgresLedger {
 
 extension SendDisposition {
     fileprivate var retryAfter: Duration? {
-        guard case .retry(let after) = self else { return nil }
-        return after
+        switch self {
+        case .retry(let after): after
+        case .repeatOnce: .zero
+        case .sent, .failed, .unknown, .expiredUnsent: nil
+        }
     }
 }
 

@@ -13,7 +13,14 @@ extension PostgresLedger {
             ])
             let verifications = try Self.verifications(answers[0])
             let now = try answers[1].clock()
-            let swept = SweepDecision.decide(due, verifications, now: now, capacity: capacity, keys: keys)
+            let swept = SweepDecision.decide(
+                due,
+                verifications,
+                now: now,
+                capacity: capacity,
+                repeatsUnknown: settings.repeatsUnknown,
+                keys: keys
+            )
             let changes = OutcomeDecision.settle(
                 swept.results,
                 verifications: verifications,
@@ -58,7 +65,8 @@ extension PostgresLedger {
             Statement(
                 """
                 SELECT s.id, s.verification_id, s.number, s.generation, s.request_id, s.state, s.fence, s.deadline,
-                    s.attempts, s.resend_window_ms, s.validity_ms, s.rendering, s.traceparent
+                    s.attempts, s.resend_window_ms, s.validity_ms, s.rendering, s.traceparent,
+                    s.repeated
                 FROM courier.send s
                 WHERE s.lease_until < statement_timestamp() AND ($2 OR s.state = 'dispatching')
                 ORDER BY s.lease_until
@@ -78,11 +86,15 @@ extension PostgresLedger {
         Statement(
             """
             UPDATE courier.send s
-            SET state = 'claimed', fence = u.fence, lease_until = clock_timestamp() + $3 * interval '1 microsecond'
-            FROM unnest($1::uuid[], $2::int4[]) AS u(id, fence)
+            SET state = 'claimed', fence = u.fence, repeated = u.repeated,
+                lease_until = clock_timestamp() + $3 * interval '1 microsecond'
+            FROM unnest($1::uuid[], $2::int4[], $4::bool[]) AS u(id, fence, repeated)
             WHERE s.id = u.id
             """,
-            [.uuids(claims.map(\.id.uuid.value)), .int32s(claims.map(\.reference.fence)), leaseParameter]
+            [
+                .uuids(claims.map(\.id.uuid.value)), .int32s(claims.map(\.reference.fence)), leaseParameter,
+                .bools(claims.map(\.isRepeat)),
+            ]
         )
     }
 }
@@ -105,6 +117,7 @@ extension DueSend {
             state: state,
             deadline: try Timestamp(row, 7),
             attempts: try row.int16(8),
+            isRepeated: try row.bool(13),
             rendering: Rendering(json: try row.text(11))
         )
     }

@@ -21,10 +21,19 @@ package struct PostgresLedger: Ledger {
         /// Rows that one sweep takes at most.
         package let sweepSize: Int32
 
-        package init(source: String, lease: Duration = .seconds(30), sweepSize: Int32 = 500) {
+        /// Whether a send that may have left is handed over once more (`worker.unknownOutcome: resend_once`).
+        package let repeatsUnknown: Bool
+
+        package init(
+            source: String,
+            lease: Duration = .seconds(30),
+            sweepSize: Int32 = 500,
+            repeatsUnknown: Bool = false
+        ) {
             self.source = source
             self.lease = lease
             self.sweepSize = sweepSize
+            self.repeatsUnknown = repeatsUnknown
         }
     }
 

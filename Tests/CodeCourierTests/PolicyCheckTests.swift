@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Testing
 import TestSupport
+import Testing
 import Verification
 
 @testable import CodeCourier
@@ -55,9 +55,14 @@ struct PolicyCheckTests {
         #expect(try await exitCode("\(folder.path)/missing.yaml") == 2)
     }
 
-    @Test func `with a configuration, routes must lead to its providers; it needs neither keys nor secrets`() async throws {
+    @Test func `with a configuration, routes must lead to its providers; it needs neither keys nor secrets`()
+        async throws
+    {
         let policy = try folder.write(ExampleFiles.policy, to: "policy.yaml")
-        let one = "providers: [{ name: main, kind: twilio, accountSid: AC1, authTokenFile: /nowhere, from: \"+15005550006\" }]"
+        let one = """
+            providers:
+              - { name: main, kind: twilio, accountSid: AC1, authTokenFile: /nowhere, from: "+15005550006" }
+            """
         let two = "providers: [{ name: main, kind: log }, { name: backup, kind: log }]"
         #expect(try await exitCode(policy, "--config", try folder.write(one, to: "one.yaml")) == 2)
         #expect(try await exitCode(policy, "--config", try folder.write(two, to: "two.yaml")) == 0)
@@ -77,7 +82,10 @@ struct PolicyCheckTests {
             "limits.perIP[1]: never decides: 5 in 1m is at least as strict"
         ),
         ({ $0.appVerification = .off }, "appVerification: off, so only test numbers are served"),
-        ({ $0.appVerification = .off }, "appVerification: off without a test number in force: every request is refused"),
+        (
+            { $0.appVerification = .off },
+            "appVerification: off without a test number in force: every request is refused"
+        ),
         ({ $0.regions = RegionPolicy(.allowlistOnly(allowed: [])) }, "regions: allows no region"),
         ({ _ in }, "regions: IN: only recipients that the account has proved before"),
         (

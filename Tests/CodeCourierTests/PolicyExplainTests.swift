@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Testing
 import TestSupport
+import Testing
 import Verification
 
 @testable import CodeCourier
@@ -61,7 +61,9 @@ struct PolicyExplainTests {
     }
 
     @Test(arguments: refusals)
-    func `the rule that refuses is shown, with those before it passed and those after it not reached`(value: Case) throws {
+    func `the rule that refuses is shown, with those before it passed and those after it not reached`(
+        value: Case
+    ) throws {
         let explanation = explain(value)
         #expect(!explanation.isSent)
         #expect(explanation.decision.reason == value.reason)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import KafkaClient
-import Testing
 import TestSupport
+import Testing
 import Verification
 
 @testable import CodeCourier
@@ -37,7 +37,10 @@ struct PolicySimulateTests {
     }
 
     @Test func `a list that blocks a region flips exactly that region's requests`() throws {
-        let records = requests(["+4915123456789", "+33612345678", "+4915123456780", "+447400123456"], at: [0, 1, 2, 3])
+        let records = requests(
+            ["+4915123456789", "+33612345678", "+4915123456780", "+447400123456"],
+            at: [0, 1, 2, 3]
+        )
         let report = replay(records, candidate: .test { $0.regions = Self.regions("US GB FR IN") })
         let flip = ReplayReport.Flip(
             tenant: "default",
@@ -59,9 +62,11 @@ struct PolicySimulateTests {
         #expect(report.decisions[.sent] == Pair(current: 3, candidate: 2))
         #expect(report.decisions[.suppressed] == Pair(current: 1, candidate: 2))
         #expect(report.sendsSaved == 1)
-        #expect(report.flips.keys.map(\.to) == [
-            SimulatedDecision(.suppressed, rule: "slot.resend_window", reason: "resend_window")
-        ])
+        #expect(
+            report.flips.keys.map(\.to) == [
+                SimulatedDecision(.suppressed, rule: "slot.resend_window", reason: "resend_window")
+            ]
+        )
     }
 
     @Test func `a stricter limit refuses what comes beyond it, and counts only what it lets through`() {
@@ -75,7 +80,8 @@ struct PolicySimulateTests {
     @Test func `repeats, conflicts and what cannot be read are told apart`() {
         let records: [InboundRecord] = [
             .request(id: "a", offset: 0, at: .test), .request(id: "a", offset: 1, at: .test + .seconds(1)),
-            .request(id: "a", phoneNumber: "+33612345678", offset: 2, at: .test + .seconds(2)), .raw("{", offset: 3, at: .test),
+            .request(id: "a", phoneNumber: "+33612345678", offset: 2, at: .test + .seconds(2)),
+            .raw("{", offset: 3, at: .test),
         ]
         let report = replay(records, candidate: .test())
         #expect(report.records == 4)
@@ -106,11 +112,17 @@ struct PolicySimulateTests {
         for _ in 0..<20 {
             let screener = Screener(policy: policy, keys: .test, numbers: CallingCodes())
             var forgetful = SimulatedLedger(policy: policy, keys: .test, maxRequestAge: .seconds(300), sizeToForget: 1)
-            var retentive = SimulatedLedger(policy: policy, keys: .test, maxRequestAge: .seconds(300), sizeToForget: .max)
+            var retentive = SimulatedLedger(
+                policy: policy,
+                keys: .test,
+                maxRequestAge: .seconds(300),
+                sizeToForget: .max
+            )
             for record in History.records(300, using: &seed) {
                 let now = record.timestamp ?? .test
                 let candidate = screener.candidate(for: record, now: now, using: &seed)
-                #expect(forgetful.decide(candidate, at: now) == retentive.decide(candidate, at: now))
+                let (first, second) = (forgetful.decide(candidate, at: now), retentive.decide(candidate, at: now))
+                #expect(first == second)
             }
             #expect(forgetful.size < retentive.size)
         }
@@ -129,7 +141,8 @@ struct PolicySimulateTests {
                 offset: Int64(index),
                 at: now
             )
-            #expect(ledger.decide(screener.candidate(for: record, now: now), at: now).kind == .sent)
+            let decision = ledger.decide(screener.candidate(for: record, now: now), at: now)
+            #expect(decision.kind == .sent)
             largest = max(largest, ledger.size)
         }
         // Sixty live slots and six windows at a time, and as much again before it is looked through.

@@ -29,10 +29,17 @@ struct LedgerWorker: Sendable {
     }
 
     func intake(_ records: [InboundRecord]) async throws -> Recorded<[ClaimedSend]> {
+        try await intake(candidates: candidates(records))
+    }
+
+    func candidates(_ records: [InboundRecord]) async throws -> [Candidate] {
         let screener = Screener(policy: policy, keys: keys, numbers: FixedNumbers())
         let now = try await now()
-        let candidates = records.map { screener.candidate(for: $0, now: now) }
-        return try await ledger.intake(candidates) { facts in
+        return records.map { screener.candidate(for: $0, now: now) }
+    }
+
+    func intake(candidates: [Candidate]) async throws -> Recorded<[ClaimedSend]> {
+        try await ledger.intake(candidates) { facts in
             IntakeDecision.decide(
                 candidates,
                 facts: facts,
@@ -59,6 +66,11 @@ struct LedgerWorker: Sendable {
         return try await ledger.record(claims.map { .init($0, disposition) })
     }
 
+    /// Publishes what a transaction left to publish.
+    func publish(_ recorded: Recorded<some Sendable>) async throws {
+        try await ledger.published(recorded.outbox)
+    }
+
     // SAFETY: written by the one transaction that `now` awaits before it reads.
     private final class Box: @unchecked Sendable {
         var now = Timestamp(microseconds: 0)
@@ -69,6 +81,15 @@ extension Policy {
     /// A policy whose limits no test comes near to.
     static let unlimited = Policy.test { tenant in
         tenant.limits = LimitPolicy(perRecipient: [], perIP: [], perTenant: [])
+    }
+
+    /// A policy that counts admissions, of which there are never too many.
+    static let counting = Policy.test { tenant in
+        tenant.limits = LimitPolicy(
+            perRecipient: [RateLimit(count: 1000, per: .seconds(3600))],
+            perIP: [],
+            perTenant: [RateLimit(count: 1_000_000, per: .seconds(60))]
+        )
     }
 }
 

@@ -109,7 +109,7 @@ import Verification
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())
             let first = try await worker.claim()
-            _ = try await worker.settle([first], .sent)
+            try await worker.publish(try await worker.settle([first], .sent))
             try await database.script(
                 """
                 UPDATE courier.verification
@@ -221,13 +221,25 @@ struct Settled: Sendable, CustomTestStringConvertible {
     static let all = [
         Settled(.sent, "sent", "sent", nil, "1 window 10 1 f live sent"),
         Settled(
-            .failed(.providerRefused), "failed", "failed", "provider_refused", "1 window 4 1 f live failed"
+            .failed(.providerRefused),
+            "failed",
+            "failed",
+            "provider_refused",
+            "1 window 4 1 f live failed"
         ),
         Settled(
-            .failed(.fraudBlocked), "failed", "failed", "fraud_blocked_by_provider", "1 window 4 1 f live failed"
+            .failed(.fraudBlocked),
+            "failed",
+            "failed",
+            "fraud_blocked_by_provider",
+            "1 window 4 1 f live failed"
         ),
         Settled(
-            .failed(.providerUnavailable), "failed", "failed", "provider_unavailable", "0 now 4 1 f live failed"
+            .failed(.providerUnavailable),
+            "failed",
+            "failed",
+            "provider_unavailable",
+            "0 now 4 1 f live failed"
         ),
         Settled(.unknown(.timeout), "unknown", "unknown", "timeout", "1 window 4 1 f live unknown"),
         Settled(.expiredUnsent, "failed", "expired_unsent", "deadline", "0 now 4 1 f live expired_unsent"),

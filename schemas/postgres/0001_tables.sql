@@ -89,6 +89,7 @@ CREATE TABLE IF NOT EXISTS courier.send (
     lease_until timestamptz,           -- of the claim, or the due time of a retry; NULL once there is an outcome
     deadline timestamptz NOT NULL,     -- after it the message is never handed over
     attempts smallint NOT NULL DEFAULT 0,
+    repeated boolean NOT NULL DEFAULT false, -- handed over once more after an unknown outcome (resend_once)
     resend_window_ms integer NOT NULL,
     validity_ms integer,               -- fresh validity from the moment of this send; NULL for the same code again
     rendering text NOT NULL,           -- what the message is made from, as JSON: language, names, autofill; no recipient

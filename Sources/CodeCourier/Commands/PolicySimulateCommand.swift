@@ -71,10 +71,15 @@ struct PolicySimulateCommand: AsyncParsableCommand {
             PolicySettings.load(path: options.config, environment: options.environment)
         )
         guard let current = against ?? settings.policyPath else {
-            throw StartFailure.report(["name the policy to compare with: --against, or policy.path of the configuration"])
+            throw StartFailure.report([
+                "name the policy to compare with: --against, or policy.path of the configuration"
+            ])
         }
         let both = try Pair(current: current, candidate: file).map { path in
-            Loaded(file: path, policy: try StartFailure.unwrap(PolicyFile.load(path: path, providers: settings.providers)))
+            Loaded(
+                file: path,
+                policy: try StartFailure.unwrap(PolicyFile.load(path: path, providers: settings.providers))
+            )
         }
         return (both, settings.maxRequestAge)
     }

@@ -39,7 +39,13 @@ struct PolicyExplanation {
     let isUnreadable: Bool
 
     /// Explains a record as if it were decided at `now`.
-    init(of record: InboundRecord, policy: Policy, numbers: any NumberDirectory, maxRequestAge: Duration, now: Timestamp) {
+    init(
+        of record: InboundRecord,
+        policy: Policy,
+        numbers: any NumberDirectory,
+        maxRequestAge: Duration,
+        now: Timestamp
+    ) {
         let keys = CodeKeys.throwAway()
         let screener = Screener(policy: policy, keys: keys, numbers: numbers)
         var generator = SystemRandomNumberGenerator()

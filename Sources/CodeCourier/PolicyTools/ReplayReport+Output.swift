@@ -23,7 +23,9 @@ extension ReplayReport {
         lines += section("rejected by rule", refusals.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
         lines += section("messages by region", sends.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
         lines += ["", Self.saved(sendsSaved)] + flipLines + [""] + Self.assumptions
-        if lateRecords > 0 { lines.append("\(lateRecords.grouped) records were replayed out of the order of their times.") }
+        if lateRecords > 0 {
+            lines.append("\(lateRecords.grouped) records were replayed out of the order of their times.")
+        }
         return lines
     }
 

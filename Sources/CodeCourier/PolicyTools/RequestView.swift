@@ -29,7 +29,8 @@ struct RequestView {
         case .channel: request.channel.rawValue
         case .testNumber: testNumber
         case .onlyTestNumbers: "app verification is \(tenant?.appVerification == .off ? "off" : "on")"
-        case .numberPlan: "\(request.recipient.masked) is \(facts?.isValid == true ? "valid" : "not valid") in \(region)"
+        case .numberPlan:
+            "\(request.recipient.masked) is \(facts?.isValid == true ? "valid" : "not valid") in \(region)"
         case .region: regionRule
         case .numberType: "\(facts?.type.rawValue ?? "none"); voip: \(tenant?.voip.rawValue ?? "")"
         case .appVerification: "\(tenant?.appVerification.text ?? ""); \(shown)"
@@ -60,7 +61,9 @@ struct RequestView {
 
     private var testNumber: String {
         guard let tenant else { return "" }
-        guard let number = tenant.testNumber(for: request, at: now) else { return "none of \(tenant.testNumbers.count)" }
+        guard let number = tenant.testNumber(for: request, at: now) else {
+            return "none of \(tenant.testNumbers.count)"
+        }
         return "a test number\(number.fault.map { " with the fault \($0.rawValue)" } ?? "")"
     }
 

@@ -43,12 +43,17 @@ struct Worker {
         let settings = CourierSettings(
             decision: .init(source: "/code-courier", maxRequestAge: configuration.worker.maxRequestAge),
             maxInFlight: configuration.worker.maxInFlight,
-            batchSize: configuration.worker.batchSize
+            batchSize: configuration.worker.batchSize,
+            repeatsUnknown: configuration.worker.unknownOutcome == .resendOnce
         )
         let ledger = PostgresLedger(
             pool: pool,
             keys: configuration.keys,
-            settings: .init(source: settings.decision.source, lease: settings.lease)
+            settings: .init(
+                source: settings.decision.source,
+                lease: settings.lease,
+                repeatsUnknown: settings.repeatsUnknown
+            )
         )
         let client = makeProviderHTTPClient(maximumConnections: settings.maxInFlight)
         policies = PolicySource(policy)

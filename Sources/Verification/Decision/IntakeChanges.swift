@@ -49,6 +49,9 @@ package struct ClaimedSend: Sendable {
     /// A send to a test number: no provider is called.
     package let isFictional: Bool
 
+    /// The one more attempt after an unknown outcome.
+    package let isRepeat: Bool
+
     package init(
         reference: SendReference,
         tenant: String,
@@ -61,7 +64,8 @@ package struct ClaimedSend: Sendable {
         validityLeft: Duration,
         generation: Int32,
         attempts: Int16,
-        isFictional: Bool
+        isFictional: Bool,
+        isRepeat: Bool = false
     ) {
         self.reference = reference
         self.tenant = tenant
@@ -75,6 +79,7 @@ package struct ClaimedSend: Sendable {
         self.generation = generation
         self.attempts = attempts
         self.isFictional = isFictional
+        self.isRepeat = isRepeat
     }
 
     package var id: SendID { reference.id }

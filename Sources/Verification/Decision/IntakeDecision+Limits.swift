@@ -24,7 +24,8 @@ extension IntakeDecision {
         return true
     }
 
-    private func refusal(_ request: VerificationRequest, _ passed: Screening.Passed, _ limits: LimitPolicy) -> Refusal? {
+    private func refusal(_ request: VerificationRequest, _ passed: Screening.Passed, _ limits: LimitPolicy) -> Refusal?
+    {
         for key in passed.limits {
             let window = windows[key] ?? LimitWindow()
             guard let broken = window.firstBroken(of: limits[key.scope], at: facts.now) else { continue }

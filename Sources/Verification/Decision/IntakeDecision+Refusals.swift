@@ -56,4 +56,3 @@ extension IntakeDecision {
         changes.outbox.append(event.record(of: candidate.record, source: settings.source))
     }
 }
-

@@ -105,7 +105,9 @@ package struct KnownRequest: Sendable, Equatable {
     ) {
         places = [:]
         for place in placesText.split(separator: " ") {
-            guard let at = place.lastIndex(of: "@"), let offset = Int64(place[place.index(after: at)...]) else { continue }
+            guard let at = place.lastIndex(of: "@"), let offset = Int64(place[place.index(after: at)...]) else {
+                continue
+            }
             places[String(place[..<at])] = offset
         }
         self.digest = digest

@@ -51,6 +51,9 @@ package enum SendDisposition: Sendable, Equatable {
     /// The message was surely not handed over; another claim tries again after the delay.
     case retry(after: Duration)
 
+    /// Nobody can know whether the message left; it is handed over once more, with the same code.
+    case repeatOnce
+
     package enum FailureReason: String, Sendable {
         case providerRefused = "provider_refused"
         case providerUnavailable = "provider_unavailable"
@@ -71,7 +74,7 @@ package enum SendDisposition: Sendable, Equatable {
         case .sent: "sent"
         case .failed, .expiredUnsent: "failed"
         case .unknown: "unknown"
-        case .retry: "pending"
+        case .retry, .repeatOnce: "pending"
         }
     }
 
@@ -81,7 +84,7 @@ package enum SendDisposition: Sendable, Equatable {
         case .failed: .failed
         case .unknown: .unknown
         case .expiredUnsent: .expiredUnsent
-        case .retry: nil
+        case .retry, .repeatOnce: nil
         }
     }
 
@@ -90,14 +93,14 @@ package enum SendDisposition: Sendable, Equatable {
         case .failed(let reason): reason.rawValue
         case .unknown(let reason): reason.rawValue
         case .expiredUnsent: "deadline"
-        case .sent, .retry: nil
+        case .sent, .retry, .repeatOnce: nil
         }
     }
 
     /// The rule that the event names.
     var rule: String {
         switch self {
-        case .sent, .retry: "send"
+        case .sent, .retry, .repeatOnce: "send"
         case .failed, .unknown: "routes"
         case .expiredUnsent: "time.deadline"
         }
@@ -108,7 +111,7 @@ package enum SendDisposition: Sendable, Equatable {
     var isRefunded: Bool {
         switch self {
         case .failed(.providerUnavailable), .expiredUnsent: true
-        case .failed, .sent, .unknown, .retry: false
+        case .failed, .sent, .unknown, .retry, .repeatOnce: false
         }
     }
 }

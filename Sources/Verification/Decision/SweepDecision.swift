@@ -19,6 +19,9 @@ package struct DueSend: Sendable {
     package let deadline: Timestamp
     package let attempts: Int16
 
+    /// Whether the one more attempt after an unknown outcome has been made.
+    package let isRepeated: Bool
+
     /// Nil when the row's text is not one that this program writes.
     package let rendering: Rendering?
 
@@ -28,6 +31,7 @@ package struct DueSend: Sendable {
         state: State,
         deadline: Timestamp,
         attempts: Int16,
+        isRepeated: Bool = false,
         rendering: Rendering?
     ) {
         self.reference = reference
@@ -35,6 +39,7 @@ package struct DueSend: Sendable {
         self.state = state
         self.deadline = deadline
         self.attempts = attempts
+        self.isRepeated = isRepeated
         self.rendering = rendering
     }
 }
@@ -49,22 +54,26 @@ package enum SweepDecision {
 
     /// Claims what surely never left and is in time, and settles the rest.
     ///
+    /// With `repeatsUnknown` a send that may have left is claimed once more, while it is in time.
     /// There are `capacity` claims at most; what is beyond stays due for the next sweep or another worker.
     package static func decide(
         _ due: [DueSend],
         _ verifications: [VerificationID: StoredVerification],
         now: Timestamp,
         capacity: Int,
+        repeatsUnknown: Bool = false,
         keys: CodeKeys
     ) -> Swept {
         var swept = Swept()
         for send in due {
             guard let verification = verifications[send.reference.verificationID] else { continue }
-            if send.state == .dispatching {
+            let isRepeat = send.state == .dispatching && repeatsUnknown && !send.isRepeated
+            if send.state == .dispatching && !(isRepeat && send.deadline > now && verification.state == .live) {
                 swept.results.append(send.result(.unknown(.workerLost)))
             } else if send.deadline <= now || verification.state != .live {
-                swept.results.append(send.result(.expiredUnsent))
-            } else if let claim = send.claim(of: verification, keys, now: now) {
+                // What has been handed over once may have left, whatever became of the second time.
+                swept.results.append(send.result(send.isRepeated ? .unknown(.timeout) : .expiredUnsent))
+            } else if let claim = send.claim(of: verification, keys, isRepeat: isRepeat || send.isRepeated, now: now) {
                 if swept.claims.count < capacity { swept.claims.append(claim) }
             } else {
                 // The key that sealed the recipient or derives the code is gone from the ring.
@@ -105,7 +114,12 @@ extension DueSend {
         SendResult(send: reference, disposition: disposition, attempts: attempts, attempt: nil)
     }
 
-    fileprivate func claim(of verification: StoredVerification, _ keys: CodeKeys, now: Timestamp) -> ClaimedSend? {
+    fileprivate func claim(
+        of verification: StoredVerification,
+        _ keys: CodeKeys,
+        isRepeat: Bool,
+        now: Timestamp
+    ) -> ClaimedSend? {
         guard let rendering, let recipient = recipient(verification, keys), let code = code(verification, keys) else {
             return nil
         }
@@ -121,7 +135,8 @@ extension DueSend {
             validityLeft: verification.expiresAt - now,
             generation: generation,
             attempts: attempts,
-            isFictional: verification.isFictional
+            isFictional: verification.isFictional,
+            isRepeat: isRepeat
         )
     }
 

@@ -13,9 +13,11 @@ struct DeliverySchema {
         let name: String
     }
 
+    /// The folder of the schemas, as the repository has it beside the tests.
+    static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../schemas/kafka")
+
     init() throws {
-        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../schemas/kafka")
-        let bytes = try Data(contentsOf: folder.appending(path: "delivery.schema.json"))
+        let bytes = try Data(contentsOf: Self.folder.appending(path: "delivery.schema.json"))
         guard case .object(let root) = try JSONScanner.parse(Array(bytes)) else { throw UnknownKeyword(name: "root") }
         self.root = root
     }
@@ -51,8 +53,10 @@ struct DeliverySchema {
         case ("enum", .array(let values)): return values.contains { value.isEqual(to: $0) }
         case ("minimum", .number(let bound)): return value.compare { $0 >= bound.double ?? 0 }
         case ("maximum", .number(let bound)): return value.compare { $0 <= bound.double ?? 0 }
-        case ("minLength", .number(let bound)): return Double(value.text?.unicodeScalars.count ?? .max) >= bound.double ?? 0
-        case ("maxLength", .number(let bound)): return Double(value.text?.unicodeScalars.count ?? 0) <= bound.double ?? 0
+        case ("minLength", .number(let bound)):
+            return Double(value.text?.unicodeScalars.count ?? .max) >= bound.double ?? 0
+        case ("maxLength", .number(let bound)):
+            return Double(value.text?.unicodeScalars.count ?? 0) <= bound.double ?? 0
         case ("pattern", .string(let pattern)): return try value.text.map { try matches($0, pattern) } ?? true
         case ("required", .array(let names)):
             guard case .object(let object) = value else { return true }

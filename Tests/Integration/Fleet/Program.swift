@@ -58,7 +58,7 @@ final class Program: Sendable {
     /// Waits for the end.
     @discardableResult
     func exit(within limit: Duration = .seconds(30)) async throws -> Exit {
-        try await eventually("\(name) ends", within: limit) { process.isRunning ? nil : true }
+        try await eventually("\(name) ends", within: limit) { !process.isRunning }
         switch process.terminationReason {
         case .exit: return .code(process.terminationStatus)
         case .uncaughtSignal: return .signal(process.terminationStatus)
@@ -67,7 +67,7 @@ final class Program: Sendable {
     }
 
     private static func output(_ path: String) throws -> FileHandle {
-        FileManager.default.createFile(atPath: path, contents: nil)
+        _ = FileManager.default.createFile(atPath: path, contents: nil)
         return try FileHandle(forWritingTo: URL(filePath: path))
     }
 

@@ -7,7 +7,7 @@ final class ScratchFolder: Sendable {
     let path: String
 
     init() throws {
-        path = NSTemporaryDirectory() + "/" + uniqueName("code-courier-test-")
+        path = FileManager.default.temporaryDirectory.appending(path: uniqueName("code-courier-test-")).path
         try FileManager.default.createDirectory(
             atPath: path,
             withIntermediateDirectories: true,

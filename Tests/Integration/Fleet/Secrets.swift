@@ -21,8 +21,8 @@ struct Secrets {
         let lengths = Set(numbers.map(\.count))
         for word in text.utf8.split(whereSeparator: { !$0.isWordByte }) {
             let word = Array(word)
-            let bare = word.drop { !$0.isDigit }.reversed().drop { !$0.isDigit }.reversed()
-            if bare.count <= 10, codes.contains(Array(bare)) { shown.append("a code in \(String(decoding: word, as: UTF8.self))") }
+            let bare = word.drop { $0.isPunctuation }.reversed().drop { $0.isPunctuation }.reversed()
+            if codes.contains(Array(bare)) { shown.append("a code in \(String(decoding: word, as: UTF8.self))") }
             for length in lengths where word.count >= length {
                 for start in 0...(word.count - length) where numbers.contains(Array(word[start..<start + length])) {
                     shown.append("a number in \(String(decoding: word, as: UTF8.self))")
@@ -34,13 +34,17 @@ struct Secrets {
 }
 
 extension UInt8 {
-    fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+    /// What times, ids and decimal numbers are written with besides letters and digits.
+    fileprivate var isPunctuation: Bool {
+        [UInt8(ascii: "."), UInt8(ascii: ":"), UInt8(ascii: "-"), UInt8(ascii: "+")].contains(self)
+    }
 
-    /// Letters, digits and what times, ids and decimal numbers are written with.
     fileprivate var isWordByte: Bool {
         switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), 0x80...: true
-        default: isDigit || [UInt8(ascii: "."), UInt8(ascii: ":"), UInt8(ascii: "-"), UInt8(ascii: "+")].contains(self)
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), 0x80...:
+            true
+        default: isPunctuation
         }
     }
 }

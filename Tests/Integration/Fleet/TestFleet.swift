@@ -47,7 +47,10 @@ final class TestFleet: Sendable {
         producer = try KafkaProducer(configuration: cluster.configuration)
         deliveries = try await TopicLog(topics.deliveries, cluster)
         deadLetterLog = try await TopicLog(topics.deadLetters, cluster)
-        verifierPool = PostgresPool(PostgresConfiguration(url: logins.verifierURL, applicationName: "verifier"), size: 2)
+        verifierPool = PostgresPool(
+            PostgresConfiguration(url: logins.verifierURL, applicationName: "verifier"),
+            size: 2
+        )
     }
 
     /// Lends a fleet without workers, and takes it down afterwards.
@@ -90,7 +93,7 @@ final class TestFleet: Sendable {
                 outcome = .failure(error)
             }
             for worker in workers { worker.program.send(SIGKILL) }
-            for worker in workers { try? await worker.program.exit() }
+            for worker in workers { _ = try? await worker.program.exit() }
             if case .failure = outcome { report() }
             await producer.close(within: .seconds(2))
             await deliveries.close()
@@ -205,7 +208,11 @@ extension TestFleet {
     }
 
     /// The events, once there are so many for each of the requests; other requests' are left out.
-    func events(of requests: [String], each count: Int = 1, within limit: Duration = .seconds(30)) async throws -> [Event] {
+    func events(
+        of requests: [String],
+        each count: Int = 1,
+        within limit: Duration = .seconds(30)
+    ) async throws -> [Event] {
         let wanted = Set(requests)
         var found: [String: Set<String>] = [:]
         var seen = 0
@@ -217,7 +224,8 @@ extension TestFleet {
                 seen = records.count
                 return found.count == wanted.count && found.values.allSatisfy { $0.count >= count }
             },
-            or: "\(count) events for \(wanted.count) requests; there are \(found.count) with \(found.values.map(\.count).min() ?? 0) or more",
+            or:
+                "\(count) events for \(wanted.count) requests; there are \(found.count) with \(found.values.map(\.count).min() ?? 0) or more",
             within: limit
         )
         return try records.map(Event.init).filter { wanted.contains($0.body.requestId) }

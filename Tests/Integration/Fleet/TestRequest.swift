@@ -74,10 +74,13 @@ enum Numbers {
     }
 
     static func one(_ region: String = "DE") -> String {
-        number(region, counter.withLock { counter in
-            defer { counter += 1 }
-            return counter
-        })
+        number(
+            region,
+            counter.withLock { counter in
+                defer { counter += 1 }
+                return counter
+            }
+        )
     }
 
     private static func number(_ region: String, _ index: Int) -> String {

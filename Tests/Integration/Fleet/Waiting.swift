@@ -27,9 +27,9 @@ func eventually<Value>(
 func eventually(
     _ what: String,
     within limit: Duration = .seconds(30),
-    holds condition: () async throws -> Bool
+    _ condition: () async throws -> Bool
 ) async throws {
-    _ = try await eventually(what, within: limit) { try await condition() ? true : nil }
+    let _: Bool = try await eventually(what, within: limit) { try await condition() ? true : nil }
 }
 
 /// A name that no other test has, in letters and digits.

@@ -21,7 +21,7 @@ struct Worker: Sendable {
     func waitForLog(_ event: String, times: Int = 1, within limit: Duration = .seconds(30)) async throws {
         try await eventually("the worker logs \(event)", within: limit) {
             guard program.isRunning else { throw Ended(output: program.output, errors: program.errors) }
-            return logged.count { $0 == event } >= times ? true : nil
+            return logged.count { $0 == event } >= times
         }
     }
 

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Courier
+import ServiceLifecycle
+import Synchronization
+import TestSupport
+import Verification
+
+/// Records from a list.
+final class MemorySource: RecordSource, Service {
+    private struct State {
+        var records: [InboundRecord] = []
+        var offset: Int64 = 0
+    }
+
+    private let state = Mutex(State())
+    private let signals: AsyncStream<Void>
+    private let signal: AsyncStream<Void>.Continuation
+    private let journal: Journal
+
+    init(journal: Journal) {
+        self.journal = journal
+        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Adds a request for each of the numbers.
+    func add(_ numbers: [String]) {
+        state.withLock { state in
+            for number in numbers {
+                state.offset += 1
+                state.records.append(
+                    .request(id: "request-\(number)", phoneNumber: number, offset: state.offset, at: .now)
+                )
+            }
+        }
+        signal.yield()
+    }
+
+    /// Records that nobody has taken.
+    var waiting: Int { state.withLock { $0.records.count } }
+
+    func nextBatch(maximum: Int) async throws -> SourceBatch? {
+        var signals = signals.makeAsyncIterator()
+        while true {
+            let records = state.withLock { state in
+                defer { state.records.removeFirst(min(maximum, state.records.count)) }
+                return Array(state.records.prefix(maximum))
+            }
+            if !records.isEmpty {
+                journal.note(.taken(records.count))
+                return SourceBatch(records: records)
+            }
+            guard await signals.next(isolation: #isolation) != nil else { return nil }
+        }
+    }
+
+    func commit(_ batch: SourceBatch) async {
+        journal.note(.committed(batch.records.count))
+    }
+
+    /// Leaves when intake has ended.
+    func run() async throws {
+        try? await gracefulShutdown()
+        journal.note(.left)
+    }
+}
+
+/// A sink that remembers what it was given.
+final class MemorySink: RecordSink, Service {
+    private struct State {
+        var published: [OutboxRecord] = []
+        var failures = 0
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    private let journal: Journal
+
+    init(journal: Journal) {
+        self.journal = journal
+    }
+
+    /// Lets the next calls take nothing.
+    func fail(_ times: Int) {
+        state.withLock { $0.failures = times }
+    }
+
+    var hasFailures: Bool { state.withLock { $0.failures > 0 } }
+
+    /// Status and reason of what was published, as its JSON has them.
+    var answers: [String] {
+        state.withLock(\.published).map { record in
+            guard let value = record.value, case .object(let event)? = try? JSONScanner.parse(value) else { return "" }
+            return [event["status"], event["reason"]].compactMap { member in
+                if case .string(let text)? = member { text } else { nil }
+            }.joined(separator: " ")
+        }
+    }
+
+    func publish(_ records: [OutboxRecord]) async -> [OutboxRecord] {
+        state.withLock { state in
+            guard state.failures == 0, !state.isClosed else {
+                state.failures = max(0, state.failures - 1)
+                return []
+            }
+            journal.note(.produced(records.count))
+            state.published += records
+            return records
+        }
+    }
+
+    func run() async throws {
+        try? await gracefulShutdown()
+        state.withLock { $0.isClosed = true }
+    }
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Courier
+import Synchronization
+import Verification
+
+/// A ledger in memory, whose methods fail when they are told to.
+final class MemoryLedger: Ledger {
+    enum Method: String, CaseIterable, Sendable {
+        case intake, markDispatching, record, release, sweepSends, sweepExpired, sweepOutbox, published, maintain
+    }
+
+    /// What happens instead of an answer.
+    enum Failure: CaseIterable, Sendable {
+        /// Nothing was changed.
+        case refused
+
+        /// The change was made, and the answer lost.
+        case answerLost
+    }
+
+    struct Away: Error {}
+
+    /// A send, and whether some worker holds it.
+    private struct Held {
+        var claim: ClaimedSend
+        var state: DueSend.State?
+        var isLeased: Bool
+    }
+
+    private struct State {
+        var requests: [RequestKey: KnownRequest] = [:]
+        var slots: [SlotKey: VerificationID] = [:]
+        var verifications: [VerificationID: StoredVerification] = [:]
+        var sends: [SendID: Held] = [:]
+        var outbox: [(record: OutboxRecord, isLeased: Bool)] = []
+        var failures: [Method: [Failure]] = [:]
+    }
+
+    private let state = Mutex(State())
+    private let journal: Journal
+
+    init(journal: Journal) {
+        self.journal = journal
+    }
+
+    /// Lets the next calls of a method fail.
+    func fail(_ method: Method, _ failures: [Failure]) {
+        state.withLock { $0.failures[method] = failures }
+    }
+
+    /// Whether failures are still to come.
+    var hasFailures: Bool { state.withLock { $0.failures.values.contains { !$0.isEmpty } } }
+
+    /// What is not published yet.
+    var unpublished: Int { state.withLock { $0.outbox.count } }
+
+    /// Sends without an outcome.
+    var open: Int { state.withLock { $0.sends.values.count { $0.state != nil } } }
+
+    /// Lets time pass until nobody holds anything.
+    func expireLeases() {
+        state.withLock { state in
+            for id in state.sends.keys { state.sends[id]?.isLeased = false }
+            for index in state.outbox.indices { state.outbox[index].isLeased = false }
+        }
+    }
+
+    private func perform<Value>(_ method: Method, _ body: (inout State) -> Value) throws -> Value {
+        journal.note(.ledger(method))
+        return try state.withLock { state in
+            let failure = state.failures[method, default: []].first
+            if failure != nil { state.failures[method]?.removeFirst() }
+            if failure == .refused { throw Away() }
+            let value = body(&state)
+            if failure == .answerLost { throw Away() }
+            return value
+        }
+    }
+}
+
+// MARK: - The port
+
+extension MemoryLedger {
+    func intake(
+        _ candidates: [Candidate],
+        decide: @escaping @Sendable (IntakeFacts) -> IntakeChanges
+    ) async throws -> Recorded<[ClaimedSend]> {
+        try perform(.intake) { state in
+            for candidate in candidates {
+                if state.requests[candidate.key] == nil { state.requests[candidate.key] = KnownRequest(candidate) }
+                if let slot = candidate.passed?.slot, state.slots[slot] == nil {
+                    state.slots[slot] = candidate.verificationID
+                }
+            }
+            let changes = decide(
+                IntakeFacts(
+                    now: .now,
+                    requests: state.requests,
+                    slots: state.slots,
+                    verifications: state.verifications
+                )
+            )
+            for verification in changes.insertedVerifications + changes.updatedVerifications {
+                state.verifications[verification.id] = verification
+            }
+            state.requests.merge(changes.requests) { $1 }
+            state.slots.merge(changes.slots) { $1 }
+            for send in changes.sends { state.sends[send.id] = Held(claim: send, state: .claimed, isLeased: true) }
+            state.outbox += changes.outbox.map { ($0, true) }
+            return Recorded(changes.sends, outbox: changes.outbox)
+        }
+    }
+
+    func markDispatching(_ claims: [ClaimedSend]) async throws -> Set<SendID> {
+        try perform(.markDispatching) { state in
+            let held = claims.filter { state.sends[$0.id]?.claim.reference == $0.reference }
+            for claim in held { state.sends[claim.id]?.state = .dispatching }
+            return Set(held.map(\.id))
+        }
+    }
+
+    func record(_ results: [SendResult]) async throws -> Recorded<Void> {
+        try perform(.record) { state in
+            let taken = results.filter { result in
+                guard let held = state.sends[result.send.id] else { return false }
+                return held.claim.reference == result.send && held.state != nil
+            }
+            return Recorded((), outbox: Self.settle(taken, &state))
+        }
+    }
+
+    func release(_ claims: [ClaimedSend]) async throws {
+        try perform(.release) { state in
+            for claim in claims { state.sends[claim.id]?.isLeased = false }
+        }
+    }
+
+    func sweepSends(capacity: Int) async throws -> Recorded<[ClaimedSend]> {
+        try perform(.sweepSends) { state in
+            var claims: [ClaimedSend] = []
+            var lost: [SendResult] = []
+            for held in state.sends.values where !held.isLeased {
+                switch held.state {
+                case .dispatching: lost.append(SendResult(unknown: held.claim))
+                case .claimed, .pending:
+                    guard claims.count < capacity else { continue }
+                    claims.append(ClaimedSend(again: held.claim))
+                case nil: break
+                }
+            }
+            for claim in claims { state.sends[claim.id] = Held(claim: claim, state: .claimed, isLeased: true) }
+            return Recorded(claims, outbox: Self.settle(lost, &state))
+        }
+    }
+
+    func sweepExpired() async throws -> Recorded<Void> {
+        try perform(.sweepExpired) { _ in Recorded((), outbox: []) }
+    }
+
+    func sweepOutbox() async throws -> [OutboxRecord] {
+        try perform(.sweepOutbox) { state in
+            var records: [OutboxRecord] = []
+            for index in state.outbox.indices where !state.outbox[index].isLeased {
+                state.outbox[index].isLeased = true
+                records.append(state.outbox[index].record)
+            }
+            return records
+        }
+    }
+
+    func published(_ records: [OutboxRecord]) async throws {
+        try perform(.published) { state in
+            state.outbox.removeAll { entry in records.contains(entry.record) }
+        }
+    }
+
+    func maintain() async throws {
+        try perform(.maintain) { _ in }
+    }
+
+    private static func settle(_ results: [SendResult], _ state: inout State) -> [OutboxRecord] {
+        for result in results {
+            if case .retry = result.disposition {
+                state.sends[result.send.id]?.state = .pending
+                state.sends[result.send.id]?.isLeased = false
+            } else {
+                state.sends[result.send.id]?.state = nil
+            }
+        }
+        let changes = OutcomeDecision.settle(results, verifications: state.verifications, now: .now, source: "/test")
+        for verification in changes.verifications { state.verifications[verification.id] = verification }
+        state.outbox += changes.outbox.map { ($0, true) }
+        return changes.outbox
+    }
+}
+
+extension KnownRequest {
+    fileprivate init(_ candidate: Candidate) {
+        self.init(
+            source: candidate.record.source,
+            offset: candidate.record.offset,
+            digest: candidate.digest,
+            verificationID: candidate.verificationID
+        )
+    }
+}
+
+extension SendResult {
+    fileprivate init(unknown claim: ClaimedSend) {
+        self.init(
+            send: claim.reference,
+            disposition: .unknown(.workerLost),
+            attempts: claim.attempts,
+            attempt: nil
+        )
+    }
+}
+
+extension ClaimedSend {
+    /// The claim after one that was lost.
+    fileprivate init(again claim: ClaimedSend) {
+        self.init(
+            reference: claim.reference.reclaimed,
+            tenant: claim.tenant,
+            purpose: claim.purpose,
+            region: claim.region,
+            recipient: claim.recipient,
+            code: claim.code,
+            rendering: claim.rendering,
+            deadline: claim.deadline,
+            validityLeft: claim.validityLeft,
+            generation: claim.generation,
+            attempts: claim.attempts,
+            isFictional: claim.isFictional
+        )
+    }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Verification
+
+/// A provider that answers as a test wants.
+final class MemoryProvider: MessageProvider {
+    private struct State {
+        var messages: [OutboundMessage] = []
+        var running = 0
+        var mostRunning = 0
+    }
+
+    let name: String
+    private let state = Mutex(State())
+    private let journal: Journal
+    private let answer: @Sendable (OutboundMessage) async -> ProviderAnswer
+
+    init(
+        _ name: String = "main",
+        journal: Journal,
+        answer: @escaping @Sendable (OutboundMessage) async -> ProviderAnswer = { _ in .init(.accepted, messageID: "1")
+        }
+    ) {
+        (self.name, self.journal, self.answer) = (name, journal, answer)
+    }
+
+    var messages: [OutboundMessage] { state.withLock(\.messages) }
+
+    /// The most calls that there were at one time.
+    var mostRunning: Int { state.withLock(\.mostRunning) }
+
+    func send(_ message: OutboundMessage) async -> ProviderAnswer {
+        journal.note(.called(provider: name))
+        state.withLock { state in
+            state.messages.append(message)
+            state.running += 1
+            state.mostRunning = max(state.mostRunning, state.running)
+        }
+        defer { state.withLock { $0.running -= 1 } }
+        return await answer(message)
+    }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Courier
+import Logging
+import ServiceLifecycle
+import TestSupport
+import Testing
+import Verification
+
+/// A pipeline between ports in memory.
+struct MemoryWorker: Sendable {
+    let journal: Journal
+    let source: MemorySource
+    let sink: MemorySink
+    let ledger: MemoryLedger
+    private let group: ServiceGroup
+
+    /// Lends a running pipeline, and stops it in the end.
+    ///
+    /// Without providers there is one that takes every message; a route names them in their order.
+    static func with(
+        _ providers: [MemoryProvider] = [],
+        journal: Journal = Journal(),
+        settings: CourierSettings = .test,
+        _ body: (MemoryWorker) async throws -> Void
+    ) async throws {
+        let providers = providers.isEmpty ? [MemoryProvider(journal: journal)] : providers
+        let worker = MemoryWorker(providers, journal, settings)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await worker.group.run() }
+            let outcome: Result<Void, any Error>
+            do {
+                outcome = .success(try await body(worker))
+            } catch {
+                outcome = .failure(error)
+            }
+            await worker.stop()
+            try await group.waitForAll()
+            try outcome.get()
+        }
+    }
+
+    private init(_ providers: [MemoryProvider], _ journal: Journal, _ settings: CourierSettings) {
+        self.journal = journal
+        source = MemorySource(journal: journal)
+        sink = MemorySink(journal: journal)
+        ledger = MemoryLedger(journal: journal)
+        let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let courier = Courier(
+            parts: Courier.Parts(
+                source: source,
+                sink: sink,
+                ledger: ledger,
+                providers: providers,
+                numbers: FixedNumbers(),
+                keys: .test,
+                policies: PolicySource(.test { $0.routes = Routes(fallback: providers.map(\.name)) })
+            ),
+            settings: settings,
+            logger: quiet
+        )
+        group = ServiceGroup(configuration: .init(services: courier.services, logger: quiet))
+    }
+
+    /// Begins the graceful shutdown; `with` waits for its end.
+    func stop() async {
+        await group.triggerGracefulShutdown()
+    }
+
+    /// Waits until all that was asked for has been published, as a database's clock would have it: leases run out
+    /// whenever nothing has happened for a while.
+    func settle(events count: Int) async throws {
+        var seen = journal.work.count
+        var quietSince = ContinuousClock.now
+        try await eventually("\(count) events, and nothing left to do") {
+            if journal.work.count != seen {
+                seen = journal.work.count
+                quietSince = .now
+            } else if ContinuousClock.now - quietSince > .milliseconds(300) {
+                ledger.expireLeases()
+                quietSince = .now
+            }
+            return sink.answers.count >= count && ledger.unpublished == 0 && ledger.open == 0
+        }
+    }
+}
+
+extension CourierSettings {
+    /// Sweeps that come quickly, and else the defaults.
+    static let test = CourierSettings(
+        decision: .init(source: "/test", maxRequestAge: .seconds(300)),
+        sweepInterval: .milliseconds(20)
+    )
+}

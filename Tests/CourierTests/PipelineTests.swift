@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import Verification
+
+@testable import Courier
+
+@Suite struct PipelineTests {
+    private static let numbers = (0..<20).map { "+491512345\(1000 + $0)" }
+
+    @Test func `the stages hand a request on in their order, and its offset is committed once it is durable`()
+        async throws
+    {
+        try await MemoryWorker.with { worker in
+            worker.source.add([Self.numbers[0]])
+            try await worker.settle(events: 1)
+            #expect(
+                worker.journal.work == [
+                    .taken(1), .ledger(.intake), .committed(1), .ledger(.markDispatching), .called(provider: "main"),
+                    .ledger(.record), .produced(1), .ledger(.published),
+                ]
+            )
+            #expect(worker.sink.answers == ["sent"])
+        }
+    }
+
+    @Test func `no offset is committed while the database is away`() async throws {
+        try await MemoryWorker.with { worker in
+            worker.ledger.fail(.intake, [.refused, .refused, .answerLost])
+            worker.source.add(Array(Self.numbers[..<3]))
+            try await worker.settle(events: 3)
+            let work = worker.journal.work
+            #expect(Array(work.prefix(5)) == [.taken(3)] + [Journal.Entry](repeating: .ledger(.intake), count: 4))
+            #expect(work.dropFirst(5).first == .committed(3))
+            #expect(worker.sink.answers == ["sent", "sent", "sent"])
+        }
+    }
+
+    @Test(arguments: MemoryLedger.Method.allCases, MemoryLedger.Failure.allCases)
+    func `whichever call of the ledger fails, nothing is lost and nothing is sent twice`(
+        _ method: MemoryLedger.Method,
+        _ failure: MemoryLedger.Failure
+    ) async throws {
+        let journal = Journal()
+        let provider = MemoryProvider(journal: journal)
+        try await MemoryWorker.with([provider], journal: journal) { worker in
+            worker.ledger.fail(method, [failure, failure])
+            worker.source.add(Array(Self.numbers[..<5]))
+            try await worker.settle(events: 5)
+            // A mark that was made before its answer was lost looks like a message that may have left.
+            let isAmbiguous = method == .markDispatching && failure == .answerLost
+            let answers = [String](repeating: isAmbiguous ? "unknown worker_lost" : "sent", count: 5)
+            #expect(worker.sink.answers == answers)
+            #expect(provider.messages.count == (isAmbiguous ? 0 : 5))
+            #expect(Set(provider.messages.map(\.recipient.e164)).count == provider.messages.count)
+        }
+    }
+
+    @Test func `sends that could not be marked are not sent by this claim, but by the next`() async throws {
+        try await MemoryWorker.with { worker in
+            worker.ledger.fail(.markDispatching, [.refused])
+            worker.source.add([Self.numbers[0]])
+            try await eventually("the mark has failed") { !worker.ledger.hasFailures }
+            #expect(!worker.journal.work.contains(.called(provider: "main")))
+            try await worker.settle(events: 1)
+            #expect(worker.journal.work.filter { $0 == .called(provider: "main") }.count == 1)
+            #expect(worker.sink.answers == ["sent"])
+        }
+    }
+
+    @Test func `records that the broker does not take stay in the outbox, and are published later`() async throws {
+        try await MemoryWorker.with { worker in
+            worker.sink.fail(2)
+            worker.source.add(Array(Self.numbers[..<4]))
+            try await eventually("the broker has refused") { !worker.sink.hasFailures || worker.ledger.open == 0 }
+            try await worker.settle(events: 4)
+            #expect(worker.sink.answers == ["sent", "sent", "sent", "sent"])
+        }
+    }
+
+    @Test func `no more is claimed than may be in flight, and intake waits for room`() async throws {
+        let gate = Gate()
+        let journal = Journal()
+        let provider = MemoryProvider(journal: journal) { _ in
+            await gate.pass()
+            return ProviderAnswer(.accepted, messageID: "1")
+        }
+        var settings = CourierSettings.test
+        settings.maxInFlight = 4
+        try await MemoryWorker.with([provider], journal: journal, settings: settings) { worker in
+            worker.source.add(Self.numbers)
+            try await eventually("four calls are under way") { provider.messages.count == 4 }
+            // Sweeps come and go, and take nothing more either.
+            let sweeps = worker.journal.entries.count { $0 == .ledger(.sweepSends) }
+            try await eventually("sweeps go on") {
+                worker.journal.entries.count { $0 == .ledger(.sweepSends) } > sweeps + 3
+            }
+            #expect(worker.source.waiting == 16)
+            gate.open()
+            try await worker.settle(events: 20)
+            #expect(provider.mostRunning == 4)
+            #expect(worker.sink.answers.count == 20)
+        }
+    }
+
+    @Test func `a provider that refuses hands over to the next of the route`() async throws {
+        let journal = Journal()
+        let first = MemoryProvider("first", journal: journal) { _ in ProviderAnswer(.refused, errorCode: "21211") }
+        let second = MemoryProvider("second", journal: journal)
+        try await MemoryWorker.with([first, second], journal: journal) { worker in
+            worker.source.add([Self.numbers[0]])
+            try await worker.settle(events: 1)
+            let calls = worker.journal.work.filter { if case .called = $0 { true } else { false } }
+            #expect(calls == [.called(provider: "first"), .called(provider: "second")])
+            #expect(worker.sink.answers == ["sent"])
+        }
+    }
+
+    @Test func `after an answer that says nothing, no other provider is asked`() async throws {
+        let journal = Journal()
+        let first = MemoryProvider("first", journal: journal) { _ in ProviderAnswer(.unknown, errorCode: "timeout") }
+        let second = MemoryProvider("second", journal: journal)
+        try await MemoryWorker.with([first, second], journal: journal) { worker in
+            worker.source.add([Self.numbers[0]])
+            try await worker.settle(events: 1)
+            #expect(!worker.journal.work.contains(.called(provider: "second")))
+            #expect(worker.sink.answers == ["unknown timeout"])
+        }
+    }
+
+    @Test func `no call begins that could outlast its claim`() async throws {
+        var settings = CourierSettings.test
+        settings.lease = .seconds(12)
+        settings.callDeadline = .seconds(10)
+        try await MemoryWorker.with(settings: settings) { worker in
+            worker.source.add([Self.numbers[0]])
+            // It is handed back and taken up again and again, and never called.
+            try await eventually("three claims") {
+                worker.journal.work.count { $0 == .ledger(.record) } >= 3
+            }
+            #expect(!worker.journal.work.contains(.called(provider: "main")))
+            #expect(worker.sink.answers.isEmpty)
+        }
+    }
+}

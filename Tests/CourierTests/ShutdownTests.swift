@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import Verification
+
+@testable import Courier
+
+@Suite struct ShutdownTests {
+    @Test(.timeLimit(.minutes(1)))
+    func `a worker that is told to stop finishes its calls, records and publishes them, and takes no more`()
+        async throws
+    {
+        let gate = Gate()
+        let journal = Journal()
+        let provider = MemoryProvider(journal: journal) { _ in
+            await gate.pass()
+            return ProviderAnswer(.accepted, messageID: "1")
+        }
+        var stopped: MemoryWorker?
+        try await MemoryWorker.with([provider], journal: journal) { worker in
+            stopped = worker
+            worker.source.add(["+4915123451000", "+4915123451001"])
+            try await eventually("both calls are under way") {
+                worker.journal.work.count { $0 == .called(provider: "main") } == 2
+            }
+            // The database fails a while too: what became of the calls is worth some patience.
+            worker.ledger.fail(.record, [.refused, .refused])
+            worker.ledger.fail(.published, [.refused])
+            await worker.stop()
+            try await eventually("it has stopped reading") { worker.journal.entries.contains(.left) }
+            worker.source.add(["+4915123451002"])
+            gate.open()
+        }
+        let worker = try #require(stopped)
+        #expect(worker.sink.answers == ["sent", "sent"])
+        #expect(worker.ledger.open == 0)
+        #expect(worker.ledger.unpublished == 0)
+        #expect(!worker.ledger.hasFailures)
+        #expect(worker.source.waiting == 1)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a worker that is told to stop while the database is away leaves its batch uncommitted`() async throws {
+        var stopped: MemoryWorker?
+        try await MemoryWorker.with { worker in
+            stopped = worker
+            worker.ledger.fail(.intake, .init(repeating: .refused, count: 1000))
+            worker.source.add(["+4915123451000"])
+            try await eventually("intake has failed twice") {
+                worker.journal.work.count { $0 == .ledger(.intake) } >= 2
+            }
+        }
+        let worker = try #require(stopped)
+        #expect(!worker.journal.work.contains(.committed(1)))
+        #expect(worker.sink.answers.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `an idle worker stops at once`() async throws {
+        let start = ContinuousClock.now
+        try await MemoryWorker.with { worker in
+            try await eventually("it sweeps") { worker.journal.entries.contains(.ledger(.sweepOutbox)) }
+        }
+        #expect(ContinuousClock.now - start < .seconds(20))
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import KafkaClient
+import TestSupport
+import Testing
+
+extension CommandLineSuite {
+    @Suite struct Commands {
+        @Test func `migrate prepares an empty database, and does nothing the second time`() async throws {
+            try await LedgerDatabase.empty(connections: 1) { database in
+                let folder = try ScratchFolder()
+                let first = try await run(["migrate", "--postgres-url", database.url], folder)
+                #expect(first.lines.filter { $0.hasPrefix("applied ") }.count >= 2)
+                #expect(first.lines.last == "the database is up to date")
+                let second = try await run(["migrate", "--postgres-url", database.url], folder)
+                #expect(second.lines == ["nothing to do: the database is up to date"])
+            }
+        }
+
+        @Test func `migrate says in one line that the database cannot be reached`() async throws {
+            let url = "postgresql://owner:top-secret-password@127.0.0.1:1/none"
+            let program = try await run(["migrate", "--postgres-url", url], try ScratchFolder(), expecting: 2)
+            #expect(program.errorLines.count == 1)
+            #expect(!program.errors.contains("top-secret-password"))
+        }
+
+        @Test func `request send shows the event, verify checks the code, events tail prints the events`()
+            async throws
+        {
+            try await TestFleet.with { fleet in
+                _ = try await fleet.startWorker()
+                let config = ["--config", fleet.folder[TestFleet.configurationFile]]
+                let tail = try Program(["events", "tail", "--from-beginning", "--json"] + config, folder: fleet.folder)
+                let number = Numbers.one()
+                fleet.watch([number])
+                let sending =
+                    ["request", "send", "--phone", number, "--request-id", "by-hand", "--wait", "30"] + config
+                let request = try await run(sending, fleet.folder)
+                #expect(
+                    request.lines.first?.hasPrefix("request by-hand is on \(fleet.topics.requests), partition") == true
+                )
+                #expect(request.lines.last?.contains("sent") == true, "\(request.output)")
+                #expect(!request.output.contains(number))
+
+                let event = try await fleet.event(of: TestRequest(id: "by-hand", phoneNumber: number))
+                let code = try #require(fleet.messages[number]?.first?.code)
+                try await verify(code, event, config, fleet)
+                try await follow(tail, event)
+            }
+        }
+
+        private func verify(_ code: String, _ event: Event, _ config: [String], _ fleet: TestFleet) async throws {
+            let verification = try #require(event.body.verificationId)
+            let checking =
+                ["verify", "--verification", verification, "--postgres-url", fleet.logins.verifierURL] + config
+            let wrong = try await run(
+                checking + ["--code", code == "000000" ? "1" : "000000"],
+                fleet.folder,
+                expecting: 1
+            )
+            #expect(wrong.lines == ["incorrect, 4 guesses left"])
+            let right = try await run(checking + ["--code", code], fleet.folder)
+            #expect(right.lines == ["approved"])
+            let again = try await run(checking + ["--code", code], fleet.folder, expecting: 1)
+            #expect(again.lines == ["already_approved"])
+        }
+
+        private func follow(_ tail: Program, _ event: Event) async throws {
+            let line = String(decoding: event.record.value ?? [], as: UTF8.self)
+            try await eventually("the event is printed") { tail.lines == [line] }
+            tail.send(SIGINT)
+            #expect(try await tail.exit(within: .seconds(10)) == .code(0))
+            #expect(tail.errors.isEmpty)
+            #expect(tail.lines == [line])
+        }
+
+        @Test(arguments: ["", "run", "migrate", "request", "request send", "verify", "events", "events tail", "demo"])
+        func `every command explains itself`(_ command: String) async throws {
+            let words = command.split(separator: " ").map(String.init)
+            let program = try await run(words + ["--help"], try ScratchFolder())
+            #expect(program.output.contains("USAGE: code-courier\(command.isEmpty ? "" : " ")\(command)"))
+            #expect(program.output.contains("OVERVIEW: "))
+            #expect(program.errors.isEmpty)
+        }
+
+        @Test func `the demo tells its story and ends with one line of JSON`() async throws {
+            try await LedgerDatabase.with(connections: 1) { database in
+                let demo = ["demo", "--once", "--port", "0", "--postgres-url", database.url]
+                let program = try await run(demo, try ScratchFolder())
+                #expect(
+                    program.lines.last
+                        == #"{"demo":"ok","sent":2,"approved":2,"suppressed":1,"rejected":1,"dead_letters":1}"#
+                )
+                #expect(program.errors.isEmpty)
+            }
+        }
+
+        /// Runs the program to its end and expects an exit code.
+        private func run(
+            _ arguments: [String],
+            _ folder: ScratchFolder,
+            expecting code: Int32 = 0
+        ) async throws -> Program {
+            let program = try Program(arguments, folder: folder)
+            let exit = try await program.exit(within: .seconds(60))
+            #expect(exit == .code(code), "\(program.output)\(program.errors)")
+            return program
+        }
+    }
+}

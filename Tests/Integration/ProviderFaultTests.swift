@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Ledger
+import Sandbox
+import Testing
+
+extension Scenarios {
+    @Suite struct ProviderFaults {
+        /// What a provider does, and what must come of it.
+        private struct Case {
+            let name: String
+            let faults: [Fault]
+            let answer: Answer
+            let errorCode: String?
+
+            /// Requests that the provider gets, and messages that it takes.
+            let calls: Int
+            let messages: Int
+        }
+
+        private static let cases = [
+            Case(
+                name: "throttled once",
+                faults: [.status(429, code: 20429, retryAfter: nil)],
+                answer: Answer("sent"),
+                errorCode: nil,
+                calls: 2,
+                messages: 1
+            ),
+            Case(
+                name: "throttled until no attempt is left",
+                faults: [.error(code: 20429), .error(code: 20429), .error(code: 20429)],
+                answer: Answer("failed", "provider_unavailable"),
+                errorCode: "20429",
+                calls: 3,
+                messages: 0
+            ),
+            Case(
+                name: "an internal error, after which nobody knows",
+                faults: [.status(503, code: nil, retryAfter: nil)],
+                answer: Answer("unknown", "timeout"),
+                errorCode: "20503",
+                calls: 1,
+                messages: 0
+            ),
+            Case(
+                name: "cut after the message was taken",
+                faults: [.cut(.after)],
+                answer: Answer("unknown", "timeout"),
+                errorCode: nil,
+                calls: 1,
+                messages: 1
+            ),
+            Case(
+                name: "a refused number",
+                faults: [.error(code: 21211)],
+                answer: Answer("failed", "provider_refused"),
+                errorCode: "21211",
+                calls: 1,
+                messages: 0
+            ),
+            Case(
+                name: "suspected fraud",
+                faults: [.error(code: 30450)],
+                answer: Answer("failed", "fraud_blocked_by_provider"),
+                errorCode: "30450",
+                calls: 1,
+                messages: 0
+            ),
+            Case(
+                name: "silence",
+                faults: [.silence],
+                answer: Answer("unknown", "timeout"),
+                errorCode: nil,
+                calls: 1,
+                messages: 1
+            ),
+        ]
+
+        @Test func `each way in which a provider fails has its own event, and nothing is sent twice`() async throws {
+            try await TestFleet.with { fleet in
+                _ = try await fleet.startWorker()
+                let requests = Numbers.take(Self.cases.count).map { TestRequest(phoneNumber: $0) }
+                for (request, wanted) in zip(requests, Self.cases) {
+                    for fault in wanted.faults { fleet.sandbox.add(fault, to: request.phoneNumber) }
+                }
+                let start = ContinuousClock.now
+                try await fleet.send(requests)
+                _ = try await fleet.events(of: requests.map(\.id), within: .seconds(40))
+                #expect(ContinuousClock.now - start < .seconds(30))
+
+                let events = try await fleet.allEvents(after: .seconds(3))
+                #expect(events.count == requests.count)
+                for (request, wanted) in zip(requests, Self.cases) {
+                    let event = try #require(events.first { $0.body.requestId == request.id })
+                    #expect(event.answer == wanted.answer, "\(wanted.name)")
+                    if let code = wanted.errorCode { #expect(event.body.send?.errorCode == code, "\(wanted.name)") }
+                    #expect(fleet.sent.count { $0.to == request.phoneNumber } == wanted.calls, "\(wanted.name)")
+                    let messages = fleet.messages[request.phoneNumber] ?? []
+                    #expect(messages.count == wanted.messages, "\(wanted.name)")
+                    if let code = messages.first?.code {
+                        #expect(try await fleet.check(code, event) == .approved, "\(wanted.name)")
+                    }
+                }
+            }
+        }
+    }
+}

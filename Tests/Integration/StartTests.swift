@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import TestSupport
+import Testing
+
+extension CommandLineSuite {
+    @Suite struct Start {
+        @Test func `each fault of a configuration is one line, and the start fails`() async throws {
+            let folder = try ScratchFolder()
+            try folder.write(TestPolicy.standard, to: "policy.yaml")
+            try folder.write(
+                """
+                kafka: { bootstrapServers: "nowhere:port" }
+                postgres: { url: "mysql://host/database" }
+                policy: { path: policy.yaml }
+                providers: [{ name: main, kind: pigeon }]
+                worker: { maxInFlight: 0 }
+                """,
+                to: "courier.yaml"
+            )
+            let program = try await run(folder)
+            for key in [
+                "kafka.bootstrapServers", "postgres.url", "providers[0].kind", "worker.maxInFlight", "keys.code",
+                "keys.hash", "keys.fingerprint", "keys.seal",
+            ] {
+                #expect(program.errorLines.count { $0.contains("\(key):") } == 1, "\(key): \(program.errors)")
+            }
+            #expect(program.errorLines.allSatisfy { $0.hasPrefix("code-courier: ") })
+            #expect(program.errorLines.count == 8)
+            #expect(!program.errors.contains("mysql"))
+        }
+
+        @Test func `a missing configuration file is one line, and the start fails`() async throws {
+            let program = try await run(try ScratchFolder())
+            #expect(program.errorLines.count >= 1)
+            #expect(program.errorLines.first?.contains("courier.yaml") == true)
+        }
+
+        @Test func `each fault of a policy is one line, and the start fails`() async throws {
+            let folder = try ScratchFolder()
+            try folder.write(Self.configuration(postgres: "postgresql://127.0.0.1:1/none"), to: "courier.yaml")
+            try folder.write(
+                """
+                version: "1"
+                tenants:
+                  default:
+                    appName: Acme
+                    regions: { allowlistOnly: { allowedRegions: [DE, Atlantis] } }
+                    routes: { default: [nobody] }
+                """,
+                to: "policy.yaml"
+            )
+            let program = try await run(folder)
+            #expect(program.errorLines.count == 2, "\(program.errors)")
+            #expect(program.errorLines.contains { $0.contains("policy.yaml:5:") })
+            #expect(program.errorLines.contains { $0.contains("policy.yaml:6:") && $0.contains("nobody") })
+        }
+
+        @Test func `a database that cannot be reached is one line without the password`() async throws {
+            let folder = try ScratchFolder()
+            let url = "postgresql://worker:top-secret-password@127.0.0.1:1/none"
+            try folder.write(Self.configuration(postgres: url), to: "courier.yaml")
+            try folder.write(TestPolicy.standard, to: "policy.yaml")
+            let program = try await run(folder)
+            #expect(program.errorLines.count == 1, "\(program.errors)")
+            #expect(program.errors.hasPrefix("code-courier: postgres.url: "))
+            #expect(!program.errors.contains("top-secret-password"))
+        }
+
+        @Test func `a database that is not migrated is one line that says what to do`() async throws {
+            try await LedgerDatabase.empty(connections: 1) { database in
+                let folder = try ScratchFolder()
+                try folder.write(Self.configuration(postgres: database.url), to: "courier.yaml")
+                try folder.write(TestPolicy.standard, to: "policy.yaml")
+                let program = try await run(folder)
+                #expect(program.errorLines.count == 1, "\(program.errors)")
+                #expect(program.errors.contains("migrate"))
+            }
+        }
+
+        /// Starts a worker that cannot start, and returns it once it has ended with exit code 2.
+        private func run(_ folder: ScratchFolder) async throws -> Program {
+            let program = try Program(["run", "--config", folder["courier.yaml"]], folder: folder)
+            let exit = try await program.exit(within: .seconds(20))
+            #expect(exit == .code(2), "\(program.errors)")
+            #expect(program.output.isEmpty)
+            return program
+        }
+
+        private static func configuration(postgres url: String) -> String {
+            """
+            kafka: { bootstrapServers: "127.0.0.1:1" }
+            postgres: { url: "\(url)" }
+            policy: { path: policy.yaml }
+            providers: [{ name: main, kind: log }]
+            keys:
+              code: "\(TestKeys.code)"
+              hash: "\(TestKeys.hash)"
+              fingerprint: "\(TestKeys.fingerprint)"
+              seal: "\(TestKeys.seal)"
+            """
+        }
+    }
+}
+
+extension Scenarios {
+    @Suite struct Reload {
+        @Test func `SIGHUP takes a new policy, and a faulty one leaves the old in force`() async throws {
+            try await TestFleet.with { fleet in
+                let worker = try await fleet.startWorker()
+                let before = TestRequest(phoneNumber: Numbers.one("FR"))
+                try await fleet.send(before)
+                #expect(try await fleet.event(of: before).answer == Answer("rejected", "region_not_allowed"))
+
+                let policy = TestPolicy.policy(version: "test.2", regions: "FR, IN")
+                try fleet.folder.write(policy, to: TestFleet.policyFile)
+                worker.program.send(SIGHUP)
+                try await worker.waitForLog("policy.reloaded")
+                try await expectAnswers(fleet)
+
+                let faulty = TestPolicy.policy(version: "test.3", regions: "DE, IN, Atlantis")
+                try fleet.folder.write(faulty, to: TestFleet.policyFile)
+                worker.program.send(SIGHUP)
+                try await worker.waitForLog("policy.refused")
+                let fault = worker.entries.last { $0.event == "policy.refused" }?.fault
+                #expect(fault?.contains("allowedRegions") == true, "\(fault ?? "")")
+                try await expectAnswers(fleet)
+            }
+        }
+
+        private func expectAnswers(_ fleet: TestFleet) async throws {
+            let french = TestRequest(phoneNumber: Numbers.one("FR"))
+            let german = TestRequest(phoneNumber: Numbers.one("DE"))
+            try await fleet.send(french, german)
+            let allowed = try await fleet.event(of: french)
+            #expect(allowed.answer == Answer("sent"))
+            #expect(allowed.body.policyVersion == "test.2")
+            #expect(try await fleet.event(of: german).answer == Answer("rejected", "region_not_allowed"))
+        }
+    }
+}

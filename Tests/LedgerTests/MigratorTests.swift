@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Ledger
+import PostgresClient
+import TestSupport
+import Testing
+import Verification
+
+@Suite struct MigratorTests {
+    @Test func `migrating again applies nothing`() async throws {
+        try await LedgerDatabase.empty { database in
+            let migrator = Migrator(pool: database.pool)
+            #expect(try await migrator.migrate() == Migration.all.map(\.name))
+            #expect(try await migrator.migrate() == [])
+            try await migrator.check()
+            let versions = try await database.texts(
+                "SELECT version::text FROM courier.schema_migration ORDER BY version"
+            )
+            #expect(versions == Migration.all.map { String($0.version) })
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `of parallel migrators each migration is applied by one`() async throws {
+        try await LedgerDatabase.empty(connections: 8) { database in
+            let applied = try await inParallel(8) { _ in try await Migrator(pool: database.pool).migrate() }
+            #expect(applied.flatMap(\.self) == Migration.all.map(\.name))
+            #expect(applied.filter { !$0.isEmpty }.count == 1)
+        }
+    }
+
+    @Test func `every file may be run by hand, also again and over live data`() async throws {
+        try await LedgerDatabase.empty { database in
+            _ = try await Migrator(pool: database.pool).migrate()
+            let before = try await database.texts(Self.catalogue)
+            let claim = try await LedgerWorker(database.ledger()).claim()
+            for migration in Migration.all + Migration.all { try await database.script(migration.sql) }
+
+            #expect(try await database.texts(Self.catalogue) == before)
+            #expect(before.count > 20)
+            #expect(try await LedgerWorker(database.ledger()).settle([claim], .sent).outbox.count == 1)
+            try await Migrator(pool: database.pool).check()
+        }
+    }
+
+    @Test func `an applied migration that has changed is refused`() async throws {
+        try await LedgerDatabase.with { database in
+            try await database.script("UPDATE courier.schema_migration SET checksum = '\\x00' WHERE version = 2")
+            let refusal = Migrator.Refusal.changed(name: "0002_verifier")
+            await #expect(throws: refusal) { try await Migrator(pool: database.pool).migrate() }
+            await #expect(throws: refusal) { try await Migrator(pool: database.pool).check() }
+        }
+    }
+
+    @Test func `a database of a newer program is refused`() async throws {
+        try await LedgerDatabase.with { database in
+            try await database.script("INSERT INTO courier.schema_migration VALUES (9999, 'future', '\\x00')")
+            let known = Migration.all.map(\.version).max() ?? 0
+            let refusal = Migrator.Refusal.newer(version: 9999, known: known)
+            await #expect(throws: refusal) { try await Migrator(pool: database.pool).migrate() }
+            await #expect(throws: refusal) { try await Migrator(pool: database.pool).check() }
+        }
+    }
+
+    @Test func `a database that is behind is told to run migrate, an empty one too`() async throws {
+        try await LedgerDatabase.empty { database in
+            let known = Migration.all.map(\.version).max() ?? 0
+            let migrator = Migrator(pool: database.pool)
+            let refusal = Migrator.Refusal.behind(version: 0, known: known)
+            #expect(refusal.description.contains("code-courier migrate"))
+            await #expect(throws: refusal) { try await migrator.check() }
+            _ = try await migrator.migrate()
+            try await database.script("DELETE FROM courier.schema_migration WHERE version >= 2")
+            await #expect(throws: Migrator.Refusal.behind(version: 1, known: known)) { try await migrator.check() }
+        }
+    }
+
+    @Test func `a migration that fails leaves nothing behind and can be done again`() async throws {
+        try await LedgerDatabase.empty { database in
+            // A view in the place of a table lets the second half of a file fail.
+            try await database.script("CREATE SCHEMA courier; CREATE VIEW courier.outbox AS SELECT 1 AS stream")
+            await #expect(throws: PostgresError.self) { try await Migrator(pool: database.pool).migrate() }
+            #expect(try await database.text("SELECT to_regclass('courier.verification')::text") == nil)
+            try await database.script("DROP VIEW courier.outbox")
+            #expect(try await Migrator(pool: database.pool).migrate() == Migration.all.map(\.name))
+        }
+    }
+
+    /// Every relation and function of the schema, with its privileges.
+    private static let catalogue: StaticString = """
+        SELECT concat_ws(' ', relkind, relname, relacl) FROM pg_class WHERE relnamespace = 'courier'::regnamespace
+        UNION ALL
+        SELECT concat_ws(' ', proname, proacl, md5(prosrc)) FROM pg_proc WHERE pronamespace = 'courier'::regnamespace
+        ORDER BY 1
+        """
+}

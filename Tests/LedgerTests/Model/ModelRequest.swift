@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Verification
+
+/// A request in the model's own terms.
+struct ModelRequest: Sendable {
+    /// What a gateway can do wrong in a request that can still be answered.
+    enum Fault: Sendable, CaseIterable {
+        case purpose
+        case phoneNumber
+        case subject
+        case future
+    }
+
+    /// What the app shows of itself.
+    struct Shown: Sendable {
+        var method = "recaptcha"
+        var verdict: String? = "pass"
+        var score: Double?
+    }
+
+    var id: String
+    var tenant: String
+    var purpose: Purpose = .signIn
+    var number = "+4915100000001"
+    var ip: String?
+    var isConfirmed = false
+    var shown: Shown?
+    var language: String?
+    var requestedAt: Timestamp
+    var deadline: Timestamp?
+    var fault: Fault?
+
+    /// The recipient's line; for an unlisted number a German mobile.
+    var line: ModelLine { .of(number) }
+
+    /// The fault, unless it is one that this purpose cannot have.
+    var realFault: Fault? { fault == .subject && !purpose.requiresSubject ? nil : fault }
+
+    /// What another request with the same id must repeat.
+    var payload: String {
+        if realFault != nil { return json }
+        return "\(purpose) \(number) \(language ?? "-")"
+    }
+
+    /// The value of the record.
+    var json: String {
+        var fields = [
+            #""requestId":"\#(id)""#, #""tenant":"\#(tenant)""#,
+            #""purpose":"\#(fault == .purpose ? "fun" : purpose.rawValue)""#,
+            #""recipient":{"phoneNumber":"\#(fault == .phoneNumber ? "0151" : number)","confirmed":\#(isConfirmed)}"#,
+        ]
+        let asked = fault == .future ? requestedAt + .seconds(9_000_000) : requestedAt
+        fields.append(#""requestedAt":"\#(asked.text)""#)
+        if purpose.requiresSubject, fault != .subject { fields.append(#""subject":"account""#) }
+        if let language { fields.append(#""languageCode":"\#(language)""#) }
+        if let deadline { fields.append(#""deadline":"\#(deadline.text)""#) }
+        if let ip { fields.append(#""client":{"ip":"\#(ip)"}"#) }
+        if let shown {
+            var inner = [#""method":"\#(shown.method)""#]
+            if let verdict = shown.verdict { inner.append(#""verdict":"\#(verdict)""#) }
+            if let score = shown.score { inner.append(#""score":\#(score)"#) }
+            fields.append(#""appVerification":{\#(inner.joined(separator: ","))}"#)
+        }
+        return "{\(fields.joined(separator: ","))}"
+    }
+
+    func record(partition: Int32 = 0, offset: Int64) -> InboundRecord {
+        .raw(json, offset: offset, partition: partition, at: requestedAt)
+    }
+}
+
+/// A request in its place in the topic.
+struct ModelRecord: Sendable {
+    let partition: Int32
+    let offset: Int64
+    let request: ModelRequest
+
+    var inbound: InboundRecord { request.record(partition: partition, offset: offset) }
+}
+
+extension Timestamp {
+    /// RFC 3339 with microseconds.
+    fileprivate var text: String {
+        let fraction = String(microseconds % 1000)
+        return rfc3339.dropLast() + String(repeating: "0", count: 3 - fraction.utf8.count) + fraction + "Z"
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+// What happens to a verification after its request, and what is told of it.
+extension NaiveModel {
+    /// The event of a send that came to something.
+    mutating func settle(_ claim: Claim, _ outcome: SendDisposition, at now: Timestamp) -> ModelEvent? {
+        let status: String
+        var reason: String?
+        var isRefunded = false
+        switch outcome {
+        case .sent: status = "sent"
+        case .unknown(let why): (status, reason) = ("unknown", why == .timeout ? "timeout" : "worker_lost")
+        case .failed(.providerRefused): (status, reason) = ("failed", "provider_refused")
+        case .failed(.fraudBlocked): (status, reason) = ("failed", "fraud_blocked_by_provider")
+        case .failed(.providerUnavailable): (status, reason, isRefunded) = ("failed", "provider_unavailable", true)
+        case .expiredUnsent: (status, reason, isRefunded) = ("expired_unsent", "deadline", true)
+        case .retry, .repeatOnce: return nil
+        }
+        var current = verifications[claim.verification]
+        current.isOpen = false
+        current.status = status
+        if isRefunded { current.sends = max(0, current.sends - 1) }
+        current.resendAfter = isRefunded ? now : now + claim.window
+        if outcome == .sent, current.state == "live", let validity = claim.validity {
+            current.expiresAt = now + validity
+        }
+        verifications[claim.verification] = current
+        var event = tell(claim.verification, claim.requestID, status, reason, now)
+        event.sendNumber = Int64(claim.number)
+        event.sendMax = Int64(current.maxSends)
+        return event
+    }
+
+    /// What a guess comes to.
+    mutating func guess(_ index: Int, isRight: Bool, at now: Timestamp) -> GuessAnswer {
+        func answer(_ status: String) -> GuessAnswer {
+            GuessAnswer(
+                status: status,
+                checksLeft: Int32(verifications[index].maxChecks - verifications[index].checks)
+            )
+        }
+        switch verifications[index].state {
+        case "approved": return answer("already_approved")
+        case "locked": return answer("locked")
+        case "expired": return answer("expired")
+        default: break
+        }
+        if now >= verifications[index].expiresAt { return answer("expired") }
+        verifications[index].checks += 1
+        if isRight {
+            verifications[index].state = "approved"
+            return answer("approved")
+        }
+        if verifications[index].checks < verifications[index].maxChecks { return answer("incorrect") }
+        verifications[index].state = "locked"
+        return answer("locked")
+    }
+
+    /// The events of verifications that ran out unapproved.
+    mutating func expire(at now: Timestamp) -> [ModelEvent] {
+        var events: [ModelEvent] = []
+        for (index, current) in verifications.enumerated() {
+            guard current.state == "live" || current.state == "locked" else { continue }
+            guard now >= current.expiresAt, !current.isOpen else { continue }
+            verifications[index].state = "expired"
+            verifications[index].status = "expired"
+            events.append(tell(index, current.request.id, "expired", nil, now))
+        }
+        return events
+    }
+
+    /// An event about a verification, its next in number.
+    mutating func tell(
+        _ index: Int,
+        _ requestID: String,
+        _ status: String,
+        _ reason: String?,
+        _ now: Timestamp
+    ) -> ModelEvent {
+        verifications[index].sequence += 1
+        let current = verifications[index]
+        return ModelEvent(
+            requestID: requestID,
+            tenant: current.request.tenant,
+            status: status,
+            reason: reason,
+            verification: current.name,
+            sequence: current.sequence,
+            generation: Int64(current.generation),
+            resendAfter: current.resendAfter.rfc3339,
+            expiresAt: current.expiresAt.rfc3339,
+            sendsLeft: Int64(max(0, current.maxSends - current.sends)),
+            isFictional: current.isFictional,
+            occurredAt: now.rfc3339
+        )
+    }
+
+    /// An event about no verification.
+    func plain(_ request: ModelRequest, _ status: String, _ reason: String, _ now: Timestamp) -> ModelEvent {
+        ModelEvent(
+            requestID: request.id,
+            tenant: request.tenant,
+            status: status,
+            reason: reason,
+            occurredAt: now.rfc3339
+        )
+    }
+
+    /// A verification as its row should be.
+    func row(_ index: Int) -> String {
+        let current = verifications[index]
+        let parts: [Any] = [
+            current.state, current.status ?? "-", current.sequence, current.generation, current.checks, current.sends,
+            current.isOpen ? "open" : "closed", current.resendAfter.microseconds, current.expiresAt.microseconds,
+        ]
+        return parts.map { "\($0)" }.joined(separator: " ")
+    }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+// The rules that a request can break by itself, and the limits.
+extension NaiveModel {
+    /// The status and the reason of the first rule that refuses the request, or nil.
+    func refusal(_ request: ModelRequest, _ now: Timestamp) -> (status: String, reason: String)? {
+        switch request.realFault {
+        case .phoneNumber?: return ("rejected", "invalid_phone_number")
+        case .purpose?, .subject?, .future?: return ("rejected", "invalid_request")
+        case nil: break
+        }
+        if now - request.requestedAt > .seconds(300) { return ("expired_unsent", "stale_request") }
+        if let deadline = request.deadline, now >= deadline { return ("expired_unsent", "deadline") }
+        guard let tenant = policy.tenants[request.tenant] else { return ("rejected", "unknown_tenant") }
+        if isFictional(request, now) { return nil }
+        if tenant.appVerification == .off { return ("rejected", "test_number_only") }
+        guard request.line.isValid else { return ("rejected", "invalid_phone_number") }
+        return (region(request, tenant) ?? type(request, tenant) ?? app(request, tenant)).map { ("rejected", $0) }
+    }
+
+    func isFictional(_ request: ModelRequest, _ now: Timestamp) -> Bool {
+        for number in policy.tenants[request.tenant]?.testNumbers ?? [] where number.number.e164 == request.number {
+            guard let until = number.until else { return true }
+            return now < until
+        }
+        return false
+    }
+
+    private func region(_ request: ModelRequest, _ tenant: TenantPolicy) -> String? {
+        let rule = tenant.purposeRegions[request.purpose] ?? tenant.regions
+        let regions = request.line.regions.isEmpty ? ["XX"] : request.line.regions
+        for region in regions {
+            switch rule.base {
+            case .allowByDefault(let disallowed):
+                for other in disallowed where other.code == region { return "region_not_allowed" }
+            case .allowlistOnly(let allowed):
+                var isAllowed = false
+                for other in allowed where other.code == region { isAllowed = true }
+                if !isAllowed { return "region_not_allowed" }
+            }
+        }
+        for region in regions where !request.isConfirmed {
+            for other in rule.confirmedOnly where other.code == region { return "region_confirmed_only" }
+        }
+        return nil
+    }
+
+    private func type(_ request: ModelRequest, _ tenant: TenantPolicy) -> String? {
+        switch request.line.type {
+        case .mobile, .fixedLineOrMobile: nil
+        case .voip: tenant.voip == .refuse ? "number_type_not_allowed" : nil
+        default: "number_type_not_allowed"
+        }
+    }
+
+    private func app(_ request: ModelRequest, _ tenant: TenantPolicy) -> String? {
+        guard case .on(let isRequired, let minimumScore) = tenant.appVerification else { return nil }
+        if let shown = request.shown, shown.method != "none", let verdict = shown.verdict {
+            if verdict == "fail" { return "app_verification_failed" }
+            if let score = shown.score, score < minimumScore { return "app_verification_failed" }
+            return nil
+        }
+        return isRequired ? "app_verification_required" : nil
+    }
+
+    /// The reason of the first limit that one more send would break; without one the send counts.
+    mutating func quota(_ request: ModelRequest, _ isFictional: Bool, _ now: Timestamp) -> String? {
+        guard !isFictional, let limits = policy.tenants[request.tenant]?.limits else { return nil }
+        let own = admissions.filter { $0.tenant == request.tenant }
+        func isFull(_ limits: [RateLimit], _ counts: (Admission) -> Bool) -> Bool {
+            limits.contains { limit in own.count { counts($0) && now - $0.time < limit.per } >= limit.count }
+        }
+        if isFull(limits.perRecipient, { $0.number == request.number }) { return "quota_recipient" }
+        if let ip = request.ip, isFull(limits.perIP, { $0.ip == ip }) { return "quota_ip" }
+        if isFull(limits.perTenant, { _ in true }) { return "quota_tenant" }
+        admissions.append(Admission(tenant: request.tenant, number: request.number, ip: request.ip, time: now))
+        return nil
+    }
+}

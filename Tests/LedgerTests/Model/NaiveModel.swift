@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+/// The rules of one request after the other, restated as loops over everything that ever happened.
+///
+/// It shares no code with the decision: it keeps no windows, slots or counters, and forgets nothing. Of the policy it
+/// reads the operator's values only.
+struct NaiveModel: Sendable {
+    struct Verification: Sendable {
+        let name: String
+        let request: ModelRequest
+        let isFictional: Bool
+        let maxSends: Int
+        let maxChecks: Int
+        var state = "live"
+        var status: String?
+        var sequence: Int64 = 0
+        var generation = 1
+        var checks = 0
+        var sends = 0
+        var isOpen = true
+        var resendAfter: Timestamp
+        var expiresAt: Timestamp
+    }
+
+    /// A send that a request leads to.
+    struct Claim: Sendable, Equatable {
+        let verification: Int
+        let requestID: String
+        let number: Int
+        let generation: Int
+        let window: Duration
+
+        /// Nil when the send repeats a code.
+        let validity: Duration?
+        let deadline: Timestamp
+        let isFictional: Bool
+    }
+
+    enum Verdict: Sendable {
+        case nothing
+        case event(ModelEvent)
+        case send(Claim)
+    }
+
+    struct Answer: Sendable {
+        let tenant: String
+        let id: String
+        let payload: String
+        let verification: Int?
+        let status: String?
+    }
+
+    struct Admission: Sendable {
+        let tenant: String
+        let number: String
+        let ip: String?
+        let time: Timestamp
+    }
+
+    /// Begins the names of verifications.
+    let name: String
+    let policy: Policy
+    var verifications: [Verification] = []
+    var admissions: [Admission] = []
+    private var answers: [Answer] = []
+    private var places: [(partition: Int32, offset: Int64)] = []
+
+    init(name: String, policy: Policy) {
+        self.name = name
+        self.policy = policy
+    }
+
+    /// Decides one record.
+    mutating func decide(_ record: ModelRecord, at now: Timestamp) -> Verdict {
+        if places.contains(where: { $0.partition == record.partition && $0.offset == record.offset }) {
+            return .nothing
+        }
+        places.append((record.partition, record.offset))
+        let request = record.request
+        for answer in answers where answer.tenant == request.tenant && answer.id == request.id {
+            return again(request, answer, now)
+        }
+        if let (status, reason) = refusal(request, now) { return refuse(request, status, reason, now) }
+        return slot(request, isFictional(request, now), now)
+    }
+
+    private mutating func again(_ request: ModelRequest, _ answer: Answer, _ now: Timestamp) -> Verdict {
+        if answer.payload != request.payload {
+            return .event(plain(request, "rejected", "request_id_conflict", now))
+        }
+        guard let index = answer.verification else {
+            return .event(plain(request, answer.status ?? "", "duplicate_request", now))
+        }
+        let status = verifications[index].status ?? "suppressed"
+        return .event(tell(index, request.id, status, "duplicate_request", now))
+    }
+
+    private mutating func slot(_ request: ModelRequest, _ isFictional: Bool, _ now: Timestamp) -> Verdict {
+        let newest = verifications.lastIndex { verification in
+            verification.request.tenant == request.tenant && verification.request.purpose == request.purpose
+                && verification.request.number == request.number
+        }
+        if let newest, verifications[newest].expiresAt > now {
+            let current = verifications[newest]
+            if current.state == "locked", !isFictional { return refuse(request, "rejected", "locked", now) }
+            if current.state == "live", current.isFictional == isFictional {
+                if current.isOpen || now < current.resendAfter {
+                    answered(request, newest)
+                    return .event(tell(newest, request.id, "suppressed", "resend_window", now))
+                }
+                if !isFictional, current.sends >= current.maxSends {
+                    return refuse(request, "rejected", "max_sends", now)
+                }
+                if let reason = quota(request, isFictional, now) { return refuse(request, "rejected", reason, now) }
+                return resend(newest, request, now)
+            }
+        }
+        if let reason = quota(request, isFictional, now) { return refuse(request, "rejected", reason, now) }
+        return begin(request, isFictional, now)
+    }
+
+    private mutating func begin(_ request: ModelRequest, _ isFictional: Bool, _ now: Timestamp) -> Verdict {
+        guard let tenant = policy.tenants[request.tenant] else { return .nothing }
+        verifications.append(
+            Verification(
+                name: "\(name)v\(verifications.count)",
+                request: request,
+                isFictional: isFictional,
+                maxSends: tenant.resend.windows.count + 1,
+                maxChecks: tenant.code.maxChecks,
+                resendAfter: now,
+                expiresAt: now + tenant.code.validity
+            )
+        )
+        return send(verifications.count - 1, request, validity: tenant.code.validity, now)
+    }
+
+    private mutating func resend(_ index: Int, _ request: ModelRequest, _ now: Timestamp) -> Verdict {
+        guard let tenant = policy.tenants[request.tenant] else { return .nothing }
+        let left = verifications[index].expiresAt - now
+        if !verifications[index].isFictional, left >= tenant.resend.sameCodeWhileLeft {
+            if verifications[index].sends > 0 { return send(index, request, validity: nil, now) }
+            // A code lives from its first message, and none has left yet.
+            verifications[index].expiresAt = now + tenant.code.validity
+            return send(index, request, validity: tenant.code.validity, now)
+        }
+        verifications[index].generation += 1
+        verifications[index].checks = 0
+        verifications[index].expiresAt = now + tenant.code.validity
+        return send(index, request, validity: tenant.code.validity, now)
+    }
+
+    private mutating func send(
+        _ index: Int,
+        _ request: ModelRequest,
+        validity: Duration?,
+        _ now: Timestamp
+    ) -> Verdict {
+        answered(request, index)
+        var current = verifications[index]
+        let number = min(current.sends + 1, current.maxSends)
+        let windows = current.isFictional ? [] : policy.tenants[request.tenant]?.resend.windows ?? []
+        let window =
+            windows.isEmpty ? .zero : number <= windows.count ? windows[number - 1] : windows[windows.count - 1]
+        current.sends = number
+        current.isOpen = true
+        current.resendAfter = now + window
+        verifications[index] = current
+        var deadline = min(request.requestedAt + .seconds(300), current.expiresAt)
+        if let asked = request.deadline, asked < deadline { deadline = asked }
+        return .send(
+            Claim(
+                verification: index,
+                requestID: request.id,
+                number: number,
+                generation: current.generation,
+                window: window,
+                validity: validity,
+                deadline: deadline,
+                isFictional: current.isFictional
+            )
+        )
+    }
+
+    private mutating func refuse(
+        _ request: ModelRequest,
+        _ status: String,
+        _ reason: String,
+        _ now: Timestamp
+    ) -> Verdict {
+        answers.append(
+            Answer(tenant: request.tenant, id: request.id, payload: request.payload, verification: nil, status: status)
+        )
+        return .event(plain(request, status, reason, now))
+    }
+
+    private mutating func answered(_ request: ModelRequest, _ index: Int) {
+        answers.append(
+            Answer(tenant: request.tenant, id: request.id, payload: request.payload, verification: index, status: nil)
+        )
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Ledger
+import TestSupport
+import Verification
+
+/// One worker that is asked one thing after the other, with a clock that only the test moves.
+struct RuleDesk {
+    let clocked: ClockedDatabase
+    var worker: RuleWorker
+    private(set) var now: Timestamp
+    private(set) var claim: ClaimedSend?
+    private var requestCount = 0
+
+    static let tenant = "t"
+
+    init(_ clocked: ClockedDatabase, _ policy: Policy, at now: Timestamp = .test) {
+        self.clocked = clocked
+        worker = clocked.worker(policy)
+        self.now = now
+    }
+
+    /// Lends a desk with a database of its own.
+    static func with<Result>(
+        _ policy: Policy,
+        _ body: (inout RuleDesk) async throws -> Result
+    ) async throws -> Result {
+        try await ClockedDatabase.with(connections: 2) { clocked in
+            var desk = RuleDesk(clocked, policy)
+            return try await body(&desk)
+        }
+    }
+
+    mutating func move(to time: Timestamp) async throws {
+        now = time
+        try await clocked.set(time)
+    }
+
+    /// A new request with its own id.
+    mutating func request(_ change: (inout ModelRequest) -> Void = { _ in }) -> ModelRequest {
+        requestCount += 1
+        var request = ModelRequest(id: "r\(requestCount)", tenant: Self.tenant, requestedAt: now)
+        change(&request)
+        return request
+    }
+
+    /// Asks once: `send 1 of code 1`, or the reason why not; what is sent is settled at once.
+    mutating func ask(
+        settle outcome: SendDisposition? = .sent,
+        _ change: (inout ModelRequest) -> Void = { _ in }
+    ) async throws -> String {
+        let asked = request(change)
+        return try await answers([asked], settle: outcome).first ?? "nothing"
+    }
+
+    /// Asks at once, in one batch: the answers in order, what is sent first.
+    mutating func answers(_ requests: [ModelRequest], settle outcome: SendDisposition? = .sent) async throws -> [String]
+    {
+        let records = requests.map { request in
+            requestCount += 1
+            return request.record(offset: Int64(requestCount))
+        }
+        let recorded = try await worker.intake(records, at: now)
+        try await worker.ledger.published(recorded.outbox)
+        claim = recorded.value.last ?? claim
+        if let outcome, !recorded.value.isEmpty {
+            let settled = try await worker.ledger.record(recorded.value.map { SendResult($0, outcome) })
+            try await worker.ledger.published(settled.outbox)
+        }
+        return recorded.value.map { "send \($0.reference.number) of code \($0.generation)" }
+            + recorded.outbox.map { $0.json?.text("reason") ?? "unreadable" }
+    }
+
+    /// Guesses for the newest send.
+    func guess(_ count: Int = 1, isRight: Bool) async throws -> [String] {
+        guard let claim else { return [] }
+        let guesses = (0..<count).map { _ in Guess(claim: claim, isRight: isRight) }
+        return try await clocked.check(guesses).map(\.status)
+    }
+}
+
+extension Policy {
+    /// One tenant for a desk, without limits and with every region.
+    static func desk(version: String = "desk.1", _ change: (inout TenantPolicy) -> Void = { _ in }) -> Policy {
+        var tenant = TenantPolicy(
+            appName: "Acme",
+            regions: RegionPolicy(.allowByDefault(disallowed: [])),
+            limits: LimitPolicy(perRecipient: [], perIP: [], perTenant: []),
+            routes: Routes(fallback: ["main"])
+        )
+        change(&tenant)
+        return Policy(version: version, tenants: [RuleDesk.tenant: tenant])
+    }
+}
+
+extension Duration {
+    static let edge = Duration.microseconds(1)
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Ledger
+import Synchronization
+import TestSupport
+import Testing
+import Verification
+
+@Suite struct OutboxTests {
+    @Test func `a later event is parked while an earlier one of its verification is unpublished`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let first = try await worker.settle(try await worker.claims(), .sent)
+            #expect(first.outbox.map(\.sequence) == [1])
+            let now = try await worker.now()
+            let parked = try await worker.intake(.people(1, round: 1, at: now) + .people(1, round: 2, at: now))
+
+            #expect(parked.outbox.isEmpty)
+            #expect(try await database.count("SELECT count(*) FROM courier.outbox") == 3)
+            #expect(try await worker.ledger.sweepOutbox().isEmpty)
+            try await worker.publish(first)
+            for sequence: Int32 in [2, 3] {
+                let head = try await worker.ledger.sweepOutbox()
+                #expect(head.map(\.sequence) == [sequence])
+                #expect(head.first?.json?.text("status") == "suppressed")
+                #expect(try await worker.ledger.sweepOutbox().isEmpty)
+                try await worker.ledger.published(head)
+            }
+            #expect(try await database.count("SELECT count(*) FROM courier.outbox") == 0)
+        }
+    }
+
+    @Test func `once the earlier event is published, the next one is handed over at once`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            try await worker.publish(try await worker.settle(try await worker.claims(), .sent))
+            let next = try await worker.intake(.people(1, round: 1, at: try await worker.now()))
+            #expect(next.outbox.map(\.sequence) == [2])
+        }
+    }
+
+    @Test func `a record that its worker left is taken over after the lease, the first of its stream only`()
+        async throws
+    {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let first = try await worker.settle(try await worker.claims(3), .sent)
+            _ = try await worker.intake(.people(3, round: 1, at: try await worker.now()))
+            #expect(try await worker.ledger.sweepOutbox().isEmpty)
+            try await database.lapseOutbox()
+            let swept = try await worker.ledger.sweepOutbox()
+
+            #expect(swept.sorted { $0.stream < $1.stream } == first.outbox.sorted { $0.stream < $1.stream })
+            #expect(try await worker.ledger.sweepOutbox().isEmpty)
+            // Both workers may publish it: the event's id is the same, and the second to forget it finds nothing.
+            try await worker.ledger.published(swept)
+            try await worker.publish(first)
+            #expect(try await worker.ledger.sweepOutbox().map(\.sequence) == [2, 2, 2])
+        }
+    }
+
+    @Test func `a sweep takes no more than its size`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            _ = try await worker.settle(try await worker.claims(10), .sent)
+            try await database.lapseOutbox()
+            let sweeper = database.ledger(sweepSize: 4)
+            var sizes: [Int] = []
+            for _ in 0..<4 { sizes.append(try await sweeper.sweepOutbox().count) }
+            #expect(sizes == [4, 4, 2, 0])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `parallel sweepers share no record and keep each verification's order`()
+        async throws
+    {
+        try await LedgerDatabase.with(connections: 8) { database in
+            let worker = LedgerWorker(database.ledger())
+            _ = try await worker.settle(try await worker.claims(300), .sent)
+            for round in 1...3 {
+                _ = try await worker.intake(.people(300, round: round, at: try await worker.now()))
+            }
+            try await database.lapseOutbox()
+            let sweeper = database.ledger(sweepSize: 20)
+            let published = PublishedLog()
+            _ = try await inParallel(8) { _ in
+                while try await database.count("SELECT count(*) FROM courier.outbox") > 0 {
+                    let records = try await sweeper.sweepOutbox()
+                    published.append(records)
+                    try await sweeper.published(records)
+                }
+            }
+
+            let streams = Dictionary(grouping: published.records, by: \.stream)
+            #expect(streams.count == 300)
+            #expect(streams.values.allSatisfy { $0.map(\.sequence) == [1, 2, 3, 4] })
+        }
+    }
+
+    @Test func `a dead letter keeps a missing key, a missing value and headers byte by byte`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let headers = [
+                RecordField(name: "binary", value: [0, 0xff, 0xfe, 0x80]), RecordField(name: "empty", value: []),
+                RecordField(name: "none", value: nil), RecordField(name: "binary", value: [1]),
+                RecordField(name: "", value: [2]),
+            ]
+            func record(_ offset: Int64, key: [UInt8]?, value: [UInt8]?) async throws -> InboundRecord {
+                InboundRecord(
+                    topic: "verification.requests",
+                    partition: 3,
+                    offset: offset,
+                    timestamp: try await worker.now(),
+                    key: key,
+                    value: value,
+                    headers: headers
+                )
+            }
+            let handed = try await worker.intake([
+                try await record(1, key: nil, value: nil),
+                try await record(2, key: [0xff, 0], value: [0xc3, 0x28, 0]),
+                try await record(3, key: [], value: []),
+            ]).outbox
+            try await database.lapseOutbox()
+            let swept = try await worker.ledger.sweepOutbox()
+
+            #expect(handed.map(\.key) == [nil, [0xff, 0], []])
+            #expect(handed.map(\.value) == [nil, [0xc3, 0x28, 0], []])
+            for record in handed {
+                #expect(record.isDeadLetter)
+                #expect(Array(record.headers.prefix(headers.count)) == headers)
+                #expect(swept.contains(record))
+            }
+            #expect(swept.count == 3)
+        }
+    }
+
+    @Test func `a record decided again after a lost transaction makes the same event ids`() async throws {
+        let records: @Sendable (Timestamp) -> [InboundRecord] = { time in
+            [
+                .raw("{", offset: 1, at: time), .request(id: "r2", phoneNumber: "12", offset: 2, at: time),
+                .request(id: "r3", offset: 3, at: time - .seconds(400)),
+            ]
+        }
+        // Two databases: in the second, the first one's transaction has never been.
+        let time = try await LedgerDatabase.with { try await LedgerWorker($0.ledger()).now() }
+        let once = try await LedgerDatabase.with { try await LedgerWorker($0.ledger()).intake(records(time)).outbox }
+        let again = try await LedgerDatabase.with { try await LedgerWorker($0.ledger()).intake(records(time)).outbox }
+
+        #expect(once.count == 3)
+        #expect(once.map(\.stream) == again.map(\.stream))
+        #expect(once.map(\.identifier) == again.map(\.identifier))
+        #expect(Set(once.map(\.identifier)).count == 3)
+    }
+
+    @Test func `an event's id is its verification and its number`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claim = try await worker.claim()
+            let event = try #require(try await worker.settle([claim], .sent).outbox.first)
+            #expect(event.identifier == Array("\(claim.reference.verificationID)-1".utf8))
+        }
+    }
+}
+
+/// What parallel workers published, in the order in which they did.
+private final class PublishedLog: Sendable {
+    private let log = Mutex<[OutboxRecord]>([])
+
+    var records: [OutboxRecord] { log.withLock { $0 } }
+
+    func append(_ records: [OutboxRecord]) {
+        log.withLock { $0 += records }
+    }
+}
+
+extension OutboxRecord {
+    /// The id by which consumers remove repeats.
+    fileprivate var identifier: [UInt8]? {
+        headers.first { $0.name == (isDeadLetter ? "dead-letter-id" : "ce_id") }?.value
+    }
+}
+
+extension LedgerDatabase {
+    /// Lets every lease of a record be over.
+    fileprivate func lapseOutbox() async throws {
+        try await script("UPDATE courier.outbox SET lease_until = clock_timestamp() - interval '1 s'")
+    }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Ledger
+import PostgresClient
+import TestSupport
+import Testing
+import Verification
+
+/// Each method reads a few rows for each item of its batch, however many there are in the tables, and however little the
+/// planner knows of them.
+///
+/// The trap: with missing statistics the planner likes to join a batch with a whole table or a whole partial index.
+@Suite struct ReadCostTests {
+    /// Entries that one method reads of one table for each item: found, locked, checked for a conflict and changed, in
+    /// two partitions and in more than one version of a row.
+    private static let readsPerItem: Int64 = 10
+
+    /// What the planner knows of the tables.
+    enum Statistics: String, CaseIterable {
+        /// Nothing: they were never analysed.
+        case none
+
+        /// That they were empty, which they are no more.
+        case old
+        case current
+    }
+
+    @Test(
+        .timeLimit(.minutes(5)),
+        arguments: [(1, Statistics.none), (100, .none), (500, .none), (100, .old), (500, .old), (500, .current)]
+    )
+    func `a batch reads a few rows of full tables`(size: Int, statistics: Statistics) async throws {
+        try await LedgerDatabase.with { database in
+            if statistics == .old { try await database.script("ANALYZE") }
+            try await database.fill()
+            if statistics == .current { try await database.script("ANALYZE") }
+            try await database.withPool(connections: 1, settings: PostgresLedger.sessionSettings) { pool in
+                let ledger = database.ledger(on: pool)
+                let steps = Steps(database: database, worker: LedgerWorker(ledger, policy: .counting), size: size)
+                for (name, cost) in try await steps.costs(pool) {
+                    #expect(cost.largest <= Self.readsPerItem * Int64(size) + 50, "\(name): \(cost)")
+                }
+            }
+        }
+    }
+
+    @Test func `what finds nothing to do reads nothing of full tables`() async throws {
+        try await LedgerDatabase.with { database in
+            try await database.fill()
+            try await database.withPool(connections: 1, settings: PostgresLedger.sessionSettings) { pool in
+                let ledger = database.ledger(on: pool)
+                for capacity in [0, 1000] {
+                    let cost = try await ReadCost.measure(pool) { _ = try await ledger.sweepSends(capacity: capacity) }
+                    #expect(cost.largest <= 10, "sweepSends: \(cost)")
+                }
+                let expired = try await ReadCost.measure(pool) { _ = try await ledger.sweepExpired() }
+                #expect(expired.largest <= 10, "sweepExpired: \(expired)")
+                let outbox = try await ReadCost.measure(pool) { _ = try await ledger.sweepOutbox() }
+                #expect(outbox.largest <= 10, "sweepOutbox: \(outbox)")
+            }
+        }
+    }
+
+    @Test func `a guess reads one verification of a full table`() async throws {
+        try await LedgerDatabase.with { database in
+            try await database.fill()
+            let claim = try await LedgerWorker(database.ledger()).claim()
+            // Without the settings of a worker's sessions: a verifier has its own.
+            try await database.withPool(connections: 1) { pool in
+                let cost = try await ReadCost.measure(pool) { _ = try await Verifier.test(pool).check(claim) }
+                #expect(cost.largest <= 10, "\(cost)")
+            }
+        }
+    }
+}
+
+/// A batch's way through the ledger, each step measured.
+private struct Steps {
+    let database: LedgerDatabase
+    let worker: LedgerWorker
+    let size: Int
+
+    private var ledger: PostgresLedger { worker.ledger }
+
+    func costs(_ pool: PostgresPool) async throws -> [(name: String, cost: ReadCost)] {
+        var costs: [(name: String, cost: ReadCost)] = []
+        func step<Value>(_ name: String, _ work: () async throws -> Value) async throws -> Value {
+            var value: Value?
+            costs.append((name, try await ReadCost.measure(pool) { value = try await work() }))
+            return try #require(value)
+        }
+        let now = try await worker.now()
+        let claims = try await step("intake of new people") { try await worker.intake(.people(size, at: now)).value }
+        #expect(claims.count == size)
+        let suppressed = try await step("intake of the same people") {
+            try await worker.intake(.people(size, round: 1, at: now)).outbox
+        }
+        #expect(suppressed.count == size)
+        try await step("published") { try await ledger.published(suppressed) }
+        #expect(try await step("markDispatching") { try await ledger.markDispatching(claims) }.count == size)
+        let retries = claims.map { SendResult($0, .retry(after: .zero)) }
+        #expect(try await step("record of retries") { try await ledger.record(retries) }.outbox.isEmpty)
+        let swept = try await step("sweepSends") { try await ledger.sweepSends(capacity: size) }.value
+        #expect(swept.count == size)
+        try await step("release") { try await ledger.release(swept) }
+        let again = try await step("sweepSends of released") { try await ledger.sweepSends(capacity: size) }.value
+        _ = try await ledger.markDispatching(again)
+        let results = again.map { SendResult($0, .sent) }
+        #expect(try await step("record") { try await ledger.record(results) }.outbox.count == size)
+        try await database.script(
+            "UPDATE courier.outbox SET lease_until = '-infinity' WHERE lease_until < now() + interval '5 min'"
+        )
+        let records = try await step("sweepOutbox") { try await ledger.sweepOutbox() }
+        #expect(records.count == size)
+        try await step("published of swept") { try await ledger.published(records) }
+        try await database.script(
+            "UPDATE courier.verification SET expires_at = '-infinity' WHERE policy_version <> 'old'"
+        )
+        #expect(try await step("sweepExpired") { try await ledger.sweepExpired() }.outbox.count == size)
+        return costs
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Ledger
+import TestSupport
+import Testing
+import Verification
+
+/// `worker.unknownOutcome: resend_once`.
+@Suite struct RepeatTests {
+    private func ledger(_ database: LedgerDatabase) -> PostgresLedger {
+        PostgresLedger(
+            pool: database.pool,
+            keys: .test,
+            settings: .init(source: "/test", repeatsUnknown: true)
+        )
+    }
+
+    @Test func `a send whose worker died while dispatching is handed over once more, with the same code`()
+        async throws
+    {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(ledger(database))
+            let claim = try await worker.claim()
+            _ = try await worker.ledger.markDispatching([claim])
+            try await database.lapseSends()
+            let again = try await worker.ledger.sweepSends(capacity: 10)
+
+            #expect(again.outbox.isEmpty)
+            let taken = try #require(again.value.first)
+            #expect(taken.isRepeat)
+            #expect(taken.code == claim.code)
+            #expect(taken.reference == claim.reference.reclaimed)
+            #expect(try await worker.ledger.record([.init(claim, .sent)]).outbox.isEmpty)
+
+            _ = try await worker.ledger.markDispatching([taken])
+            try await database.lapseSends()
+            let last = try await worker.ledger.sweepSends(capacity: 10)
+            #expect(last.value.isEmpty)
+            #expect(last.outbox.map { $0.json?.text("status") } == ["unknown"])
+        }
+    }
+
+    @Test func `an answer that was lost is repeated once, and a repeat that comes too late stays unknown`()
+        async throws
+    {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(ledger(database))
+            let claims = try await worker.claims(2)
+            let recorded = try await worker.settle(claims, .repeatOnce)
+            #expect(recorded.outbox.isEmpty)
+            let due = try await worker.ledger.sweepSends(capacity: 1).value
+            #expect(due.map(\.isRepeat) == [true])
+
+            try await database.script("UPDATE courier.send SET deadline = clock_timestamp() WHERE state = 'pending'")
+            let late = try await worker.ledger.sweepSends(capacity: 10)
+            #expect(late.value.isEmpty)
+            #expect(late.outbox.map { $0.json?.text("status") } == ["unknown"])
+        }
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Ledger
+import PostgresClient
+import TestSupport
+import Testing
+import Verification
+
+@Suite struct StatementCountTests {
+    /// What one method needs, whatever the size of its batch.
+    private typealias Counts = [String: MessageCounter.Count]
+
+    @Test func `a batch takes as many statements and round trips as one request`() async throws {
+        var counts: [Int: Counts] = [:]
+        for size in [1, 100, 500] {
+            counts[size] = try await LedgerDatabase.with { try await self.counts($0, size: size) }
+        }
+
+        let one = try #require(counts[1])
+        #expect(one.count == 8)
+        for (name, count) in one {
+            #expect(count.statements > 0, "\(name)")
+            #expect(counts[100]?[name] == count, "\(name)")
+            #expect(counts[500]?[name] == count, "\(name)")
+        }
+        // Facts behind the slots' and requests' locks, the verifications that they name, changes and COMMIT.
+        #expect(try #require(one["intake of new people"]).roundTrips <= 2)
+        #expect(try #require(one["intake of the same people"]).roundTrips <= 3)
+        #expect(one["markDispatching"]?.roundTrips == 1)
+        #expect(one["record"]?.roundTrips == 2)
+        #expect(one["published"]?.roundTrips == 1)
+    }
+
+    private func counts(_ database: LedgerDatabase, size: Int) async throws -> Counts {
+        try await MessageCounter.with(database.url) { counter in
+            try await database.withPool(connections: 1, parameters: counter.parameters) { pool in
+                var counts: Counts = [:]
+                func step<Value>(_ name: String, _ work: () async throws -> Value) async throws -> Value {
+                    var value: Value?
+                    counts[name] = try await counter.measure { value = try await work() }
+                    return try #require(value)
+                }
+                let worker = LedgerWorker(database.ledger(on: pool), policy: .counting)
+                let ledger = worker.ledger
+                let now = try await worker.now()
+                let new = try await worker.candidates(.people(size, at: now))
+                let same = try await worker.candidates(.people(size, round: 1, at: now))
+                let claims = try await step("intake of new people") { try await worker.intake(candidates: new) }.value
+                let repeats = try await step("intake of the same people") { try await worker.intake(candidates: same) }
+                #expect(repeats.outbox.count == size)
+                try await step("published") { try await ledger.published(repeats.outbox) }
+                #expect(try await step("markDispatching") { try await ledger.markDispatching(claims) }.count == size)
+                let retries = claims.map { SendResult($0, .retry(after: .zero)) }
+                _ = try await step("record of retries") { try await ledger.record(retries) }
+                let swept = try await step("sweepSends") { try await ledger.sweepSends(capacity: size) }.value
+                #expect(swept.count == size)
+                let results = swept.map { SendResult($0, .sent) }
+                let events = try await step("record") { try await ledger.record(results) }.outbox
+                #expect(events.count == size)
+                try await database.script("UPDATE courier.verification SET expires_at = clock_timestamp()")
+                _ = try await step("sweepExpired") { try await ledger.sweepExpired() }
+                return counts
+            }
+        }
+    }
+}
