@@ -57,7 +57,7 @@ struct ProducerTests {
         let broker = try TestBroker(.mock)
         let topic = try await broker.makeTopic(partitions: 1)
         let headers = [RecordHeader(name: "h", value: [1])]
-        let results = try await broker.withProducer { producer in
+        let results = try await broker.withProducer(["message.max.bytes": "1000000"]) { producer in
             // Once the client knows the topic it refuses a partition that is not there.
             _ = await producer.send([ProducerRecord(topic: topic, key: nil, value: [0])])
             return await producer.send([

@@ -53,8 +53,18 @@ struct PolicySimulateCommand: AsyncParsableCommand {
             maxRequestAge: policies.maxRequestAge,
             latest: now
         )
-        let topic = TopicReplay(configuration: kafka.client, topic: kafka.topics.requests, start: start, end: end)
-        let report = try await interruptible(topic, replay)
+        let report: ReplayReport
+        do {
+            let topic = try await TopicReplay.open(
+                configuration: kafka.client,
+                topic: kafka.topics.requests,
+                start: start,
+                end: end
+            )
+            report = try await interruptible(topic, replay)
+        } catch let error as KafkaError {
+            throw StartFailure.report(["kafka.bootstrapServers: \(error)"])
+        }
         if json {
             PolicyCommand.write(report.json(versions: policies.both.map(\.policy.version)))
         } else {
@@ -89,21 +99,19 @@ struct PolicySimulateCommand: AsyncParsableCommand {
         let progress = ReplayProgress(start: topic.start, end: topic.end) { line in
             FileHandle.standardError.write(Data("\(line)\n".utf8))
         }
-        do {
-            return try await withThrowingTaskGroup(of: ReplayReport?.self) { group in
-                group.addTask { try await topic.run(replay, progress: progress) }
-                group.addTask {
-                    for await _ in await UnixSignalsSequence(trapping: .sigint) { break }
-                    return nil
-                }
-                while let ended = try await group.next() {
-                    group.cancelAll()
-                    if let ended { return ended }
-                }
-                return ReplayReport()
+        // Until here Ctrl-C ends the process as usual; now it ends the replay.
+        let signals = await UnixSignalsSequence(trapping: .sigint)
+        return try await withThrowingTaskGroup(of: ReplayReport?.self) { group in
+            group.addTask { try await topic.run(replay, progress: progress) }
+            group.addTask {
+                for await _ in signals { break }
+                return nil
             }
-        } catch let error as KafkaError {
-            throw StartFailure.report(["kafka.bootstrapServers: \(error)"])
+            while let ended = try await group.next() {
+                group.cancelAll()
+                if let ended { return ended }
+            }
+            return ReplayReport()
         }
     }
 }

@@ -58,27 +58,37 @@ struct PolicyExplanation {
         case .deadLetter(let reason):
             isUnreadable = true
             read(record, .refuses(reason: reason.rawValue, rule: "readable", field: nil))
-            leaveOut(from: "shape")
-        case .invalid(let invalid):
+            leaveOut(from: ScreeningStep.tenant.rawValue)
+        case .invalid(_, let refusal):
             isUnreadable = false
             read(record, .passes)
-            let verdict = Verdict.refuses(
-                reason: invalid.reason.rawValue,
-                rule: decision.rule,
-                field: invalid.field
-            )
-            add("shape", "every field by its rule", verdict)
-            leaveOut(from: "time")
+            let verdict = Verdict(.refuses(refusal))
+            let isTenant = refusal.reason == .unknownTenant
+            add(ScreeningStep.tenant.rawValue, "", isTenant ? verdict : .passes)
+            add("shape", "every field by its rule", isTenant ? .notReached : verdict)
+            leaveOut(from: ScreeningStep.channel.rawValue)
         case .request(let request, let screening):
             isUnreadable = false
             _ = screener.screen(request, now: now) { steps[$0] = $1 }
             read(record, .passes)
-            add("shape", "every field by its rule", .passes)
-            explainTime(request, maxRequestAge, now)
             let view = RequestView(request: request, policy: policy, numbers: numbers, now: now)
-            explain(view, steps, screening)
+            var isTest = false
+            if case .passed(let passed) = screening { isTest = passed.testNumber != nil }
+            explain([.tenant], view, steps, isTest: isTest)
+            add("shape", "every field by its rule", .passes)
+            explain([.channel, .numberPlan], view, steps, isTest: isTest)
+            add("request id", "the same id again gets the same answer", .liveState)
+            explainTime(request, maxRequestAge, now)
+            let rest: [ScreeningStep] = [.testNumber, .onlyTestNumbers, .region, .numberType, .appVerification]
+            explain(rest, view, steps, isTest: isTest)
+            explainMemory(view, isTest: isTest)
         }
     }
+
+    /// The rules in the order of the decision.
+    private static let order =
+        ["tenant", "shape", "channel", "number", "request id", "time", "test number", "test numbers only", "region"]
+        + ["number type", "app verification", "slot"] + RequestView.limitNames + ["send"]
 
     private mutating func add(_ rule: String, _ saw: String, _ verdict: Verdict) {
         let isOver = lines.contains { if case .refuses = $0.verdict { true } else { false } }
@@ -87,14 +97,11 @@ struct PolicyExplanation {
 
     /// Lists the rules from one on that nothing can be said of.
     private mutating func leaveOut(from rule: String) {
-        let rules =
-            ["shape", "time"] + ScreeningStep.allCases.map(\.rawValue) + ["slot"] + RequestView.limitNames + ["send"]
-        for name in rules.drop(while: { $0 != rule }) { add(name, "", .notReached) }
+        for name in Self.order.drop(while: { $0 != rule }) { add(name, "", .notReached) }
     }
 
     private mutating func read(_ record: InboundRecord, _ verdict: Verdict) {
         add("readable", "\(record.value?.count ?? 0) bytes", verdict)
-        add("request id", "the same id again gets the same answer", .liveState)
     }
 
     private mutating func explainTime(_ request: VerificationRequest, _ maxRequestAge: Duration, _ now: Timestamp) {
@@ -107,16 +114,17 @@ struct PolicyExplanation {
     }
 
     private mutating func explain(
+        _ wanted: [ScreeningStep],
         _ view: RequestView,
         _ steps: [ScreeningStep: RuleVerdict],
-        _ screening: Screening
+        isTest: Bool
     ) {
-        var passed: Screening.Passed?
-        if case .passed(let value) = screening { passed = value }
-        let isTest = passed?.testNumber != nil
-        for step in ScreeningStep.allCases {
+        for step in wanted {
             add(step.rawValue, view.saw(step), steps[step].map(Verdict.init) ?? (isTest ? .skipped : .notReached))
         }
+    }
+
+    private mutating func explainMemory(_ view: RequestView, isTest: Bool) {
         add("slot", isTest ? "no window for a test number" : view.tenant?.resend.text ?? "", .liveState)
         for limit in view.limits {
             add(limit.name, limit.text, isTest ? .skipped : limit.isCounted ? .liveState : .passes)

@@ -83,20 +83,30 @@ struct SimulatedLedger {
     /// Decides one record and keeps what follows from it.
     mutating func decide(_ candidate: Candidate, at now: Timestamp) -> SimulatedDecision {
         advance(towards: now)
-        let known = requests.find(candidate)
+        if let known = requests.find(candidate) { return repeated(candidate, known) }
         let changes = IntakeDecision.decide(
             [candidate],
-            facts: facts(candidate, known, now),
+            facts: facts(candidate, now),
             policy: policy,
             settings: settings,
             keys: keys
         )
-        keep(changes, of: candidate, isNew: known == nil, now)
-        return decision(on: candidate, known, changes)
+        keep(changes, of: candidate, now)
+        return decision(on: candidate, changes)
     }
 
-    private mutating func facts(_ candidate: Candidate, _ known: KnownRequest?, _ now: Timestamp) -> IntakeFacts {
-        let request = known ?? KnownRequest(of: candidate)
+    /// The same request id again changes nothing, whether its verification is still remembered or not.
+    private func repeated(_ candidate: Candidate, _ known: KnownRequest) -> SimulatedDecision {
+        if let refusal = candidate.refusalBeforeID {
+            return SimulatedDecision(.rejected, rule: refusal.rule, reason: refusal.reason.rawValue)
+        }
+        if known.digest == candidate.digest { return SimulatedDecision(.repeated, rule: "request_id") }
+        let reason = RejectionReason.requestIDConflict.rawValue
+        return SimulatedDecision(.rejected, rule: "request_id", reason: reason)
+    }
+
+    private mutating func facts(_ candidate: Candidate, _ now: Timestamp) -> IntakeFacts {
+        let request = KnownRequest(of: candidate)
         guard let passed = candidate.passed else {
             return IntakeFacts(now: now, requests: [candidate.key: request], slots: [:], verifications: [:])
         }
@@ -118,10 +128,8 @@ struct SimulatedLedger {
         )
     }
 
-    private mutating func keep(_ changes: IntakeChanges, of candidate: Candidate, isNew: Bool, _ now: Timestamp) {
-        if isNew {
-            requests.remember(candidate, as: changes.requests[candidate.key] ?? KnownRequest(of: candidate))
-        }
+    private mutating func keep(_ changes: IntakeChanges, of candidate: Candidate, _ now: Timestamp) {
+        requests.remember(candidate, as: changes.requests[candidate.key] ?? KnownRequest(of: candidate))
         for (key, entry) in changes.windows {
             windows[WindowKey(key)] = ExpiringWindow(window: entry.window, expiry: entry.expiry)
         }
@@ -143,16 +151,7 @@ struct SimulatedLedger {
         slots[passed.slot] = settled.verifications.first ?? verification
     }
 
-    private func decision(
-        on candidate: Candidate,
-        _ known: KnownRequest?,
-        _ changes: IntakeChanges
-    ) -> SimulatedDecision {
-        if let known {
-            if known.digest == candidate.digest { return SimulatedDecision(.repeated, rule: "request_id") }
-            let reason = RejectionReason.requestIDConflict.rawValue
-            return SimulatedDecision(.rejected, rule: "request_id", reason: reason)
-        }
+    private func decision(on candidate: Candidate, _ changes: IntakeChanges) -> SimulatedDecision {
         if let claim = changes.sends.first { return SimulatedDecision(claim.isFictional ? .sentToTestNumber : .sent) }
         guard let answer = changes.requests[candidate.key] else { return SimulatedDecision(.repeated) }
         if answer.verificationID != nil {

@@ -6,8 +6,8 @@ import Verification
 
 /// Reads a range of the request topic's past into a replay.
 struct TopicReplay {
-    let configuration: KafkaConfiguration
-    let topic: String
+    private let reader: TopicReader
+    private let partitions: Int
 
     /// The first moment of the range; nil for everything that the topic holds.
     let start: Timestamp?
@@ -18,14 +18,31 @@ struct TopicReplay {
     /// How long the brokers may give no record before they count as away.
     private static let patience = Duration.seconds(60)
 
-    /// Replays the range; a cancelled task ends it early, with what has been replayed by then.
-    ///
-    /// It ends where the topic ended when it began, or once every partition has passed the end of the range.
-    func run(_ replay: PolicyReplay, progress: ReplayProgress) async throws(KafkaError) -> ReplayReport {
-        var (replay, progress) = (replay, progress)
-        let partitions = try await KafkaAdmin.partitionCount(of: topic, configuration: configuration)
+    /// Finds the topic and the beginning of the range in it.
+    static func open(
+        configuration: KafkaConfiguration,
+        topic: String,
+        start: Timestamp?,
+        end: Timestamp
+    ) async throws(KafkaError) -> TopicReplay {
         let from = start.map { TopicReader.Start.timestamp($0.microseconds / 1000) } ?? .beginning
         let reader = try await TopicReader.open(configuration: configuration, topic: topic, from: from)
+        do throws(KafkaError) {
+            // Only after the reader has found the topic: another client's question may make brokers create it.
+            let partitions = try await KafkaAdmin.partitionCount(of: topic, configuration: configuration)
+            guard partitions > 0 else { throw KafkaError(.unknownTopicOrPartition) }
+            return TopicReplay(reader: reader, partitions: partitions, start: start, end: end)
+        } catch {
+            await reader.close()
+            throw error
+        }
+    }
+
+    /// Replays the range, once; a cancelled task ends it early, with what has been replayed by then.
+    ///
+    /// It ends where the topic ended when it was opened, or once every partition has passed the end of the range.
+    func run(_ replay: PolicyReplay, progress: ReplayProgress) async throws(KafkaError) -> ReplayReport {
+        var (replay, progress) = (replay, progress)
         var buffer = ReorderBuffer()
         var passed: Set<Int32> = []
         var lastRecord = ContinuousClock.now

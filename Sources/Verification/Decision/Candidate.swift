@@ -6,8 +6,8 @@ package struct Candidate: Sendable {
         /// No request can be read: the record goes to the dead letters.
         case deadLetter(DeadLetterReason)
 
-        /// A request whose fields break their rules.
-        case invalid(InvalidRequest)
+        /// A request whose fields break their rules, and what that comes to.
+        case invalid(InvalidRequest, Refusal)
 
         /// A readable request, and what the rules without memory say of it.
         case request(VerificationRequest, Screening)
@@ -42,6 +42,15 @@ package struct Candidate: Sendable {
         self.digest = digest
         self.verificationID = verificationID
         self.sendID = sendID
+    }
+
+    /// The refusal of a request that does not get as far as its request id: tenant, shape and number come before.
+    package var refusalBeforeID: Refusal? {
+        switch content {
+        case .invalid(_, let refusal): refusal
+        case .request(_, .refused(let refusal)) where refusal.comesBeforeID: refusal
+        case .deadLetter, .request: nil
+        }
     }
 
     /// What the request carries on with, when the rules without memory let it get that far.
@@ -97,6 +106,14 @@ package struct Refusal: Sendable, Equatable {
 
     /// What the event can tell of the recipient.
     package let region: Region?
+
+    /// Whether tenant, shape or number refused, which come before the request id and the time.
+    var comesBeforeID: Bool {
+        switch reason {
+        case .unknownTenant, .invalidRequest, .invalidPhoneNumber: true
+        default: false
+        }
+    }
 
     package init(_ reason: RejectionReason, rule: String, field: String? = nil, region: Region? = nil) {
         self.reason = reason

@@ -2,14 +2,20 @@
 
 // The same request again.
 extension IntakeDecision {
-    mutating func repeated(_ candidate: Candidate, _ known: KnownRequest) {
-        if known.hasSeen(candidate.record) { return }
+    /// Remembers that the request id has come once more.
+    mutating func see(_ candidate: Candidate, _ known: KnownRequest) {
         var newest = known
         newest.see(candidate.record)
         requests[candidate.key] = newest
         changes.requests[candidate.key] = newest
+    }
 
+    mutating func repeated(_ candidate: Candidate, _ known: KnownRequest) {
         let description = DeliveryEvent.Description(candidate, keys: keys)
+        if let refusal = candidate.refusalBeforeID {
+            publishRefusal(candidate, refusal, describing: description)
+            return
+        }
         guard known.digest == candidate.digest else {
             publishRefusal(candidate, Refusal(.requestIDConflict, rule: "request_id"), describing: description)
             return

@@ -39,6 +39,7 @@ extension IntakeDecision {
             policyVersion: policy.version,
             isFictional: passed.testNumber != nil
         )
+        belong(candidate, to: id)
         inserted.insert(id)
         if slots[passed.slot] != id {
             slots[passed.slot] = id

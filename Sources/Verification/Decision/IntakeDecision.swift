@@ -7,12 +7,13 @@
 ///
 /// 1. readable, else a dead letter
 /// 2. the same record again: nothing
-/// 3. the same request id: the same answer, or a conflict
-/// 4. time: too old to be sent
-/// 5. tenant, shape, test number, number, region, type of number, app verification (`Screener`)
-/// 6. slot: locked, resend window, sends used up
-/// 7. limits, which count only what gets this far; the budget and the toll-fraud brake follow them
-/// 8. send
+/// 3. tenant, shape, number (`Screener`)
+/// 4. the same request id: the same answer, or a conflict
+/// 5. time: too old to be sent
+/// 6. test number, region, type of number, app verification (`Screener`)
+/// 7. slot: locked, resend window, sends used up
+/// 8. limits, which count only what gets this far; the budget and the toll-fraud brake follow them
+/// 9. send
 package struct IntakeDecision {
     let facts: IntakeFacts
     let policy: Policy
@@ -70,16 +71,22 @@ package struct IntakeDecision {
 
     private mutating func decide(_ candidate: Candidate) {
         if let known = requests[candidate.key], known.verificationID != candidate.verificationID {
-            repeated(candidate, known)
-            return
+            if known.hasSeen(candidate.record) { return }
+            see(candidate, known)
+            // A row whose verification is gone tells nothing any more: the request is decided like a new one.
+            if known.verificationID.map({ verifications[$0] != nil }) ?? true {
+                repeated(candidate, known)
+                return
+            }
         }
         switch candidate.content {
         case .deadLetter(let reason):
             answer(candidate, status: nil, reason: reason.rawValue, rule: "readable")
             changes.outbox.append(.deadLetter(candidate.record, reason: reason, at: facts.now))
-        case .invalid(let invalid):
-            let rule = "shape.\(invalid.field)"
-            refuse(candidate, Refusal(invalid.reason, rule: rule, field: invalid.field), describing: .init(invalid))
+        case .invalid(let invalid, let refusal):
+            refuse(candidate, refusal, describing: .init(invalid))
+        case .request(let request, .refused(let refusal)) where refusal.comesBeforeID:
+            refuse(candidate, refusal, describing: .init(request, keys: keys))
         case .request(let request, let screening):
             decide(candidate, request, screening)
         }

@@ -49,7 +49,9 @@ package enum OutcomeDecision {
             return
         }
         verification.resendAfter = now + result.send.resendWindow
-        if let validity = result.send.validity, result.disposition == .sent, verification.state == .live {
+        // A verification that has run out stays so: its slot may have gone to another one.
+        let isAlive = verification.state == .live && verification.expiresAt > now
+        if let validity = result.send.validity, result.disposition == .sent, isAlive {
             verification.expiresAt = now + validity
         }
     }

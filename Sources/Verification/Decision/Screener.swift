@@ -41,7 +41,7 @@ package struct Screener: Sendable {
             return candidate(.deadLetter(reason), place, record.value ?? [])
         case .invalid(let invalid):
             let key = RequestKey(tenant: invalid.tenant, requestID: invalid.requestID)
-            return candidate(.invalid(invalid), key, record.value ?? [])
+            return candidate(.invalid(invalid, refusal(of: invalid)), key, record.value ?? [])
         case .request(let request):
             let key = RequestKey(tenant: request.tenant, requestID: request.requestID)
             return candidate(.request(request, screen(request, now: now)), key, request.payloadDigestInput)
@@ -61,7 +61,7 @@ package struct Screener: Sendable {
             return .refused(refusal)
         }
         guard let tenant = policy.tenants[request.tenant] else {
-            return refuse(.tenant, Refusal(.unknownTenant, rule: "tenant", field: "tenant"))
+            return refuse(.tenant, Self.unknownTenant)
         }
         observe(.tenant, .passes)
         guard case .phone(let number) = request.recipient else {
@@ -84,6 +84,13 @@ package struct Screener: Sendable {
         }
         return .passed(passed(request, tenant, facts, notes: notes))
     }
+
+    private func refusal(of invalid: InvalidRequest) -> Refusal {
+        guard invalid.field == "tenant" || policy.tenants[invalid.tenant] != nil else { return Self.unknownTenant }
+        return Refusal(invalid.reason, rule: "shape.\(invalid.field)", field: invalid.field)
+    }
+
+    private static let unknownTenant = Refusal(.unknownTenant, rule: "tenant", field: "tenant")
 
     private func passed(
         _ request: VerificationRequest,

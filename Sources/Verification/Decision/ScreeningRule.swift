@@ -16,8 +16,8 @@ package enum ScreeningStep: String, Sendable, CaseIterable {
 
     /// Never refuses: a test number skips the steps that follow.
     case testNumber = "test number"
-    case onlyTestNumbers = "test numbers only"
     case numberPlan = "number"
+    case onlyTestNumbers = "test numbers only"
     case region
     case numberType = "number type"
     case appVerification = "app verification"
@@ -34,8 +34,8 @@ extension Screener {
 
     /// The rules for numbers that are no test numbers, in the order of the decision.
     static let rules = [
-        NamedRule(step: .onlyTestNumbers, apply: onlyTestNumbers),
         NamedRule(step: .numberPlan, apply: numberPlan),
+        NamedRule(step: .onlyTestNumbers, apply: onlyTestNumbers),
         NamedRule(step: .region, apply: region),
         NamedRule(step: .numberType, apply: numberType),
         NamedRule(step: .appVerification, apply: appVerification),

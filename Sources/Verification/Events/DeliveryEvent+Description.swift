@@ -27,7 +27,7 @@ extension DeliveryEvent.Description {
         switch candidate.content {
         case .deadLetter:
             self.init(requestID: candidate.key.requestID, tenant: candidate.key.tenant, channel: nil, purpose: nil)
-        case .invalid(let invalid):
+        case .invalid(let invalid, _):
             self.init(invalid)
         case .request(let request, let screening):
             self.init(request, keys: keys)

@@ -23,7 +23,7 @@ extension NaiveModel {
         current.status = status
         if isRefunded { current.sends = max(0, current.sends - 1) }
         current.resendAfter = isRefunded ? now : now + claim.window
-        if outcome == .sent, current.state == "live", let validity = claim.validity {
+        if outcome == .sent, current.state == "live", current.expiresAt > now, let validity = claim.validity {
             current.expiresAt = now + validity
         }
         verifications[claim.verification] = current

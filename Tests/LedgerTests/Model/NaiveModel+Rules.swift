@@ -4,19 +4,23 @@ import Verification
 
 // The rules that a request can break by itself, and the limits.
 extension NaiveModel {
-    /// The status and the reason of the first rule that refuses the request, or nil.
-    func refusal(_ request: ModelRequest, _ now: Timestamp) -> (status: String, reason: String)? {
+    /// The reason of the first rule about tenant, shape or number that refuses the request, or nil.
+    func earlyReason(_ request: ModelRequest, _ now: Timestamp) -> String? {
+        guard policy.tenants[request.tenant] != nil else { return "unknown_tenant" }
         switch request.realFault {
-        case .phoneNumber?: return ("rejected", "invalid_phone_number")
-        case .purpose?, .subject?, .future?: return ("rejected", "invalid_request")
+        case .phoneNumber?: return "invalid_phone_number"
+        case .purpose?, .subject?, .future?: return "invalid_request"
         case nil: break
         }
+        return isFictional(request, now) || request.line.isValid ? nil : "invalid_phone_number"
+    }
+
+    /// The status and the reason of the first rule behind the request id that refuses the request, or nil.
+    func refusal(_ request: ModelRequest, _ now: Timestamp) -> (status: String, reason: String)? {
         if now - request.requestedAt > .seconds(300) { return ("expired_unsent", "stale_request") }
         if let deadline = request.deadline, now >= deadline { return ("expired_unsent", "deadline") }
-        guard let tenant = policy.tenants[request.tenant] else { return ("rejected", "unknown_tenant") }
-        if isFictional(request, now) { return nil }
+        guard let tenant = policy.tenants[request.tenant], !isFictional(request, now) else { return nil }
         if tenant.appVerification == .off { return ("rejected", "test_number_only") }
-        guard request.line.isValid else { return ("rejected", "invalid_phone_number") }
         return (region(request, tenant) ?? type(request, tenant) ?? app(request, tenant)).map { ("rejected", $0) }
     }
 

@@ -79,9 +79,12 @@ struct NaiveModel: Sendable {
         }
         places.append((record.partition, record.offset))
         let request = record.request
+        let early = earlyReason(request, now)
         for answer in answers where answer.tenant == request.tenant && answer.id == request.id {
+            if let early { return .event(plain(request, "rejected", early, now)) }
             return again(request, answer, now)
         }
+        if let early { return refuse(request, "rejected", early, now) }
         if let (status, reason) = refusal(request, now) { return refuse(request, status, reason, now) }
         return slot(request, isFictional(request, now), now)
     }
