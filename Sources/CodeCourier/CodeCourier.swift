@@ -7,7 +7,7 @@ import ArgumentParser
 struct CodeCourier: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "code-courier",
-        abstract: "Delivers one-time verification codes: from Kafka requests to text messages and delivery events.",
+        abstract: "Delivers one-time verification codes from Kafka to phones.",
         discussion: """
             See it work, with everything it needs started for you:
               make demo
@@ -18,11 +18,16 @@ struct CodeCourier: AsyncParsableCommand {
 
             Try it from a second terminal:
               code-courier events tail --config courier.yaml
-              code-courier request send --config courier.yaml --phone +16502530000 --purpose sign_in
+              code-courier request send --config courier.yaml --phone +16502530000
               code-courier verify --config courier.yaml --verification … --code 123456
 
-            Every setting of the file may come from the environment instead: kafka.bootstrapServers is
-            KAFKA_BOOTSTRAP_SERVERS.
+            Know what a policy does before it does it:
+              code-courier policy check policy.yaml
+              code-courier policy explain policy.yaml --phone +16502530000
+              code-courier policy simulate policy.yaml --config courier.yaml --from 7d
+
+            Every setting of the file may come from the environment instead:
+            kafka.bootstrapServers is KAFKA_BOOTSTRAP_SERVERS.
             """,
         version: "0.1.0",
         subcommands: [

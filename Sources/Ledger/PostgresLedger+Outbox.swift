@@ -41,7 +41,28 @@ extension PostgresLedger {
     }
 
     package func sweepOutbox() async throws -> [OutboxRecord] {
-        let statement = Statement(
+        let statement = takeOverOutbox()
+        return try await pool.withTransaction { transaction in
+            let rows = try transaction.commit([statement])[0]
+            var records: [OutboxRecord] = []
+            for row in rows {
+                records.append(
+                    OutboxRecord(
+                        stream: UUIDValue(try row.uuid(0)),
+                        sequence: try row.int32(1),
+                        isDeadLetter: try row.bool(2),
+                        key: try row.optionalBytes(3),
+                        value: try row.optionalBytes(4),
+                        headers: RecordField.decode(try row.bytes(5))
+                    )
+                )
+            }
+            return records
+        }
+    }
+
+    func takeOverOutbox() -> Statement {
+        Statement(
             """
             WITH due AS (
                 -- 1. The first record of each stream, if nobody holds it.
@@ -64,27 +85,17 @@ extension PostgresLedger {
             """,
             [.int32(settings.sweepSize), leaseParameter]
         )
-        return try await pool.withTransaction { transaction in
-            let rows = try transaction.commit([statement])[0]
-            var records: [OutboxRecord] = []
-            for row in rows {
-                records.append(
-                    OutboxRecord(
-                        stream: UUIDValue(try row.uuid(0)),
-                        sequence: try row.int32(1),
-                        isDeadLetter: try row.bool(2),
-                        key: try row.optionalBytes(3),
-                        value: try row.optionalBytes(4),
-                        headers: RecordField.decode(try row.bytes(5))
-                    )
-                )
-            }
-            return records
-        }
     }
 
     package func published(_ records: [OutboxRecord]) async throws {
-        let statement = Statement(
+        let statement = Self.delete(records)
+        try await pool.withTransaction { transaction in
+            _ = try transaction.commit([statement])
+        }
+    }
+
+    static func delete(_ records: [OutboxRecord]) -> Statement {
+        Statement(
             """
             DELETE FROM courier.outbox o
             USING unnest($1::uuid[], $2::int4[]) AS u(stream, sequence)
@@ -92,9 +103,6 @@ extension PostgresLedger {
             """,
             [.uuids(records.map(\.stream.value)), .int32s(records.map(\.sequence))]
         )
-        try await pool.withTransaction { transaction in
-            _ = try transaction.commit([statement])
-        }
     }
 }
 

@@ -35,7 +35,14 @@ extension PostgresLedger {
     }
 
     package func markDispatching(_ claims: [ClaimedSend]) async throws -> Set<SendID> {
-        let statement = Statement(
+        let statement = mark(claims)
+        return try await pool.withTransaction { transaction in
+            try Self.sendIDs(transaction.commit([statement])[0])
+        }
+    }
+
+    func mark(_ claims: [ClaimedSend]) -> Statement {
+        Statement(
             """
             UPDATE courier.send s
             SET state = 'dispatching'
@@ -48,13 +55,17 @@ extension PostgresLedger {
             """,
             [.uuids(claims.map(\.id.uuid.value)), .int32s(claims.map(\.reference.fence)), leaseParameter]
         )
-        return try await pool.withTransaction { transaction in
-            try Self.sendIDs(transaction.commit([statement])[0])
-        }
     }
 
     package func release(_ claims: [ClaimedSend]) async throws {
-        let statement = Statement(
+        let statement = Self.handBack(claims)
+        try await pool.withTransaction { transaction in
+            _ = try transaction.commit([statement])
+        }
+    }
+
+    static func handBack(_ claims: [ClaimedSend]) -> Statement {
+        Statement(
             """
             UPDATE courier.send s
             SET state = 'pending', lease_until = clock_timestamp()
@@ -63,9 +74,6 @@ extension PostgresLedger {
             """,
             [.uuids(claims.map(\.id.uuid.value)), .int32s(claims.map(\.reference.fence))]
         )
-        try await pool.withTransaction { transaction in
-            _ = try transaction.commit([statement])
-        }
     }
 
     package func record(_ results: [SendResult]) async throws -> Recorded<Void> {

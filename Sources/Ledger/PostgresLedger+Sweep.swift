@@ -35,7 +35,20 @@ extension PostgresLedger {
     }
 
     package func sweepExpired() async throws -> Recorded<Void> {
-        let statement = Statement(
+        let statement = lockExpired()
+        return try await pool.withTransaction { transaction in
+            let answers = try transaction.run([statement, Statement("SELECT clock_timestamp()")])
+            let changes = SweepDecision.expire(
+                try Self.verifications(answers[0]).values.sorted { $0.id < $1.id },
+                now: try answers[1].clock(),
+                source: settings.source
+            )
+            return Recorded((), outbox: try write(changes, transaction))
+        }
+    }
+
+    func lockExpired() -> Statement {
+        Statement(
             """
             SELECT v.id, v.tenant, v.purpose, v.channel, v.subject, v.fingerprint, v.region, v.masked, v.sealed,
                 v.seal_key, v.code_key, v.hash_key, v.generation, v.code_hash, v.code_length, v.state, v.status,
@@ -49,40 +62,31 @@ extension PostgresLedger {
             """,
             [.int32(settings.sweepSize)]
         )
-        return try await pool.withTransaction { transaction in
-            let answers = try transaction.run([statement, Statement("SELECT clock_timestamp()")])
-            let changes = SweepDecision.expire(
-                try Self.verifications(answers[0]).values.sorted { $0.id < $1.id },
-                now: try answers[1].clock(),
-                source: settings.source
-            )
-            return Recorded((), outbox: try write(changes, transaction))
-        }
     }
 
     private func lockDueSends(claimable: Bool, _ transaction: Transaction) throws -> [DueSend] {
-        let rows = try transaction.run([
-            Statement(
-                """
-                SELECT s.id, s.verification_id, s.number, s.generation, s.request_id, s.state, s.fence, s.deadline,
-                    s.attempts, s.resend_window_ms, s.validity_ms, s.rendering, s.traceparent,
-                    s.repeated
-                FROM courier.send s
-                WHERE s.lease_until < statement_timestamp() AND ($2 OR s.state = 'dispatching')
-                ORDER BY s.lease_until
-                LIMIT $1
-                FOR UPDATE SKIP LOCKED
-                """,
-                [.int32(settings.sweepSize), .bool(claimable)]
-            )
-        ])[0]
         var due: [DueSend] = []
-        for row in rows { due.append(try DueSend(row)) }
+        for row in try transaction.run([lockDue(claimable: claimable)])[0] { due.append(try DueSend(row)) }
         return due.sorted { $0.reference.id < $1.reference.id }
     }
 
+    func lockDue(claimable: Bool) -> Statement {
+        Statement(
+            """
+            SELECT s.id, s.verification_id, s.number, s.generation, s.request_id, s.state, s.fence, s.deadline,
+                s.attempts, s.resend_window_ms, s.validity_ms, s.rendering, s.traceparent, s.repeated
+            FROM courier.send s
+            WHERE s.lease_until < statement_timestamp() AND ($2 OR s.state = 'dispatching')
+            ORDER BY s.lease_until
+            LIMIT $1
+            FOR UPDATE SKIP LOCKED
+            """,
+            [.int32(settings.sweepSize), .bool(claimable)]
+        )
+    }
+
     /// Takes sends over; the raised fence makes every write of the claim before change nothing.
-    private func claim(_ claims: [ClaimedSend]) -> Statement {
+    func claim(_ claims: [ClaimedSend]) -> Statement {
         Statement(
             """
             UPDATE courier.send s

@@ -50,7 +50,13 @@ import Verification
             // A mark that was made before its answer was lost looks like a message that may have left.
             let isAmbiguous = method == .markDispatching && failure == .answerLost
             let answers = [String](repeating: isAmbiguous ? "unknown worker_lost" : "sent", count: 5)
-            #expect(worker.sink.answers == answers)
+            if method == .published {
+                // What could not be deleted in time is published again: at least once.
+                #expect(Set(worker.sink.answers) == Set(answers))
+                #expect(worker.sink.answers.count >= 5)
+            } else {
+                #expect(worker.sink.answers == answers)
+            }
             #expect(provider.messages.count == (isAmbiguous ? 0 : 5))
             #expect(Set(provider.messages.map(\.recipient.e164)).count == provider.messages.count)
         }

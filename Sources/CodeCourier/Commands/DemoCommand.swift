@@ -8,8 +8,8 @@ struct DemoCommand: AsyncParsableCommand {
         commandName: "demo",
         abstract: "Shows a worker at work: an embedded broker, a pretended SMS provider and a few requests.",
         discussion: """
-            `make demo` starts the database and calls this. Nothing is sent to anybody: messages arrive on the phones of
-            a web page. Ctrl-C ends it.
+            `make demo` starts the database and calls this. Nothing is sent to anybody:
+            messages arrive on the phones of a web page. Ctrl-C ends it.
             """
     )
 

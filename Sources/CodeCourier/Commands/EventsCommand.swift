@@ -18,7 +18,8 @@ struct EventsCommand: AsyncParsableCommand {
             commandName: "tail",
             abstract: "Prints delivery events as they come, one a line; Ctrl-C ends it.",
             discussion: """
-                It belongs to no consumer group and changes nothing. With --json each line is the event's value.
+                It belongs to no consumer group and changes nothing. With --json each line is
+                the event's value.
                 """
         )
 

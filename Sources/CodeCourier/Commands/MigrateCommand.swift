@@ -11,8 +11,9 @@ struct MigrateCommand: AsyncParsableCommand {
         commandName: "migrate",
         abstract: "Brings a database's tables, functions and roles up to date.",
         discussion: """
-            Run it as the owner of the database, with a role that may create roles. It may be run again at any time:
-            what is there is checked and left alone. Afterwards give the two roles to your own logins:
+            Run it as the owner of the database, with a role that may create roles. It may
+            be run again at any time: what is there is checked and left alone. Afterwards
+            give the two roles to your own logins:
 
               GRANT courier_worker TO worker_login;
               GRANT courier_verifier TO verifier_login;

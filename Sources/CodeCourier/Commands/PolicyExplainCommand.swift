@@ -12,9 +12,10 @@ struct PolicyExplainCommand: AsyncParsableCommand {
         commandName: "explain",
         abstract: "Shows what each rule of a policy says of a request, in the order of the decision.",
         discussion: """
-            The request is a file, - for standard input, or made from the options. Rules that need live state (request
-            ids, slots, limits) are shown with their numbers; nothing is read from the database, and nothing is sent.
-            Exit code 0 when the request would be sent, 1 when it would not, 2 when something cannot be read.
+            The request is a file, - for standard input, or made from the options. Rules
+            that need live state (request ids, slots, limits) are shown with their numbers;
+            nothing is read from the database, and nothing is sent. Exit code 0 when the
+            request would be sent, 1 when it would not, 2 when something cannot be read.
 
               code-courier policy explain policy.yaml --phone +16502530000 --purpose sign_in
               code-courier policy explain policy.yaml --request request.json --json

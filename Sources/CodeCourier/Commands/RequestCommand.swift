@@ -18,8 +18,9 @@ struct RequestCommand: AsyncParsableCommand {
             commandName: "send",
             abstract: "Puts one request on the request topic and shows the event that answers it.",
             discussion: """
-                The request id makes a request safe to repeat: the same id again gets the same verification and sends
-                nothing more. Another id for the same person is suppressed while the resend window is open.
+                The request id makes a request safe to repeat: the same id again gets the
+                same verification and sends nothing more. Another id for the same person is
+                suppressed while the resend window is open.
 
                   code-courier request send --phone +16502530000 --purpose sign_in
                 """

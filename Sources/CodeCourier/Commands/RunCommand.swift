@@ -13,9 +13,10 @@ struct RunCommand: AsyncParsableCommand {
         commandName: "run",
         abstract: "Runs a worker until SIGTERM or Ctrl-C.",
         discussion: """
-            Any number of workers share the work: start as many as the request topic has partitions. A worker that is
-            told to stop finishes or hands back what it holds within worker.drainTimeout. SIGHUP reads the policy again;
-            a faulty one is refused, and the one in force stays.
+            Workers share the work: start as many as the request topic has partitions. A
+            worker that is told to stop finishes or hands back what it holds within
+            worker.drainTimeout. The policy is read again when its file changes and on
+            SIGHUP; a faulty one is refused, and the one in force stays.
             """
     )
 

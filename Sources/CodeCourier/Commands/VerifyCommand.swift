@@ -11,7 +11,8 @@ struct VerifyCommand: AsyncParsableCommand {
         commandName: "verify",
         abstract: "Checks a code, as a verifier service would: through courier.check_code alone.",
         discussion: """
-            Exit code 0 when the code is right, 1 when it is not. Wrong guesses count; the fifth locks the verification.
+            Exit code 0 when the code is right, 1 when it is not. Wrong guesses count; the
+            fifth locks the verification.
 
               code-courier verify --config courier.yaml --verification 019a… --code 123456
             """

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import PostgresClient
+import TestSupport
+import Testing
+import Verification
+
+@testable import Ledger
+
+/// What PostgreSQL plans for the ledger's own statements when it knows nothing of full tables.
+@Suite struct PlanTests {
+    /// How many elements each array parameter has.
+    private static let batch = 200
+
+    @Test(.timeLimit(.minutes(2))) func `no statement is planned over a whole table that was never analysed`()
+        async throws
+    {
+        try await LedgerDatabase.with { database in
+            try await database.fill()
+            try await database.script(Self.planOf)
+            try await database.withPool(connections: 1, settings: PostgresLedger.sessionSettings) { pool in
+                let statements = Self.statements(database.ledger(on: pool))
+                for (name, statement) in statements {
+                    let plan = try await Self.plan(of: statement, pool)
+                    #expect(plan.contains("Index"), "\(name) uses no index: \(plan)")
+                    for node in ["Seq Scan", "Hash Join", "Merge Join", "Bitmap Heap Scan"] {
+                        let isRead = plan.contains(#""Node Type": "\#(node)""#)
+                        #expect(!isRead, "\(name): \(plan)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `the planner's own choice reads whole tables, so the test above can fail`() async throws {
+        try await LedgerDatabase.with { database in
+            try await database.fill()
+            try await database.script(Self.planOf)
+            try await database.withPool(connections: 1) { pool in
+                let plan = try await Self.plan(of: database.ledger(on: pool).settleSends([]), pool)
+                #expect(plan.contains("Hash Join") || plan.contains("Seq Scan") || plan.contains("Merge Join"))
+            }
+        }
+    }
+
+    /// Every statement that reaches rows by the keys of a batch.
+    private static func statements(_ ledger: PostgresLedger) -> [(name: String, statement: Statement)] {
+        let keys = IntakeKeys([])
+        return [
+            ("read requests", PostgresLedger.readRequests(keys)),
+            ("update requests", PostgresLedger.updateRequests([:])),
+            ("update slots", PostgresLedger.updateSlots([:])),
+            ("update windows", PostgresLedger.updateWindows([:])),
+            ("lock verifications", PostgresLedger.lockVerifications([VerificationID]())),
+            ("update verifications", PostgresLedger.updateVerifications([])),
+            ("mark", ledger.mark([])),
+            ("hand back", PostgresLedger.handBack([])),
+            ("settle sends", ledger.settleSends([])),
+            ("claim", ledger.claim([])),
+            ("lock due sends", ledger.lockDue(claimable: true)),
+            ("lock expired", ledger.lockExpired()),
+            ("take over outbox", ledger.takeOverOutbox()),
+            ("delete outbox", PostgresLedger.delete([])),
+        ]
+    }
+
+    /// Plans a statement as the protocol does: prepared, with values for its parameters.
+    private static func plan(of statement: Statement, _ pool: PostgresPool) async throws -> String {
+        try await pool.withSession { session in
+            try session.script("PREPARE probe AS \(statement.description)")
+            defer { try? session.script("DEALLOCATE probe") }
+            var values: [String] = []
+            for row in try session.execute(types) { values.append(value(of: try row.text(0))) }
+            let explain = "EXPLAIN (FORMAT JSON) EXECUTE probe(\(values.joined(separator: ", ")))"
+            return try session.execute(Statement("SELECT plan_of($1)", [.text(explain)])).onlyRow.text(0)
+        }
+    }
+
+    private static let types = Statement(
+        """
+        SELECT t.type::text
+        FROM pg_prepared_statements p CROSS JOIN unnest(p.parameter_types) WITH ORDINALITY AS t(type, number)
+        WHERE p.name = 'probe' ORDER BY t.number
+        """
+    )
+
+    private static let planOf = """
+        CREATE FUNCTION plan_of(statement text) RETURNS text LANGUAGE plpgsql AS $$
+        DECLARE
+            plan json;
+        BEGIN
+            EXECUTE statement INTO plan;
+            RETURN plan;
+        END
+        $$
+        """
+
+    /// Any value of a type; the planner looks at the length of an array only.
+    private static func value(of type: String) -> String {
+        guard type.hasSuffix("[]") else { return type == "boolean" ? "true" : "500" }
+        let element =
+            switch type.dropLast(2) {
+            case "uuid": "gen_random_uuid()"
+            case "text": "'x'::text"
+            case "bytea": "'x'::bytea"
+            case "boolean": "true"
+            case "timestamp with time zone": "now()"
+            default: "1::\(type.dropLast(2))"
+            }
+        return "array_fill(\(element), ARRAY[\(batch)])"
+    }
+}
