@@ -52,7 +52,9 @@ struct Dispatch: Service {
         await withDiscardingTaskGroup { group in
             for send in claims.sends where marked.contains(send.id) {
                 group.addTask {
-                    results.append([await attempt(send, claimedAt: claims.claimedAt)])
+                    let result = await attempt(send, claimedAt: claims.claimedAt)
+                    results.append([result])
+                    giveReceipts(of: send, result)
                 }
             }
         }
@@ -124,8 +126,25 @@ struct Dispatch: Service {
         guard send.isFictional else {
             return tenant.routes.providers(for: send.region).compactMap { providers[$0] }
         }
-        let testNumber = tenant.testNumbers.first { .phone($0.number) == send.recipient }
-        return [TestNumberProvider(fault: testNumber?.fault)]
+        return [TestNumberProvider(fault: testNumber(of: send)?.fault)]
+    }
+
+    private func testNumber(of send: ClaimedSend) -> TestNumber? {
+        guard send.isFictional else { return nil }
+        return policies.current.tenants[send.tenant]?.testNumbers.first { .phone($0.number) == send.recipient }
+    }
+
+    /// A test number's receipt that comes twice; the second one changes nothing.
+    private func giveReceipts(of send: ClaimedSend, _ result: SendResult) {
+        guard testNumber(of: send)?.fault == .duplicateReceipt, result.disposition == .sent else { return }
+        let receipt = SendResult(
+            send: result.send,
+            disposition: .delivered,
+            attempts: result.attempts,
+            attempt: result.attempt
+        )
+        inFlight.add(2)
+        results.append([receipt, receipt])
     }
 
     private func message(_ send: ClaimedSend, elapsed: Duration) -> OutboundMessage {

@@ -15,12 +15,27 @@ struct Record: Service {
     /// Ends when the stage before has finished its queue and everything in it is written.
     func run() async throws {
         for await batch in results.batches(of: settings.batchSize) {
-            if let recorded = await retry.withinLease("record", { try await ledger.record(batch) }) {
-                outbox.append(recorded.outbox)
+            for round in Self.rounds(batch) {
+                if let recorded = await retry.withinLease("record", { try await ledger.record(round) }) {
+                    outbox.append(recorded.outbox)
+                }
             }
             inFlight.remove(batch.count)
         }
         outbox.finish()
         await shutdownTurn()
+    }
+
+    /// A batch in its order, split so that each part has a send once: a receipt may follow its send's answer closely.
+    static func rounds(_ batch: [SendResult]) -> [[SendResult]] {
+        var rounds: [[SendResult]] = []
+        var counts: [SendID: Int] = [:]
+        for result in batch {
+            let round = counts[result.send.id, default: 0]
+            counts[result.send.id] = round + 1
+            if round == rounds.count { rounds.append([]) }
+            rounds[round].append(result)
+        }
+        return rounds
     }
 }

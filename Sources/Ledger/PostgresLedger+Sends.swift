@@ -125,7 +125,9 @@ extension PostgresLedger {
                 id, fence, state, attempts, retry_after_ms, provider, provider_message_id, segments, encoding,
                 error_code, repeated
             )
-            WHERE s.id = u.id AND s.fence = u.fence AND s.state IN ('pending', 'claimed', 'dispatching')
+            WHERE s.id = u.id AND s.fence = u.fence
+              AND CASE u.state WHEN 'delivered' THEN s.state = 'sent'
+                  ELSE s.state IN ('pending', 'claimed', 'dispatching') END
             RETURNING s.id
             """,
             [
@@ -152,7 +154,7 @@ extension SendDisposition {
         switch self {
         case .retry(let after): after
         case .repeatOnce: .zero
-        case .sent, .failed, .unknown, .expiredUnsent: nil
+        case .sent, .delivered, .failed, .unknown, .expiredUnsent: nil
         }
     }
 }

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Waits until something holds; red when it does not in time.
-func eventually(_ what: Comment, within limit: Duration = .seconds(20), _ condition: () async -> Bool) async throws {
+func eventually(_ what: Comment, within limit: Duration = .seconds(60), _ condition: () async -> Bool) async throws {
     let end = ContinuousClock.now + limit
     while await !condition() {
         try #require(ContinuousClock.now < end, what)

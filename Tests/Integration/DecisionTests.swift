@@ -26,6 +26,41 @@ extension Scenarios {
             }
         }
 
+        @Test func `a test number gets its fixed code, its faults and never a message`() async throws {
+            let policy = """
+                version: "test.1"
+                tenants:
+                  default:
+                    appName: Acme
+                    appVerification: off
+                    regions: { allowlistOnly: { allowedRegions: [DE] } }
+                    testNumbers:
+                      - { number: "+16505550123", code: "654321" }
+                      - { number: "+16505550124", code: "654322", fault: opted_out }
+                      - { number: "+447700900125", code: "654323", fault: duplicate_receipt }
+                    routes: { default: [main] }
+                """
+            try await TestFleet.with(policy: policy) { fleet in
+                _ = try await fleet.startWorker()
+                let plain = TestRequest(phoneNumber: "+16505550123")
+                let again = TestRequest(phoneNumber: "+16505550123")
+                let optedOut = TestRequest(phoneNumber: "+16505550124")
+                let twice = TestRequest(phoneNumber: "+447700900125")
+                let person = TestRequest(phoneNumber: Numbers.one())
+                try await fleet.send(plain, optedOut, twice, person)
+                #expect(try await fleet.event(of: plain).answer == Answer("sent"))
+                #expect(try await fleet.event(of: optedOut).answer == Answer("failed", "provider_refused"))
+                #expect(try await fleet.event(of: person).answer == Answer("rejected", "test_number_only"))
+                let receipts = try await fleet.events(of: [twice.id], each: 2)
+                #expect(receipts.map(\.answer) == [Answer("sent"), Answer("delivered")])
+                #expect(receipts.map(\.body.sequence) == [1, 2])
+                try await fleet.send(again)
+                #expect(try await fleet.event(of: again).answer == Answer("sent"))
+                #expect(fleet.sent.isEmpty)
+                #expect(try await fleet.allEvents().filter { $0.body.requestId == twice.id }.count == 2)
+            }
+        }
+
         @Test func `a request id that comes again gets the same answer, and with another payload a conflict`()
             async throws
         {

@@ -6,6 +6,28 @@ import Testing
 import Verification
 
 @Suite struct OutcomeTests {
+    @Test func `a receipt is told once however often it comes, and never before its send`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claim = try await worker.claim()
+            _ = try await worker.ledger.markDispatching([claim])
+            #expect(try await worker.ledger.record([.init(claim, .delivered)]).outbox.isEmpty)
+            let sent = try await worker.settle([claim], .sent)
+            #expect(sent.outbox.count == 1)
+            try await worker.publish(sent)
+            let window = try await database.text("SELECT resend_after::text FROM courier.verification")
+            let told = try await worker.ledger.record([.init(claim, .delivered)]).outbox
+
+            #expect(told.map { $0.json?.text("status") } == ["delivered"])
+            #expect(told.map(\.sequence) == [2])
+            try await worker.ledger.published(told)
+            #expect(try await worker.ledger.record([.init(claim, .delivered)]).outbox.isEmpty)
+            #expect(try await worker.ledger.record([.init(claim, .sent)]).outbox.isEmpty)
+            #expect(try await database.text("SELECT state FROM courier.send") == "delivered")
+            #expect(try await database.text("SELECT resend_after::text FROM courier.verification") == window)
+        }
+    }
+
     @Test func `claims in time are marked, and marking them again says the same`() async throws {
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())

@@ -55,9 +55,9 @@ enum TestDatabase {
         try result.get()
     }
 
-    /// Waits until a condition holds, at most 10 seconds.
+    /// Waits until a condition holds, at most 30 seconds.
     static func eventually(_ condition: () async throws -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(10)
+        let deadline = ContinuousClock.now + .seconds(30)
         while try await !condition() {
             try #require(ContinuousClock.now < deadline, "the condition never held")
             await Task.yield()

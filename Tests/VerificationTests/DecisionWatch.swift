@@ -74,7 +74,7 @@ struct DecisionWatch {
     mutating func ended(_ claim: ClaimedSend, _ disposition: SendDisposition, _ tables: DecisionTables) {
         let id = claim.reference.verificationID
         switch disposition {
-        case .retry, .repeatOnce: return
+        case .retry, .repeatOnce, .delivered: return
         case .expiredUnsent, .failed(.providerUnavailable):
             countedSends[id, default: 0] -= 1
             closedUntil[id] = tables.now

@@ -42,6 +42,8 @@ package enum OutcomeDecision {
     ) {
         verification.sequence += 1
         verification.status = status
+        // A receipt comes when its send is over, and perhaps another one open.
+        if result.disposition == .delivered { return }
         verification.sendOpen = false
         if result.disposition.isRefunded {
             verification.sendsUsed = max(0, verification.sendsUsed - 1)

@@ -39,6 +39,9 @@ package enum SendDisposition: Sendable, Equatable {
     /// A provider has the message.
     case sent
 
+    /// A receipt says that the message, which a provider had taken, has arrived.
+    case delivered
+
     /// Every allowed provider surely refused.
     case failed(FailureReason)
 
@@ -72,6 +75,7 @@ package enum SendDisposition: Sendable, Equatable {
     package var sendState: String {
         switch self {
         case .sent: "sent"
+        case .delivered: "delivered"
         case .failed, .expiredUnsent: "failed"
         case .unknown: "unknown"
         case .retry, .repeatOnce: "pending"
@@ -81,6 +85,7 @@ package enum SendDisposition: Sendable, Equatable {
     var status: DeliveryStatus? {
         switch self {
         case .sent: .sent
+        case .delivered: .delivered
         case .failed: .failed
         case .unknown: .unknown
         case .expiredUnsent: .expiredUnsent
@@ -93,7 +98,7 @@ package enum SendDisposition: Sendable, Equatable {
         case .failed(let reason): reason.rawValue
         case .unknown(let reason): reason.rawValue
         case .expiredUnsent: "deadline"
-        case .sent, .retry, .repeatOnce: nil
+        case .sent, .delivered, .retry, .repeatOnce: nil
         }
     }
 
@@ -101,6 +106,7 @@ package enum SendDisposition: Sendable, Equatable {
     var rule: String {
         switch self {
         case .sent, .retry, .repeatOnce: "send"
+        case .delivered: "receipt"
         case .failed, .unknown: "routes"
         case .expiredUnsent: "time.deadline"
         }
@@ -111,7 +117,7 @@ package enum SendDisposition: Sendable, Equatable {
     var isRefunded: Bool {
         switch self {
         case .failed(.providerUnavailable), .expiredUnsent: true
-        case .failed, .sent, .unknown, .retry, .repeatOnce: false
+        case .failed, .sent, .delivered, .unknown, .retry, .repeatOnce: false
         }
     }
 }

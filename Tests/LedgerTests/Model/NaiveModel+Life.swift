@@ -16,7 +16,7 @@ extension NaiveModel {
         case .failed(.fraudBlocked): (status, reason) = ("failed", "fraud_blocked_by_provider")
         case .failed(.providerUnavailable): (status, reason, isRefunded) = ("failed", "provider_unavailable", true)
         case .expiredUnsent: (status, reason, isRefunded) = ("expired_unsent", "deadline", true)
-        case .retry, .repeatOnce: return nil
+        case .retry, .repeatOnce, .delivered: return nil
         }
         var current = verifications[claim.verification]
         current.isOpen = false

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import Verification
+
+@testable import Courier
+
+@Suite struct RecordRoundsTests {
+    private func result(_ number: UInt128, _ disposition: SendDisposition) -> SendResult {
+        SendResult(
+            send: SendReference(
+                id: SendID(UUIDValue(number)),
+                verificationID: VerificationID(UUIDValue(number)),
+                fence: 1,
+                number: 1,
+                requestID: "r",
+                resendWindow: .zero,
+                validity: nil,
+                trace: nil
+            ),
+            disposition: disposition,
+            attempts: 1,
+            attempt: nil
+        )
+    }
+
+    @Test func `what follows on a send's answer is written after it`() {
+        let batch = [result(1, .sent), result(2, .sent), result(1, .delivered), result(1, .delivered)]
+        let rounds = Record.rounds(batch)
+        #expect(rounds.map { $0.map(\.send.id.uuid.value) } == [[1, 2], [1], [1]])
+        #expect(rounds.map { $0.map(\.disposition) } == [[.sent, .sent], [.delivered], [.delivered]])
+        #expect(Record.rounds([]).isEmpty)
+    }
+}
