@@ -95,35 +95,4 @@ struct RoundTripTests {
             )
         }
     }
-
-    @Test(.enabled(if: BrokerKind.externalServers != nil))
-    func `a topic that exists is not an error to create`() async throws {
-        let broker = try TestBroker(.external)
-        let topic = try await broker.makeTopic(partitions: 2)
-        try await KafkaAdmin.createTopic(topic, partitions: 2, configuration: broker.configuration())
-        #expect(try await KafkaAdmin.partitionCount(of: topic, configuration: broker.configuration()) == 2)
-    }
-
-    @Test(.enabled(if: BrokerKind.externalServers != nil))
-    func `a reader from a time begins with the first record of then`() async throws {
-        let broker = try TestBroker(.external)
-        let topic = try await broker.makeTopic(partitions: 1)
-        for number in 0..<10 {
-            let timestamp = Int64(1000 + number * 1000)
-            try await broker.send([
-                ProducerRecord(topic: topic, key: nil, value: [UInt8(number)], timestamp: timestamp)
-            ])
-        }
-        let reader = try await TopicReader.open(
-            configuration: broker.configuration(),
-            topic: topic,
-            from: .timestamp(5500)
-        )
-        var records: [ConsumerRecord] = []
-        while await !reader.reachedEnd {
-            records += try await reader.next(maximum: 100, within: .seconds(10))
-        }
-        await reader.close()
-        #expect(records.map(\.value) == [[5], [6], [7], [8], [9]])
-    }
 }
