@@ -46,8 +46,7 @@ struct Intake: Service {
         let now = Timestamp.now
         var generator = SystemRandomNumberGenerator()
         let candidates = records.map { screener.candidate(for: $0, now: now, using: &generator) }
-        for candidate in candidates { report(candidate) }
-        return try await ledger.intake(candidates) { facts in
+        let recorded = try await ledger.intake(candidates) { facts in
             IntakeDecision.decide(
                 candidates,
                 facts: facts,
@@ -56,6 +55,9 @@ struct Intake: Service {
                 keys: keys
             )
         }
+        // Only now: a batch that is decided again after a failure is reported once.
+        for candidate in candidates { report(candidate) }
+        return recorded
     }
 
     /// Rules that let a request through and want it known.

@@ -56,6 +56,7 @@ final class LedgerRetry: Sendable {
             } catch {
                 noteFailure(name, error)
                 guard goesOn() else { return nil }
+                // Nothing tells when a database is back; a cancelled sleep ends at once, and then `goesOn` says no.
                 try? await Task.sleep(for: delay * Double.random(in: 0.5...1))
                 delay = min(delay * 2, .seconds(2))
             }

@@ -21,6 +21,7 @@ struct Sweep: Service {
                 _ = await retry.once("maintain", { try await ledger.maintain() })
             }
             await sweep()
+            // What has become due by time alone gives no signal.
             try? await cancelWhenGracefulShutdown { try await Task.sleep(for: settings.sweepInterval) }
         }
     }

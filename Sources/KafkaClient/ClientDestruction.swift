@@ -47,6 +47,7 @@ import Synchronization
         start()
         while !isDone.load(ordering: .acquiring) {
             if ContinuousClock.now >= deadline { return false }
+            // The destroying thread may hang in the library for ever, so it is asked after and not joined.
             usleep(200)
         }
         return true

@@ -76,7 +76,7 @@ struct MemoryWorker: Sendable {
             if journal.work.count != seen {
                 seen = journal.work.count
                 quietSince = .now
-            } else if ContinuousClock.now - quietSince > .milliseconds(300) {
+            } else if ContinuousClock.now - quietSince > .seconds(4) {
                 ledger.expireLeases()
                 quietSince = .now
             }

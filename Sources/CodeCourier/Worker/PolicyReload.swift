@@ -45,6 +45,7 @@ struct PolicyReload: Service {
         var changes = FileChanges()
         while !Task.isCancelled {
             if changes.isSettled(FileIdentity(of: path)) { await loader.load(because: .change) }
+            // Looked at by path: a watch of the file itself would not see a link that is led elsewhere.
             try? await Task.sleep(for: interval)
         }
     }
