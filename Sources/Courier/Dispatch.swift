@@ -101,7 +101,7 @@ struct Dispatch: Service {
                 let provider = providers.first { $0.name == name }
                 let answer = await provider?.send(message) ?? ProviderAnswer(.misconfigured, errorCode: "no_provider")
                 report(answer, provider: name, send)
-                last = SendResult.Attempt(provider: name, answer: answer, encoding: TextEncoding(message.text))
+                last = SendResult.Attempt(provider: name, answer: answer, encoding: message.content.encoding)
                 step = plan.step(after: answer)
             }
         }
@@ -154,8 +154,9 @@ struct Dispatch: Service {
         let validity = max(.seconds(1), send.validityLeft - elapsed)
         return OutboundMessage(
             sendID: send.id,
-            recipient: number,
-            text: send.rendering.text(code: send.code, validity: validity),
+            content: .sms(
+                TextMessage(recipient: number, text: send.rendering.text(code: send.code, validity: validity))
+            ),
             validity: validity,
             callDeadline: settings.callDeadline
         )
@@ -180,13 +181,21 @@ struct Dispatch: Service {
 }
 
 extension SendResult.Attempt {
-    init(provider: String, answer: ProviderAnswer, encoding: TextEncoding) {
+    init(provider: String, answer: ProviderAnswer, encoding: TextEncoding?) {
         self.init(
             provider: provider,
             messageID: answer.messageID,
-            segments: answer.segments ?? encoding.segments,
-            encoding: encoding.alphabet.rawValue,
+            segments: answer.segments ?? encoding?.segments,
+            encoding: encoding?.alphabet.rawValue,
             errorCode: answer.errorCode
         )
+    }
+}
+
+extension MessageContent {
+    /// How the text travels; nil for what is no SMS.
+    fileprivate var encoding: TextEncoding? {
+        guard case .sms(let message) = self else { return nil }
+        return TextEncoding(message.text)
     }
 }

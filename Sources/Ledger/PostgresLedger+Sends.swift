@@ -135,7 +135,7 @@ extension PostgresLedger {
                 .texts(results.map(\.disposition.sendState)), .int16s(results.map(\.attempts)),
                 .int32s(results.map(\.disposition.retryAfter?.milliseconds)),
                 .texts(results.map(\.attempt?.provider)), .texts(results.map(\.attempt?.messageID)),
-                .int16s(results.map { $0.attempt.map { Int16(clamping: $0.segments) } }),
+                .int16s(results.map { $0.attempt?.segments.map { Int16(clamping: $0) } }),
                 .texts(results.map(\.attempt?.encoding)), .texts(results.map(\.attempt?.errorCode)),
                 .bools(results.map { $0.disposition == .repeatOnce }),
             ]

@@ -21,7 +21,7 @@ package struct LogProvider: MessageProvider {
             metadata: [
                 "event": "provider.logged",
                 "provider": "\(name)",
-                "recipient": "\(message.recipient.masked)",
+                "recipient": "\(message.content.recipient.masked)",
                 "send.id": "\(message.sendID)",
             ]
         )

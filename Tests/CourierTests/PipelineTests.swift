@@ -58,7 +58,7 @@ import Verification
                 #expect(worker.sink.answers == answers)
             }
             #expect(provider.messages.count == (isAmbiguous ? 0 : 5))
-            #expect(Set(provider.messages.map(\.recipient.e164)).count == provider.messages.count)
+            #expect(Set(provider.messages.map(\.content.recipient.canonical)).count == provider.messages.count)
         }
     }
 

@@ -10,8 +10,7 @@ import Verification
         var generator = SystemRandomNumberGenerator()
         let message = OutboundMessage(
             sendID: SendID(.version7(at: .now, using: &generator)),
-            recipient: try #require(PhoneNumber("+16505550123")),
-            text: "",
+            content: .sms(TextMessage(recipient: try #require(PhoneNumber("+16505550123")), text: "")),
             validity: .seconds(600),
             callDeadline: .seconds(10)
         )

@@ -25,8 +25,7 @@ func message(
 ) throws -> OutboundMessage {
     OutboundMessage(
         sendID: SendID(try #require(UUIDValue("01890a5d-ac96-774b-bcce-b302099a8057"))),
-        recipient: try #require(PhoneNumber("+16505550123")),
-        text: text,
+        content: .sms(TextMessage(recipient: try #require(PhoneNumber("+16505550123")), text: text)),
         validity: validity,
         callDeadline: callDeadline
     )

@@ -112,8 +112,7 @@ import Verification
     @Test func `a message for a provider hides its text and its recipient`() throws {
         let message = OutboundMessage(
             sendID: SendID(UUIDValue(1)),
-            recipient: try #require(PhoneNumber(Self.number)),
-            text: "987654 is your code",
+            content: .sms(TextMessage(recipient: try #require(PhoneNumber(Self.number)), text: "987654 is your code")),
             validity: .seconds(600),
             callDeadline: .seconds(10)
         )

@@ -25,7 +25,9 @@ package struct TwilioProvider: MessageProvider {
     }
 
     package func send(_ message: OutboundMessage) async -> ProviderAnswer {
-        let exchange = HTTPExchange(client: client, request: request(), body: ByteBuffer(string: form(for: message)))
+        guard case .sms(let text) = message.content else { return ProviderAnswer(.misconfigured, errorCode: "channel") }
+        let form = form(for: text, of: message)
+        let exchange = HTTPExchange(client: client, request: request(), body: ByteBuffer(string: form))
         return TwilioAnswer.classify(await exchange.run(within: message.callDeadline))
     }
 
@@ -44,14 +46,14 @@ package struct TwilioProvider: MessageProvider {
         return request
     }
 
-    private func form(for message: OutboundMessage) -> String {
+    private func form(for text: TextMessage, of message: OutboundMessage) -> String {
         var form = FormBody()
-        form.append("To", message.recipient.e164)
+        form.append("To", text.recipient.e164)
         switch configuration.sender {
         case .from(let sender): form.append("From", sender)
         case .messagingService(let sid): form.append("MessagingServiceSid", sid)
         }
-        form.append("Body", message.text)
+        form.append("Body", text.text)
         form.append("ValidityPeriod", String(Self.validityPeriod(message.validity)))
         if let callback = configuration.statusCallback {
             form.append("StatusCallback", Self.callback(callback, for: message.sendID))

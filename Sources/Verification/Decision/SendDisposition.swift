@@ -13,11 +13,13 @@ package struct SendResult: Sendable {
     package struct Attempt: Sendable, Equatable {
         package let provider: String
         package let messageID: String?
-        package let segments: Int
-        package let encoding: String
+
+        /// Of an SMS.
+        package let segments: Int?
+        package let encoding: String?
         package let errorCode: String?
 
-        package init(provider: String, messageID: String?, segments: Int, encoding: String, errorCode: String?) {
+        package init(provider: String, messageID: String?, segments: Int?, encoding: String?, errorCode: String?) {
             self.provider = provider
             self.messageID = messageID
             self.segments = segments

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One provider of text messages, as the pipeline sees it.
+/// One provider of messages of one channel, as the pipeline sees it.
 package protocol MessageProvider: Sendable {
     /// The name by which the policy's routes call it.
     var name: String { get }
+
+    /// The kind of message it takes; others are never given to it.
+    var channel: Channel { get }
+
+    /// Whether it takes the send's id as an idempotency key: then a call whose answer was lost may be repeated.
+    var isIdempotent: Bool { get }
 
     /// Hands one message over and says what is known of it.
     ///
@@ -12,36 +18,9 @@ package protocol MessageProvider: Sendable {
     func send(_ message: OutboundMessage) async -> ProviderAnswer
 }
 
-/// A rendered message for one attempt.
-///
-/// It describes itself by its send only: the text holds the code.
-package struct OutboundMessage: Sendable, Redacted {
-    /// The reference given to the provider, and its idempotency key where it takes one.
-    package let sendID: SendID
-    package let recipient: PhoneNumber
-    package let text: String
-
-    /// What is left of the code's validity: a provider that can drops the message afterwards.
-    package let validity: Duration
-
-    /// How long the whole call may take, from the connection to the answer's last byte.
-    package let callDeadline: Duration
-
-    package init(
-        sendID: SendID,
-        recipient: PhoneNumber,
-        text: String,
-        validity: Duration,
-        callDeadline: Duration
-    ) {
-        self.sendID = sendID
-        self.recipient = recipient
-        self.text = text
-        self.validity = validity
-        self.callDeadline = callDeadline
-    }
-
-    package var description: String { "message \(sendID)" }
+extension MessageProvider {
+    package var channel: Channel { .sms }
+    package var isIdempotent: Bool { false }
 }
 
 /// What one attempt came to.
