@@ -63,6 +63,11 @@ import Verification
             ("lock due sends", ledger.lockDue(claimable: true)),
             ("lock expired", ledger.lockExpired()),
             ("take over outbox", ledger.takeOverOutbox()),
+            ("keep evidence", PostgresLedger.keepEvidence([])),
+            ("lock reported sends", PostgresLedger.lockReportedSends([])),
+            ("settle reported sends", PostgresLedger.settleReportedSends([])),
+            ("lock due receipts", ledger.lockDueReceipts()),
+            ("delete receipts", PostgresLedger.deleteReceipts([])),
             ("delete outbox", PostgresLedger.delete([])),
         ]
     }

@@ -28,6 +28,15 @@ package enum DeadLetterReason: String, Error, Sendable, Hashable, CaseIterable {
     /// The database refuses a value of it.
     case unrecordable
 
+    /// An object that is no receipt, or whose parts contradict each other.
+    case invalidReceipt = "invalid_receipt"
+
+    /// A receipt whose signature is wrong, or missing where there must be one.
+    case badSignature = "bad_signature"
+
+    /// A receipt whose send did not turn up in time.
+    case unknownReceipt = "unknown_receipt"
+
     init(_ fault: JSONFault) {
         switch fault {
         case .notJSON: self = .notJSON
