@@ -24,6 +24,8 @@ package struct Courier: Sendable {
     private let record: Record
     private let publish: Publish
     private let sweep: Sweep
+    /// How the stages get on.
+    package let progress: Progress
     private let sinkService: any Service
     private let sourceService: any Service
 
@@ -62,7 +64,8 @@ package struct Courier: Sendable {
         // Beyond this the sweep takes records from the database, where they are anyway.
         let outbox = BatchQueue<OutboxRecord>(limit: 40 * settings.batchSize)
         let inFlight = InFlight(limit: settings.maxInFlight)
-        let retry = LedgerRetry(lease: settings.lease, logger: logger)
+        let progress = Progress()
+        let retry = LedgerRetry(lease: settings.lease, progress: progress, logger: logger)
         intake = Intake(
             source: parts.source,
             ledger: parts.ledger,
@@ -74,6 +77,7 @@ package struct Courier: Sendable {
             outbox: outbox,
             inFlight: inFlight,
             retry: retry,
+            progress: progress,
             logger: logger
         )
         dispatch = Dispatch(
@@ -84,6 +88,7 @@ package struct Courier: Sendable {
             policies: parts.policies,
             settings: settings,
             inFlight: inFlight,
+            retry: retry,
             logger: logger
         )
         record = Record(
@@ -92,7 +97,8 @@ package struct Courier: Sendable {
             ledger: parts.ledger,
             settings: settings,
             inFlight: inFlight,
-            retry: retry
+            retry: retry,
+            progress: progress
         )
         publish = Publish(
             outbox: outbox,
@@ -100,6 +106,7 @@ package struct Courier: Sendable {
             ledger: parts.ledger,
             settings: settings,
             retry: retry,
+            progress: progress,
             logger: logger
         )
         sweep = Sweep(
@@ -108,8 +115,10 @@ package struct Courier: Sendable {
             outbox: outbox,
             settings: settings,
             inFlight: inFlight,
-            retry: retry
+            retry: retry,
+            progress: progress
         )
+        self.progress = progress
         sinkService = parts.sink
         sourceService = parts.source
     }

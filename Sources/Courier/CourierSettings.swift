@@ -22,6 +22,12 @@ package struct CourierSettings: Sendable {
     /// Whether a send whose answer was lost is handed over once more; the ledger's sweep must do the same.
     package var repeatsUnknown: Bool
 
+    /// The worker's clock: for the ids of new verifications, which carry their time, and for nothing that is decided.
+    package var now: @Sendable () -> Timestamp
+
+    /// Told of each step that a worker takes.
+    package var observe: Step.Observer
+
     package init(
         decision: IntakeDecision.Settings,
         maxInFlight: Int = 1024,
@@ -29,7 +35,9 @@ package struct CourierSettings: Sendable {
         lease: Duration = .seconds(30),
         callDeadline: Duration = .seconds(10),
         sweepInterval: Duration = .milliseconds(500),
-        repeatsUnknown: Bool = false
+        repeatsUnknown: Bool = false,
+        now: @escaping @Sendable () -> Timestamp = { .now },
+        observe: @escaping Step.Observer = { _ in }
     ) {
         self.decision = decision
         self.maxInFlight = maxInFlight
@@ -38,5 +46,7 @@ package struct CourierSettings: Sendable {
         self.callDeadline = callDeadline
         self.sweepInterval = sweepInterval
         self.repeatsUnknown = repeatsUnknown
+        self.now = now
+        self.observe = observe
     }
 }

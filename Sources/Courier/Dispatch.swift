@@ -22,6 +22,7 @@ struct Dispatch: Service {
     let policies: PolicySource
     let settings: CourierSettings
     let inFlight: InFlight
+    let retry: LedgerRetry
     let logger: Logger
 
     func run() async throws {
@@ -40,15 +41,18 @@ struct Dispatch: Service {
     }
 
     private func dispatch(_ claims: Claims) async {
-        let marked: Set<SendID>
-        do {
-            marked = try await ledger.markDispatching(claims.sends)
-        } catch {
-            // Whether the mark was made or not, nothing has left: the sweep finds the sends when the lease is over.
-            logger.warning("claims could not be marked", metadata: ["event": "dispatch.mark_failed"], error: error)
+        settings.observe(.dispatchClaimed)
+        // A mark whose answer was lost is made again, by the same claim: nothing has left before it is known.
+        let marked = await retry.until(claims.claimedAt + settings.lease / 2, .dispatch) {
+            try await ledger.markDispatching(claims.sends)
+        }
+        guard let marked else {
+            // The sweep finds the sends when the lease is over.
+            logger.warning("claims could not be marked", metadata: ["event": "dispatch.mark_failed"])
             inFlight.remove(claims.sends.count)
             return
         }
+        settings.observe(.dispatchMarked)
         await withDiscardingTaskGroup { group in
             for send in claims.sends where marked.contains(send.id) {
                 group.addTask {
@@ -93,13 +97,14 @@ struct Dispatch: Service {
                 )
             case .call(let name):
                 let elapsed = ContinuousClock.now - claimedAt
-                guard elapsed < settings.lease - settings.callDeadline - .seconds(2) else {
+                guard elapsed < settings.lease - settings.callDeadline * 5 / 4 else {
                     step = .finish(.retry(after: .zero))
                     continue
                 }
                 let message = message(send, elapsed: elapsed)
                 let provider = providers.first { $0.name == name }
                 let answer = await provider?.send(message) ?? ProviderAnswer(.misconfigured, errorCode: "no_provider")
+                settings.observe(.dispatchAnswered)
                 report(answer, provider: name, send)
                 last = SendResult.Attempt(provider: name, answer: answer, encoding: message.content.encoding)
                 step = plan.step(after: answer)

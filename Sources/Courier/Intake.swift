@@ -20,13 +20,21 @@ struct Intake: Service {
     let outbox: BatchQueue<OutboxRecord>
     let inFlight: InFlight
     let retry: LedgerRetry
+    let progress: Progress
     let logger: Logger
 
     func run() async throws {
         while let batch = try await nextBatch() {
-            guard let recorded = await retry.untilStopped("intake", { try await record(batch.records) }) else { return }
-            await source.commit(batch)
-            handOver(recorded)
+            settings.observe(.intakeRead)
+            let isRecorded = await progress.during(.intake) {
+                guard let recorded = await recordAll(batch.records) else { return false }
+                settings.observe(.intakeRecorded)
+                await source.commit(batch)
+                settings.observe(.intakeCommitted)
+                for part in recorded { handOver(part) }
+                return true
+            }
+            if !isRecorded { return }
         }
     }
 
@@ -39,13 +47,48 @@ struct Intake: Service {
         }
     }
 
+    /// Records a batch; nil when the worker stops before.
+    ///
+    /// What the database can never take is halved until the record at fault is alone, and that one becomes a dead
+    /// letter: it neither stops its partition nor takes others with it.
+    private func recordAll(_ records: [InboundRecord]) async -> [Recorded<[ClaimedSend]>]? {
+        let outcome = await retry.untilStopped(.intake) { () async throws -> Recorded<[ClaimedSend]>? in
+            do { return try await record(records) } catch is UnrecordableBatch { return nil }
+        }
+        guard let outcome else { return nil }
+        if let recorded = outcome { return [recorded] }
+        guard records.count > 1 else { return await setAside(records) }
+        let middle = records.count / 2
+        guard let first = await recordAll(Array(records[..<middle])),
+            let second = await recordAll(Array(records[middle...]))
+        else { return nil }
+        return first + second
+    }
+
+    private func setAside(_ records: [InboundRecord]) async -> [Recorded<[ClaimedSend]>]? {
+        for record in records {
+            logger.error(
+                "a record that the database cannot take becomes a dead letter",
+                metadata: ["event": "intake.unrecordable", "record": "\(record)"]
+            )
+        }
+        let recorded = await retry.untilStopped(.intake) { try await record(records, as: .unrecordable) }
+        return recorded.map { [$0] }
+    }
+
     /// One batch: read and screen, then decide and record in one transaction.
-    private func record(_ records: [InboundRecord]) async throws -> Recorded<[ClaimedSend]> {
+    private func record(
+        _ records: [InboundRecord],
+        as reason: DeadLetterReason? = nil
+    ) async throws -> Recorded<[ClaimedSend]> {
         let policy = policies.current
         let screener = Screener(policy: policy, keys: keys, numbers: numbers)
-        let now = Timestamp.now
+        let now = settings.now()
         var generator = SystemRandomNumberGenerator()
-        let candidates = records.map { screener.candidate(for: $0, now: now, using: &generator) }
+        let candidates = records.map { record in
+            let candidate = screener.candidate(for: record, now: now, using: &generator)
+            return reason.map(candidate.deadLetter) ?? candidate
+        }
         let recorded = try await ledger.intake(candidates) { facts in
             IntakeDecision.decide(
                 candidates,

@@ -15,6 +15,9 @@ package struct KafkaRecordSource: RecordSource, Service {
         self.logger = logger
     }
 
+    /// A number that changes for as long as the consumer polls.
+    package var pulse: Int { consumer.pulse }
+
     /// Serves the consumer until the worker stops; returns when it has left its group.
     package func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -10,51 +10,62 @@ import Synchronization
 final class LedgerRetry: Sendable {
     private let isAway = Mutex(false)
     private let lease: Duration
+    private let progress: Progress
     private let logger: Logger
 
-    init(lease: Duration, logger: Logger) {
+    init(lease: Duration, progress: Progress, logger: Logger) {
         self.lease = lease
+        self.progress = progress
         self.logger = logger
     }
 
     /// Repeats until it succeeds or the worker stops; nil then.
     func untilStopped<Value: Sendable>(
-        _ name: StaticString,
+        _ stage: Progress.Stage,
         _ operation: @Sendable () async throws -> Value
     ) async -> Value? {
-        await attempt(name, operation) { !Task.isCancelled && !Task.isShuttingDownGracefully }
+        await attempt(stage, operation) { !Task.isCancelled && !Task.isShuttingDownGracefully }
     }
 
     /// Repeats for as long as claims may still be this worker's; nil then, and the sweep takes over.
     func withinLease<Value: Sendable>(
-        _ name: StaticString,
+        _ stage: Progress.Stage,
         _ operation: @Sendable () async throws -> Value
     ) async -> Value? {
-        let end = ContinuousClock.now + lease
-        return await attempt(name, operation) { !Task.isCancelled && ContinuousClock.now < end }
+        await until(.now + lease, stage, operation)
+    }
+
+    /// Repeats until a moment; nil then.
+    func until<Value: Sendable>(
+        _ end: ContinuousClock.Instant,
+        _ stage: Progress.Stage,
+        _ operation: @Sendable () async throws -> Value
+    ) async -> Value? {
+        await attempt(stage, operation) { !Task.isCancelled && ContinuousClock.now < end }
     }
 
     /// Tries once; nil when it fails.
     func once<Value: Sendable>(
-        _ name: StaticString,
+        _ stage: Progress.Stage,
         _ operation: @Sendable () async throws -> Value
     ) async -> Value? {
-        await attempt(name, operation) { false }
+        await attempt(stage, operation) { false }
     }
 
     private func attempt<Value: Sendable>(
-        _ name: StaticString,
+        _ stage: Progress.Stage,
         _ operation: @Sendable () async throws -> Value,
         while goesOn: () -> Bool
     ) async -> Value? {
         var delay = Duration.milliseconds(50)
         while true {
+            progress.advance(stage)
             do {
                 let value = try await operation()
-                noteSuccess(name)
+                noteSuccess(stage)
                 return value
             } catch {
-                noteFailure(name, error)
+                noteFailure(stage, error)
                 guard goesOn() else { return nil }
                 // Nothing tells when a database is back; a cancelled sleep ends at once, and then `goesOn` says no.
                 try? await Task.sleep(for: delay * Double.random(in: 0.5...1))
@@ -63,7 +74,7 @@ final class LedgerRetry: Sendable {
         }
     }
 
-    private func noteFailure(_ name: StaticString, _ error: any Error) {
+    private func noteFailure(_ stage: Progress.Stage, _ error: any Error) {
         let isNew = isAway.withLock { isAway in
             defer { isAway = true }
             return !isAway
@@ -71,18 +82,18 @@ final class LedgerRetry: Sendable {
         guard isNew else { return }
         logger.error(
             "the database fails, trying again",
-            metadata: ["event": "postgres.failing", "operation": "\(name)"],
+            metadata: ["event": "postgres.failing", "stage": "\(stage)"],
             error: error
         )
     }
 
-    private func noteSuccess(_ name: StaticString) {
+    private func noteSuccess(_ stage: Progress.Stage) {
         let isBack = isAway.withLock { isAway in
             defer { isAway = false }
             return isAway
         }
         guard isBack else { return }
-        logger.notice("the database answers again", metadata: ["event": "postgres.recovered", "operation": "\(name)"])
+        logger.notice("the database answers again", metadata: ["event": "postgres.recovered", "stage": "\(stage)"])
     }
 }
 

@@ -11,13 +11,17 @@ struct Record: Service {
     let settings: CourierSettings
     let inFlight: InFlight
     let retry: LedgerRetry
+    let progress: Progress
 
     /// Ends when the stage before has finished its queue and everything in it is written.
     func run() async throws {
         for await batch in results.batches(of: settings.batchSize) {
-            for round in Self.rounds(batch) {
-                if let recorded = await retry.withinLease("record", { try await ledger.record(round) }) {
-                    outbox.append(recorded.outbox)
+            await progress.during(.record) {
+                for round in Self.rounds(batch) {
+                    if let recorded = await retry.withinLease(.record, { try await ledger.record(round) }) {
+                        settings.observe(.recordRecorded)
+                        outbox.append(recorded.outbox)
+                    }
                 }
             }
             inFlight.remove(batch.count)

@@ -12,34 +12,38 @@ struct Sweep: Service {
     let settings: CourierSettings
     let inFlight: InFlight
     let retry: LedgerRetry
+    let progress: Progress
 
     func run() async throws {
         var maintenance = ContinuousClock.now
         while !Task.isShuttingDownGracefully, !Task.isCancelled {
-            if ContinuousClock.now >= maintenance {
-                maintenance = .now + .seconds(3600)
-                _ = await retry.once("maintain", { try await ledger.maintain() })
+            await progress.during(.sweep) {
+                if ContinuousClock.now >= maintenance {
+                    maintenance = .now + .seconds(3600)
+                    _ = await retry.once(.sweep, { try await ledger.maintain() })
+                }
+                await sweep()
             }
-            await sweep()
             // What has become due by time alone gives no signal.
             try? await cancelWhenGracefulShutdown { try await Task.sleep(for: settings.sweepInterval) }
         }
     }
 
     private func sweep() async {
-        if let swept = await retry.once("sweep_sends", { try await ledger.sweepSends(capacity: inFlight.free) }) {
+        if let swept = await retry.once(.sweep, { try await ledger.sweepSends(capacity: inFlight.free) }) {
             outbox.append(swept.outbox)
             if !swept.value.isEmpty {
+                settings.observe(.sweepClaimed)
                 inFlight.add(swept.value.count)
                 sends.append([Dispatch.Claims(sends: swept.value, claimedAt: .now)])
             }
         }
-        if let swept = await retry.once("sweep_expired", { try await ledger.sweepExpired() }) {
+        if let swept = await retry.once(.sweep, { try await ledger.sweepExpired() }) {
             outbox.append(swept.outbox)
         }
         // Records that this worker has not published yet come first.
         guard outbox.count < settings.batchSize else { return }
-        if let records = await retry.once("sweep_outbox", { try await ledger.sweepOutbox() }) {
+        if let records = await retry.once(.sweep, { try await ledger.sweepOutbox() }) {
             outbox.append(records)
         }
     }

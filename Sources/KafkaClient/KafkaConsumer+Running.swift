@@ -69,6 +69,7 @@ extension KafkaConsumer {
     /// It blocks the thread while there is nothing to do, for `idleLimit` at most, and not while calls wait: `start` is
     /// the counter's value from before this call was enqueued.
     private func serve(after start: Int) -> Bool {
+        turns.add()
         switch phase {
         case .idle:
             return true

@@ -48,8 +48,12 @@ package actor KafkaConsumer {
     /// What happens to the member; old notices give way to new ones, since nobody has to read them.
     nonisolated package let notices: AsyncStream<ConsumerNotice>
 
+    /// Counts the turns of the polling thread: it changes several times a second for as long as the thread gets on.
+    nonisolated package var pulse: Int { turns.value }
+
     let thread = PinnedThread()
     let wakeups = WakeCounter()
+    let turns = WakeCounter()
     let topics: [String]
     let noticeSink: AsyncStream<ConsumerNotice>.Continuation
 

@@ -10,10 +10,14 @@ extension PostgresLedger {
     ) async throws -> Recorded<[ClaimedSend]> {
         let keys = IntakeKeys(candidates)
         do {
-            return try await intake(keys, behindGates: false, decide: decide)
-        } catch let error as PostgresError where error.sqlState == .tenantLimitWouldBreak {
-            // Another worker was faster with the rest of a tenant's limit: decide again, one worker at a time.
-            return try await intake(keys, behindGates: true, decide: decide)
+            do {
+                return try await intake(keys, behindGates: false, decide: decide)
+            } catch let error as PostgresError where error.sqlState == .tenantLimitWouldBreak {
+                // Another worker was faster with the rest of a tenant's limit: decide again, one worker at a time.
+                return try await intake(keys, behindGates: true, decide: decide)
+            }
+        } catch let error as PostgresError where error.isOfData {
+            throw UnrecordableBatch()
         }
     }
 
@@ -85,6 +89,14 @@ extension PostgresLedger {
         if let admit = Self.admitTenants(changes.admissions, keys, at: now) { statements.append(admit) }
         let results = try transaction.commit(statements)
         return changes.outbox.isEmpty ? [] : try Self.handedOver(changes.outbox, results[outbox])
+    }
+}
+
+extension PostgresError {
+    /// Whether a value is at fault (classes 22 and 23 of PostgreSQL 15, appendix A), so that trying again is of no use.
+    fileprivate var isOfData: Bool {
+        guard code == .server, let sqlState else { return false }
+        return sqlState.isOfClass("22") || sqlState.isOfClass("23")
     }
 }
 

@@ -44,6 +44,10 @@ struct ConfigurationFaultTests {
         ),
         ("worker: { drainTimeout: -1s }", "1: worker.drainTimeout: must be a duration"),
         ("worker: { unknownOutcome: resend }", "1: worker.unknownOutcome: must be one of hold, resend_once"),
+        (
+            "worker: { lease: 10s, callDeadline: 8s }",
+            "1: worker.lease: leaves too little time; the lease must be 2.5 call deadlines"
+        ),
         ("log: { level: loud }", "1: log.level: must be one of trace, debug, info, notice, warning, error, critical"),
         ("\n\nlog:\n  format: xml", "4: log.format: must be one of json, text"),
         ("keys: { code: x }\nlog: { level }", "2: log.level: must not be empty"),

@@ -97,6 +97,13 @@ final class MemorySink: RecordSink, Service {
         }
     }
 
+    /// The reasons of the dead letters.
+    var deadLetters: [String] {
+        state.withLock(\.published).filter(\.isDeadLetter).compactMap { record in
+            record.headers.first { $0.name == "dead-letter-reason" }?.value.map { String(decoding: $0, as: UTF8.self) }
+        }
+    }
+
     func publish(_ records: [OutboxRecord]) async -> [OutboxRecord] {
         state.withLock { state in
             guard state.failures == 0, !state.isClosed else {

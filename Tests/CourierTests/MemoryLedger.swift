@@ -35,6 +35,7 @@ final class MemoryLedger: Ledger {
         var sends: [SendID: Held] = [:]
         var outbox: [(record: OutboxRecord, isLeased: Bool)] = []
         var failures: [Method: [Failure]] = [:]
+        var poison: Set<Int64> = []
     }
 
     private let state = Mutex(State())
@@ -47,6 +48,11 @@ final class MemoryLedger: Ledger {
     /// Lets the next calls of a method fail.
     func fail(_ method: Method, _ failures: [Failure]) {
         state.withLock { $0.failures[method] = failures }
+    }
+
+    /// Refuses every batch that holds a request at one of these offsets.
+    func poison(offsets: Set<Int64>) {
+        state.withLock { $0.poison = offsets }
     }
 
     /// Whether failures are still to come.
@@ -86,7 +92,11 @@ extension MemoryLedger {
         _ candidates: [Candidate],
         decide: @escaping @Sendable (IntakeFacts) -> IntakeChanges
     ) async throws -> Recorded<[ClaimedSend]> {
-        try perform(.intake) { state in
+        let poison = state.withLock(\.poison)
+        if candidates.contains(where: { $0.passed != nil && poison.contains($0.record.offset) }) {
+            throw UnrecordableBatch()
+        }
+        return try perform(.intake) { state in
             for candidate in candidates {
                 if state.requests[candidate.key] == nil { state.requests[candidate.key] = KnownRequest(candidate) }
                 if let slot = candidate.passed?.slot, state.slots[slot] == nil {

@@ -32,7 +32,12 @@ struct RunCommand: AsyncParsableCommand {
         let logger = LogOutput.makeLogger(configuration.log)
         let worker: Worker
         do {
-            worker = try await Worker(configuration, policy: policy, logger: logger)
+            worker = try await Worker(
+                configuration,
+                policy: policy,
+                observe: CrashPoint.observer(environment),
+                logger: logger
+            )
         } catch let failure as Worker.StartError {
             throw StartFailure.report([failure])
         }

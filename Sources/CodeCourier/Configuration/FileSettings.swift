@@ -19,7 +19,10 @@ struct FileSettings {
             "keys",
             ["code", "codeFile", "hash", "hashFile", "fingerprint", "fingerprintFile", "seal", "sealFile"], []
         ),
-        ("worker", ["maxInFlight", "batchSize", "maxRequestAge", "unknownOutcome", "drainTimeout"], []),
+        (
+            "worker",
+            ["maxInFlight", "batchSize", "maxRequestAge", "unknownOutcome", "lease", "callDeadline", "drainTimeout"], []
+        ),
         ("log", ["level", "format"], []),
     ]
 

@@ -21,6 +21,12 @@ package struct WorkerSettings: Sendable, Equatable {
     package var maxRequestAge = Duration.seconds(300)
     package var unknownOutcome = UnknownOutcomeRule.hold
 
+    /// How long a claimed send belongs to its worker before another may take it over.
+    package var lease = Duration.seconds(30)
+
+    /// How long one call to a provider may take, from the connection to the answer's last byte.
+    package var callDeadline = Duration.seconds(10)
+
     /// How long a worker that is told to stop finishes its sends.
     package var drainTimeout = Duration.seconds(25)
 }
@@ -37,8 +43,25 @@ extension WorkerSettings {
         if let rule = source.read(["worker", "unknownOutcome"], ValueRule<UnknownOutcomeRule>.choice) {
             settings.unknownOutcome = rule
         }
+        readLease(source, &settings)
         let timeouts = Duration.milliseconds(100)...Duration.seconds(3600)
         if let time = source.read(["worker", "drainTimeout"], .duration(in: timeouts)) { settings.drainTimeout = time }
         return settings
+    }
+
+    /// A call must end well before its claim does: half of the lease may be over when it begins.
+    private static func readLease(_ source: ConfigurationSource, _ settings: inout WorkerSettings) {
+        let leases = Duration.seconds(2)...Duration.seconds(600)
+        if let lease = source.read(["worker", "lease"], .duration(in: leases)) { settings.lease = lease }
+        let deadlines = Duration.milliseconds(500)...Duration.seconds(60)
+        if let deadline = source.read(["worker", "callDeadline"], .duration(in: deadlines)) {
+            settings.callDeadline = deadline
+        }
+        guard settings.callDeadline * 5 / 2 > settings.lease else { return }
+        for key in [["worker", "lease"], ["worker", "callDeadline"]] {
+            guard let setting = source.setting(key) else { continue }
+            source.report(key, at: setting.origin, "leaves too little time; the lease must be 2.5 call deadlines")
+            return
+        }
     }
 }

@@ -16,6 +16,7 @@ import Verification
 struct Worker {
     let policies: PolicySource
     private let courier: Courier
+    private let consumer: KafkaRecordSource
     private let pool: PostgresPool
     private let client: HTTPClient
     private let drainTimeout: Duration
@@ -26,7 +27,12 @@ struct Worker {
     }
 
     /// Connects to the database and checks it; Kafka may be away at the start.
-    init(_ configuration: CourierConfiguration, policy: Policy, logger: Logger) async throws {
+    init(
+        _ configuration: CourierConfiguration,
+        policy: Policy,
+        observe: @escaping Step.Observer = { _ in },
+        logger: Logger
+    ) async throws {
         let pool = PostgresPool(
             PostgresConfiguration(
                 url: try configuration.postgres.onlyDatabase(),
@@ -44,7 +50,10 @@ struct Worker {
             decision: .init(source: "/code-courier", maxRequestAge: configuration.worker.maxRequestAge),
             maxInFlight: configuration.worker.maxInFlight,
             batchSize: configuration.worker.batchSize,
-            repeatsUnknown: configuration.worker.unknownOutcome == .resendOnce
+            lease: configuration.worker.lease,
+            callDeadline: configuration.worker.callDeadline,
+            repeatsUnknown: configuration.worker.unknownOutcome == .resendOnce,
+            observe: observe
         )
         let ledger = PostgresLedger(
             pool: pool,
@@ -58,9 +67,10 @@ struct Worker {
         let client = makeProviderHTTPClient(maximumConnections: settings.maxInFlight)
         policies = PolicySource(policy)
         do {
+            consumer = try Self.source(configuration.kafka, logger: logger)
             courier = Courier(
                 parts: Courier.Parts(
-                    source: try Self.source(configuration.kafka, logger: logger),
+                    source: consumer,
                     sink: try Self.sink(configuration.kafka),
                     ledger: ledger,
                     providers: configuration.providers.map { $0.provider(client: client, logger: logger) },
@@ -87,27 +97,48 @@ struct Worker {
         signals: [UnixSignal] = [.sigterm, .sigint],
         logger: Logger
     ) async throws {
-        var group = ServiceGroupConfiguration(
-            services: (others + courier.services).map {
+        let ending = Ending(drainTimeout: drainTimeout, logger: logger)
+        var configuration = ServiceGroupConfiguration(
+            services: (others + [watchdog(logger)] + courier.services).map {
                 .init(
                     service: $0,
                     successTerminationBehavior: .gracefullyShutdownGroup,
                     failureTerminationBehavior: .gracefullyShutdownGroup
                 )
             },
-            gracefulShutdownSignals: signals,
             logger: logger.quieter
         )
-        group.maximumGracefulShutdownDuration = drainTimeout
-        let outcome: Result<Void, any Error>
-        do {
-            outcome = .success(try await ServiceGroup(configuration: group).run())
-        } catch {
-            outcome = .failure(error)
+        configuration.maximumGracefulShutdownDuration = drainTimeout - ending.reserve
+        let group = ServiceGroup(configuration: configuration)
+        let outcome = await withTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { await ending.serve(signals, stopping: group) }
+            defer { tasks.cancelAll() }
+            do {
+                return Result<Void, any Error>.success(try await group.run())
+            } catch is CancellationError {
+                // The time to drain was over: what is left belongs to other workers.
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
         }
         try? await client.shutdown()
         await pool.close()
         try outcome.get()
+    }
+
+    private func watchdog(_ logger: Logger) -> Watchdog {
+        Watchdog {
+            var pulses = ["consumer": consumer.pulse]
+            for (stage, steps) in courier.progress.atWork { pulses[stage.rawValue] = steps }
+            return pulses
+        } onStall: { stalled in
+            logger.critical(
+                "worker does not get on and ends, so that it is started anew",
+                metadata: ["event": "worker.stalled", "stalled": "\(stalled.joined(separator: ","))"]
+            )
+            endProcess(70)
+        }
     }
 
     private static func source(_ kafka: KafkaSettings, logger: Logger) throws(KafkaError) -> KafkaRecordSource {

@@ -44,6 +44,18 @@ package struct Candidate: Sendable {
         self.sendID = sendID
     }
 
+    /// The same record as a dead letter, remembered by its place.
+    package func deadLetter(_ reason: DeadLetterReason) -> Candidate {
+        Candidate(
+            record: record,
+            content: .deadLetter(reason),
+            key: .place(of: record),
+            digest: digest,
+            verificationID: verificationID,
+            sendID: sendID
+        )
+    }
+
     /// The refusal of a request that does not get as far as its request id: tenant, shape and number come before.
     package var refusalBeforeID: Refusal? {
         switch content {

@@ -37,8 +37,7 @@ package struct Screener: Sendable {
         }
         switch VerificationRequest.read(record, now: now) {
         case .deadLetter(let reason):
-            let place = RequestKey(tenant: "", requestID: "\(record.source)/\(record.offset)")
-            return candidate(.deadLetter(reason), place, record.value ?? [])
+            return candidate(.deadLetter(reason), .place(of: record), record.value ?? [])
         case .invalid(let invalid):
             let key = RequestKey(tenant: invalid.tenant, requestID: invalid.requestID)
             return candidate(.invalid(invalid, refusal(of: invalid)), key, record.value ?? [])

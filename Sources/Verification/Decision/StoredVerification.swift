@@ -144,6 +144,11 @@ package struct RequestKey: Sendable, Hashable, Comparable {
         self.requestID = requestID
     }
 
+    /// What a record is remembered by that has no readable request id.
+    static func place(of record: InboundRecord) -> RequestKey {
+        RequestKey(tenant: "", requestID: "\(record.source)/\(record.offset)")
+    }
+
     package static func < (left: RequestKey, right: RequestKey) -> Bool {
         (left.tenant, left.requestID) < (right.tenant, right.requestID)
     }

@@ -6,6 +6,8 @@
 /// recognised by its key and not made again. Errors mean that the database failed, never that a request is wrong.
 package protocol Ledger: Sendable {
     /// Locks and reads the facts of a batch, lets `decide` decide, and records the changes.
+    ///
+    /// Throws `UnrecordableBatch` when a value in the batch, not the database, is at fault.
     func intake(
         _ candidates: [Candidate],
         decide: @escaping @Sendable (IntakeFacts) -> IntakeChanges
@@ -35,6 +37,11 @@ package protocol Ledger: Sendable {
 
     /// Creates the partitions to come and drops those past retention.
     func maintain() async throws
+}
+
+/// A batch holds something that the database refuses to store, now and at every other time.
+package struct UnrecordableBatch: Error {
+    package init() {}
 }
 
 /// The value of a transaction, with the records it left to publish.

@@ -25,6 +25,9 @@ package enum DeadLetterReason: String, Error, Sendable, Hashable, CaseIterable {
     case invalidRequestID = "invalid_request_id"
     case invalidCloudEvent = "invalid_cloudevent"
 
+    /// The database refuses a value of it.
+    case unrecordable
+
     init(_ fault: JSONFault) {
         switch fault {
         case .notJSON: self = .notJSON

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Logging
+import ServiceLifecycle
+import UnixSignals
+import Verification
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// How a worker ends: in order at the first signal, at the end of its time in any case, and at once at the second.
+///
+/// Ending without order loses nothing: what a worker held is in the database, and others take it over.
+struct Ending: Sendable {
+    let drainTimeout: Duration
+    let logger: Logger
+
+    /// What is left of the time when services that still work are cancelled.
+    var reserve: Duration { min(.seconds(3), drainTimeout / 2) }
+
+    /// Serves the signals until its task is cancelled.
+    func serve(_ signals: [UnixSignal], stopping group: ServiceGroup) async {
+        var count = 0
+        for await signal in await UnixSignalsSequence(trapping: signals) {
+            count += 1
+            if count > 1 { endNow(signal) }
+            logger.notice("worker is stopping", metadata: ["event": "worker.stopping", "signal": "\(signal)"])
+            endInTime()
+            await group.triggerGracefulShutdown()
+        }
+    }
+
+    /// The timer has a thread of its own: nothing that hangs can keep it.
+    private func endInTime() {
+        let time = drainTimeout - min(.milliseconds(500), drainTimeout / 10)
+        let queue = DispatchQueue(label: "ending")
+        queue.asyncAfter(deadline: .now() + .milliseconds(Int(time.microseconds / 1000))) { [logger] in
+            logger.warning(
+                "what is not finished is left to other workers: the time to stop is over",
+                metadata: ["event": "worker.drain_timeout"]
+            )
+            endProcess(0)
+        }
+    }
+
+    private func endNow(_ signal: UnixSignal) -> Never {
+        logger.warning("worker ends at once", metadata: ["event": "worker.ended", "signal": "\(signal)"])
+        endProcess(128 + signal.rawValue)
+    }
+}
+
+/// Ends the process without running anything else.
+func endProcess(_ code: Int32) -> Never {
+    _exit(code)
+}

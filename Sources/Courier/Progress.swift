@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// What a watchdog sees of the stages: which are at work, and whether they get on with it.
+package final class Progress: Sendable {
+    package enum Stage: String, Sendable, CaseIterable {
+        case intake
+        case receipts
+        case dispatch
+        case record
+        case publish
+        case sweep
+    }
+
+    private struct Work {
+        var depth = 0
+        var steps = 0
+    }
+
+    private let stages = Mutex<[Stage: Work]>([:])
+
+    package init() {}
+
+    /// Lets a stage count as being at work while `body` runs; waiting for work does not belong in it.
+    func during<Value>(_ stage: Stage, _ body: () async throws -> Value) async rethrows -> Value {
+        change(stage) { $0.depth += 1 }
+        defer { change(stage) { $0.depth -= 1 } }
+        return try await body()
+    }
+
+    /// Tells that a stage has got on, as with one more try.
+    func advance(_ stage: Stage) {
+        change(stage) { _ in }
+    }
+
+    /// The stages that are at work, each with a number that changes when it gets on.
+    package var atWork: [Stage: Int] {
+        stages.withLock { stages in stages.filter { $0.value.depth > 0 }.mapValues(\.steps) }
+    }
+
+    private func change(_ stage: Stage, _ body: (inout Work) -> Void) {
+        stages.withLock { stages in
+            body(&stages[stage, default: Work()])
+            stages[stage, default: Work()].steps &+= 1
+        }
+    }
+}

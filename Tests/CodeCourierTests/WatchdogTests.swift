@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Testing
+
+@testable import CodeCourier
+
+@Suite struct WatchdogTests {
+    @Test func `what stands still for too long has stalled, and what changes or is gone has not`() {
+        var looks = Watchdog.Looks(patience: 3)
+        for round in 0..<3 {
+            #expect(looks.stalled(["poll": round, "intake": 7, "record": 1]) == [])
+        }
+        #expect(looks.stalled(["poll": 3, "intake": 7]) == ["intake"])
+        #expect(looks.stalled(["poll": 4]) == [])
+        // Work that begins anew gets its time anew.
+        #expect(looks.stalled(["poll": 5, "intake": 7]) == [])
+    }
+
+    @Test func `a stage that does not get on is told, while tasks still run`() async throws {
+        let told = Mutex<[String]>([])
+        let (signals, signal) = AsyncStream.makeStream(of: Void.self)
+        let watchdog = Watchdog(
+            pulses: { ["intake": 1] },
+            interval: .milliseconds(20),
+            patience: 5,
+            onStall: { stalled in
+                told.withLock { $0 = stalled }
+                signal.yield()
+            }
+        )
+        let running = Task { try await watchdog.run() }
+        for await _ in signals { break }
+        running.cancel()
+        try await running.value
+        #expect(told.withLock(\.self).contains("intake"))
+    }
+}
