@@ -181,13 +181,29 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .target(
+            name: "FleetSupport",
+            dependencies: [
+                "KafkaClient", "Ledger", "PostgresClient", "Sandbox", "TestSupport", "Verification",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Tests/FleetSupport",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "Integration",
             dependencies: [
-                "CodeCourier", "KafkaClient", "Ledger", "PostgresClient", "Sandbox", "TestSupport", "Verification",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                "CodeCourier", "FleetSupport", "KafkaClient", "Ledger", "PostgresClient", "Sandbox", "TestSupport",
+                "Verification",
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "Faults",
+            dependencies: [
+                "CodeCourier", "Courier", "FleetSupport", "KafkaClient", "Ledger", "PostgresClient", "Sandbox",
+                "TestSupport", "Verification",
             ],
             swiftSettings: settings
         ),

@@ -3,9 +3,9 @@
 import Foundation
 
 /// A run of the program `code-courier`, as the build made it, in a process of its own.
-final class Program: Sendable {
+package final class Program: Sendable {
     /// How a process ended.
-    enum Exit: Equatable, Sendable {
+    package enum Exit: Equatable, Sendable {
         case code(Int32)
         case signal(Int32)
     }
@@ -17,7 +17,7 @@ final class Program: Sendable {
     /// Starts the program; its output goes to files of the folder.
     ///
     /// Of this process's environment it gets only what it takes to run at all.
-    init(
+    package init(
         _ arguments: [String],
         environment: [String: String] = [:],
         folder: ScratchFolder,
@@ -42,22 +42,22 @@ final class Program: Sendable {
     }
 
     /// What the program has written to standard output so far.
-    var output: String { folder.text(of: "\(name).out") }
+    package var output: String { folder.text(of: "\(name).out") }
 
     /// What the program has written to standard error so far.
-    var errors: String { folder.text(of: "\(name).err") }
+    package var errors: String { folder.text(of: "\(name).err") }
 
-    var lines: [String] { output.split(separator: "\n").map(String.init) }
-    var errorLines: [String] { errors.split(separator: "\n").map(String.init) }
-    var isRunning: Bool { process.isRunning }
+    package var lines: [String] { output.split(separator: "\n").map(String.init) }
+    package var errorLines: [String] { errors.split(separator: "\n").map(String.init) }
+    package var isRunning: Bool { process.isRunning }
 
-    func send(_ signal: Int32) {
+    package func send(_ signal: Int32) {
         if process.isRunning { kill(process.processIdentifier, signal) }
     }
 
     /// Waits for the end.
     @discardableResult
-    func exit(within limit: Duration = .seconds(30)) async throws -> Exit {
+    package func exit(within limit: Duration = .seconds(30)) async throws -> Exit {
         try await eventually("\(name) ends", within: limit) { !process.isRunning }
         switch process.terminationReason {
         case .exit: return .code(process.terminationStatus)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KafkaClient
+package import KafkaClient
 
 /// The Kafka of a test: the cluster that `COURIER_TEST_KAFKA` names, or librdkafka's own in this process.
 ///
 /// Nothing else in these tests knows which one it is. Each test has topics and a group of its own.
-struct TestCluster: Sendable {
-    let bootstrapServers: String
+package struct TestCluster: Sendable {
+    package let bootstrapServers: String
     private let mock: MockCluster?
 
-    init() throws {
+    package init() throws {
         if let servers = ProcessInfo.processInfo.environment["COURIER_TEST_KAFKA"], !servers.isEmpty {
             (bootstrapServers, mock) = (servers, nil)
         } else {
@@ -19,9 +19,9 @@ struct TestCluster: Sendable {
         }
     }
 
-    var configuration: KafkaConfiguration { KafkaConfiguration(bootstrapServers: bootstrapServers) }
+    package var configuration: KafkaConfiguration { KafkaConfiguration(bootstrapServers: bootstrapServers) }
 
-    func makeTopic(_ name: String, partitions: Int) async throws {
+    package func makeTopic(_ name: String, partitions: Int) async throws {
         if let mock {
             try mock.createTopic(name, partitions: partitions)
         } else {
@@ -32,19 +32,19 @@ struct TestCluster: Sendable {
         }
     }
 
-    func close() {
+    package func close() {
         mock?.close()
     }
 }
 
 /// The topics of one test.
-struct TestTopics: Sendable {
-    let requests: String
-    let receipts: String
-    let deliveries: String
-    let deadLetters: String
+package struct TestTopics: Sendable {
+    package let requests: String
+    package let receipts: String
+    package let deliveries: String
+    package let deadLetters: String
 
-    init(_ name: String) {
+    package init(_ name: String) {
         requests = "\(name).requests"
         receipts = "\(name).receipts"
         deliveries = "\(name).deliveries"

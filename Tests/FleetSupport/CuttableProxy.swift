@@ -7,13 +7,13 @@ import Synchronization
 @testable import PostgresClient
 
 /// A TCP proxy before the test server, which can go away and come back.
-final class CuttableProxy: Sendable {
+package final class CuttableProxy: Sendable {
     private struct State {
         var isAway = false
         var clients: [any Channel] = []
     }
 
-    let url: String
+    package let url: String
     private let listener: any Channel
     private let state: Shared
 
@@ -27,7 +27,10 @@ final class CuttableProxy: Sendable {
     }
 
     /// Lends a proxy to the server of a URI.
-    static func with<Result>(to url: String, _ body: (CuttableProxy) async throws -> Result) async throws -> Result {
+    package static func with<Result>(
+        to url: String,
+        _ body: (CuttableProxy) async throws -> Result
+    ) async throws -> Result {
         let target = try Target(url)
         let shared = Shared()
         let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
@@ -58,7 +61,7 @@ final class CuttableProxy: Sendable {
     }
 
     /// Ends every connection, and each new one at once.
-    func goAway() {
+    package func goAway() {
         let clients = state.state.withLock { state in
             defer { state.clients = [] }
             state.isAway = true
@@ -67,7 +70,7 @@ final class CuttableProxy: Sendable {
         for client in clients { client.close(promise: nil) }
     }
 
-    func comeBack() {
+    package func comeBack() {
         state.state.withLock { $0.isAway = false }
     }
 
@@ -105,24 +108,24 @@ final class CuttableProxy: Sendable {
 
 /// Passes bytes on, and the end with them.
 private final class Relay: ChannelInboundHandler, Sendable {
-    typealias InboundIn = ByteBuffer
+    package typealias InboundIn = ByteBuffer
 
     private let peer: any Channel
 
-    init(to peer: any Channel) {
+    package init(to peer: any Channel) {
         self.peer = peer
     }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         peer.writeAndFlush(unwrapInboundIn(data), promise: nil)
     }
 
-    func channelInactive(context: ChannelHandlerContext) {
+    package func channelInactive(context: ChannelHandlerContext) {
         peer.close(promise: nil)
         context.fireChannelInactive()
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
         context.close(promise: nil)
     }
 }

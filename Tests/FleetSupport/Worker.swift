@@ -4,21 +4,21 @@ import FoundationEssentials
 import Testing
 
 /// A worker process.
-struct Worker: Sendable {
-    let program: Program
+package struct Worker: Sendable {
+    package let program: Program
 
     /// The names of the events that it has logged.
-    var logged: [String] { entries.map(\.event) }
+    package var logged: [String] { entries.map(\.event) }
 
     /// What it has logged; each line must be a JSON object with the fields that every line has.
-    var entries: [LogEntry] {
+    package var entries: [LogEntry] {
         program.lines.compactMap { line in
             try? JSONDecoder().decode(LogEntry.self, from: Data(line.utf8))
         }
     }
 
     /// Waits until it has logged an event so many times.
-    func waitForLog(_ event: String, times: Int = 1, within limit: Duration = .seconds(30)) async throws {
+    package func waitForLog(_ event: String, times: Int = 1, within limit: Duration = .seconds(30)) async throws {
         try await eventually("the worker logs \(event)", within: limit) {
             guard program.isRunning else { throw Ended(output: program.output, errors: program.errors) }
             return logged.count { $0 == event } >= times
@@ -26,30 +26,30 @@ struct Worker: Sendable {
     }
 
     /// Stops it as an orchestrator does, and expects it to end well within the time it is given.
-    func stop() async throws {
+    package func stop() async throws {
         program.send(15)
         let exit = try await program.exit(within: .seconds(25))
         #expect(exit == .code(0), "\(program.errors)")
     }
 
     /// Ends it at once, as a crash does.
-    func crash() async throws {
+    package func crash() async throws {
         program.send(9)
         let exit = try await program.exit(within: .seconds(10))
         #expect(exit == .signal(9))
     }
 
-    struct Ended: Error {
+    package struct Ended: Error {
         let output: String
         let errors: String
     }
 }
 
 /// One line of a worker's log.
-struct LogEntry: Decodable, Sendable {
-    let timestamp: String
-    let severity: String
-    let event: String
-    let message: String
-    let fault: String?
+package struct LogEntry: Decodable, Sendable {
+    package let timestamp: String
+    package let severity: String
+    package let event: String
+    package let message: String
+    package let fault: String?
 }

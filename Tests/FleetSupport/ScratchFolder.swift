@@ -3,10 +3,10 @@
 import Foundation
 
 /// A folder of a test's own, removed with it.
-final class ScratchFolder: Sendable {
-    let path: String
+package final class ScratchFolder: Sendable {
+    package let path: String
 
-    init() throws {
+    package init() throws {
         path = FileManager.default.temporaryDirectory.appending(path: uniqueName("code-courier-test-")).path
         try FileManager.default.createDirectory(
             atPath: path,
@@ -20,17 +20,17 @@ final class ScratchFolder: Sendable {
     }
 
     /// The path of a file in the folder.
-    subscript(name: String) -> String { "\(path)/\(name)" }
+    package subscript(name: String) -> String { "\(path)/\(name)" }
 
     /// Writes a file, whole or not at all, and gives its path.
     @discardableResult
-    func write(_ text: String, to name: String) throws -> String {
+    package func write(_ text: String, to name: String) throws -> String {
         try Data(text.utf8).write(to: URL(filePath: self[name]), options: .atomic)
         return self[name]
     }
 
     /// A file's text; empty when there is none yet.
-    func text(of name: String) -> String {
+    package func text(of name: String) -> String {
         String(decoding: FileManager.default.contents(atPath: self[name]) ?? Data(), as: UTF8.self)
     }
 }

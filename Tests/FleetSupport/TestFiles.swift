@@ -3,11 +3,11 @@
 import FoundationEssentials
 
 /// The policies that fleets begin with.
-enum TestPolicy {
+package enum TestPolicy {
     /// One tenant that allows a few regions, some only for proved recipients.
-    static let standard = policy(version: "test.1", regions: "US, GB, DE, IN")
+    package static let standard = policy(version: "test.1", regions: "US, GB, DE, IN")
 
-    static func policy(version: String, regions: String) -> String {
+    package static func policy(version: String, regions: String) -> String {
         """
         version: "\(version)"
         tenants:
@@ -23,12 +23,12 @@ enum TestPolicy {
 }
 
 /// The rings of `CodeKeys.test`, as a configuration writes them.
-enum TestKeys {
-    static let code = ring(1)
-    static let hash = ring(2)
-    static let fingerprint = ring(3)
-    static let seal = ring(4)
-    static let all = [code, hash, fingerprint, seal].map { String($0.dropFirst(2)) }
+package enum TestKeys {
+    package static let code = ring(1)
+    package static let hash = ring(2)
+    package static let fingerprint = ring(3)
+    package static let seal = ring(4)
+    package static let all = [code, hash, fingerprint, seal].map { String($0.dropFirst(2)) }
 
     private static func ring(_ byte: UInt8) -> String {
         "1:" + Data(repeating: byte, count: 32).base64EncodedString()

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TestSupport
+package import TestSupport
 
 /// Logins that have the rights of a worker and of a verifier, and no others.
-struct TestLogins: Sendable {
-    let workerURL: String
-    let verifierURL: String
+package struct TestLogins: Sendable {
+    package let workerURL: String
+    package let verifierURL: String
 
     /// The password of both, which must never be shown.
-    let password: String
+    package let password: String
 
     /// Lends two logins to a database, and drops them afterwards.
-    static func with<Result>(
+    package static func with<Result>(
         _ database: LedgerDatabase,
         _ body: (TestLogins) async throws -> Result
     ) async throws -> Result {
@@ -40,13 +40,13 @@ struct TestLogins: Sendable {
 }
 
 /// A libpq URI, taken apart as far as the tests change it.
-struct DatabaseURL {
+package struct DatabaseURL {
     private var credentials: Substring?
     private var authority: Substring
     private var database: Substring
     private var parameters: [Substring]
 
-    init(_ url: String) {
+    package init(_ url: String) {
         let rest = url.split(separator: "://", maxSplits: 1).last ?? ""
         let parts = rest.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let place = parts[0].split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
@@ -60,25 +60,25 @@ struct DatabaseURL {
         parameters = parts.count > 1 ? parts[1].split(separator: "&") : []
     }
 
-    var text: String {
+    package var text: String {
         let user = credentials.map { "\($0)@" } ?? ""
         let query = parameters.isEmpty ? "" : "?" + parameters.joined(separator: "&")
         return "postgresql://\(user)\(authority)/\(database)\(query)"
     }
 
-    func with(user: String, password: String) -> DatabaseURL {
+    package func with(user: String, password: String) -> DatabaseURL {
         var copy = without(["user", "password"])
         copy.credentials = "\(user):\(password)"
         return copy
     }
 
-    func with(database: String) -> DatabaseURL {
+    package func with(database: String) -> DatabaseURL {
         var copy = without(["dbname"])
         copy.database = database[...]
         return copy
     }
 
-    func with(port: Int) -> DatabaseURL {
+    package func with(port: Int) -> DatabaseURL {
         var copy = without(["host", "hostaddr", "port"])
         copy.authority = "127.0.0.1:\(port)"
         return copy

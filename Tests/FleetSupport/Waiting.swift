@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// What did not come about in time.
-struct TimedOut: Error, CustomStringConvertible {
-    let description: String
+package struct TimedOut: Error, CustomStringConvertible {
+    package let description: String
 
-    init(_ what: String, after limit: Duration) {
+    package init(_ what: String, after limit: Duration) {
         description = "not within \(limit): \(what)"
     }
 }
 
 /// Waits for a value, asking again and again until the time is over.
-func eventually<Value>(
+package func eventually<Value>(
     _ what: String,
     within limit: Duration = .seconds(30),
     _ value: () async throws -> Value?
@@ -24,7 +24,7 @@ func eventually<Value>(
 }
 
 /// Waits until something holds.
-func eventually(
+package func eventually(
     _ what: String,
     within limit: Duration = .seconds(30),
     _ condition: () async throws -> Bool
@@ -33,6 +33,6 @@ func eventually(
 }
 
 /// A name that no other test has, in letters and digits.
-func uniqueName(_ prefix: String) -> String {
+package func uniqueName(_ prefix: String) -> String {
     prefix + String(UInt64.random(in: 0...(.max)), radix: 36)
 }

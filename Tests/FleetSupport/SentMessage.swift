@@ -3,19 +3,19 @@
 import FoundationEssentials
 
 /// One complete request that the provider got, from the file that it writes before it answers.
-struct SentMessage: Decodable, Sendable {
-    let to: String
-    let body: String
-    let outcome: String
+package struct SentMessage: Decodable, Sendable {
+    package let to: String
+    package let body: String
+    package let outcome: String
 
     /// Whether the provider took the message.
-    let accepted: Bool
+    package let accepted: Bool
 
     /// The code, which the text begins with.
-    var code: String { String(body.prefix { $0.isASCII && $0.isNumber }) }
+    package var code: String { String(body.prefix { $0.isASCII && $0.isNumber }) }
 
     /// Reads the file's lines; one that is being written is left out.
-    static func read(_ text: String) -> [SentMessage] {
+    package static func read(_ text: String) -> [SentMessage] {
         text.split(separator: "\n").compactMap { try? JSONDecoder().decode(SentMessage.self, from: Data($0.utf8)) }
     }
 }

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import KafkaClient
-import Ledger
+package import KafkaClient
+package import Ledger
 import PostgresClient
-import Sandbox
+package import Sandbox
 import Synchronization
-import TestSupport
+package import TestSupport
 import Testing
 import Verification
 
 /// Workers in processes of their own, and all that stands around them: Kafka, PostgreSQL, a provider, a verifier.
-final class TestFleet: Sendable {
-    let cluster: TestCluster
-    let topics: TestTopics
-    let database: LedgerDatabase
-    let logins: TestLogins
-    let sandbox: Sandbox
-    let folder: ScratchFolder
+package final class TestFleet: Sendable {
+    package let cluster: TestCluster
+    package let topics: TestTopics
+    package let database: LedgerDatabase
+    package let logins: TestLogins
+    package let sandbox: Sandbox
+    package let folder: ScratchFolder
     private let producer: KafkaProducer
     private let deliveries: TopicLog
     private let deadLetterLog: TopicLog
@@ -30,9 +30,9 @@ final class TestFleet: Sendable {
     }
 
     /// The files of a fleet.
-    static let recordFile = "messages.jsonl"
-    static let configurationFile = "courier.yaml"
-    static let policyFile = "policy.yaml"
+    package static let recordFile = "messages.jsonl"
+    package static let configurationFile = "courier.yaml"
+    package static let policyFile = "policy.yaml"
 
     fileprivate init(
         _ cluster: TestCluster,
@@ -56,9 +56,12 @@ final class TestFleet: Sendable {
     /// Lends a fleet without workers, and takes it down afterwards.
     ///
     /// A fleet that did its work is told to stop, and no log and no event may then show a number or a code.
-    static func with(
+    ///
+    /// - Parameter sessionTimeout: after which the group gives the partitions of a dead worker to others.
+    package static func with(
         partitions: Int = 3,
         policy: String = TestPolicy.standard,
+        sessionTimeout: Duration = .seconds(6),
         _ body: (TestFleet) async throws -> Void
     ) async throws {
         try await LedgerDatabase.with { database in
@@ -72,12 +75,16 @@ final class TestFleet: Sendable {
                 let folder = try ScratchFolder()
                 let sandbox = Sandbox(configuration: .init(port: 0, recordFile: folder[recordFile]))
                 let fleet = try await TestFleet(cluster, topics, database, logins, sandbox, folder)
-                try await fleet.serve(policy, body)
+                try await fleet.serve(policy, sessionTimeout, body)
             }
         }
     }
 
-    private func serve(_ policy: String, _ body: (TestFleet) async throws -> Void) async throws {
+    private func serve(
+        _ policy: String,
+        _ sessionTimeout: Duration,
+        _ body: (TestFleet) async throws -> Void
+    ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { [sandbox] in try await sandbox.run() }
             group.addTask { [producer] in try await producer.run() }
@@ -85,7 +92,10 @@ final class TestFleet: Sendable {
             do {
                 let provider = try await sandbox.waitUntilListening()
                 try folder.write(policy, to: Self.policyFile)
-                try folder.write(configuration(provider: provider), to: Self.configurationFile)
+                try folder.write(
+                    configuration(provider: provider, sessionTimeout: sessionTimeout),
+                    to: Self.configurationFile
+                )
                 try await body(self)
                 try await finish()
                 outcome = .success(())
@@ -104,7 +114,7 @@ final class TestFleet: Sendable {
         }
     }
 
-    private func configuration(provider: (host: String, port: Int)) -> String {
+    private func configuration(provider: (host: String, port: Int), sessionTimeout: Duration) -> String {
         """
         kafka:
           bootstrapServers: "\(cluster.bootstrapServers)"
@@ -114,7 +124,7 @@ final class TestFleet: Sendable {
             receipts: \(topics.receipts)
             deliveries: \(topics.deliveries)
             deadLetters: \(topics.deadLetters)
-          options: { session.timeout.ms: 6000, heartbeat.interval.ms: 500 }
+          options: { session.timeout.ms: \(sessionTimeout / .milliseconds(1)), heartbeat.interval.ms: 500 }
         postgres: { url: "\(logins.workerURL)" }
         policy: { path: \(Self.policyFile) }
         providers:
@@ -142,12 +152,12 @@ final class TestFleet: Sendable {
 // MARK: - Workers
 
 extension TestFleet {
-    var workers: [Worker] { state.withLock(\.workers) }
+    package var workers: [Worker] { state.withLock(\.workers) }
 
     /// Starts a worker and waits until it has its partitions.
     ///
     /// Settings of the environment win over those of the file.
-    func startWorker(_ environment: [String: String] = [:], waiting: Bool = true) async throws -> Worker {
+    package func startWorker(_ environment: [String: String] = [:], waiting: Bool = true) async throws -> Worker {
         let number = workers.count + 1
         let program = try Program(
             ["run", "--config", folder[Self.configurationFile]],
@@ -162,7 +172,10 @@ extension TestFleet {
     }
 
     /// Runs a command of the program to its end.
-    func command(_ arguments: [String], within limit: Duration = .seconds(60)) async throws -> (Program, Program.Exit) {
+    package func command(
+        _ arguments: [String],
+        within limit: Duration = .seconds(60)
+    ) async throws -> (Program, Program.Exit) {
         let program = try Program(arguments, folder: folder)
         return (program, try await program.exit(within: limit))
     }
@@ -173,7 +186,7 @@ extension TestFleet {
 extension TestFleet {
     /// Puts records on the request topic, in their order, and says where they are.
     @discardableResult
-    func send(_ records: [TestRecord]) async throws -> [(partition: Int32, offset: Int64)] {
+    package func send(_ records: [TestRecord]) async throws -> [(partition: Int32, offset: Int64)] {
         let results = await producer.send(
             records.map {
                 ProducerRecord(
@@ -193,22 +206,22 @@ extension TestFleet {
         }
     }
 
-    func send(_ requests: TestRequest...) async throws {
+    package func send(_ requests: TestRequest...) async throws {
         try await send(requests)
     }
 
-    func send(_ requests: [TestRequest]) async throws {
+    package func send(_ requests: [TestRequest]) async throws {
         watch(requests.map(\.phoneNumber))
         try await send(requests.map(\.binary))
     }
 
     /// Adds numbers that no log and no event may show.
-    func watch(_ numbers: [String]) {
+    package func watch(_ numbers: [String]) {
         state.withLock { $0.numbers.formUnion(numbers) }
     }
 
     /// The events, once there are so many for each of the requests; other requests' are left out.
-    func events(
+    package func events(
         of requests: [String],
         each count: Int = 1,
         within limit: Duration = .seconds(30)
@@ -232,19 +245,19 @@ extension TestFleet {
     }
 
     /// The one event of a request.
-    func event(of request: TestRequest, within limit: Duration = .seconds(30)) async throws -> Event {
+    package func event(of request: TestRequest, within limit: Duration = .seconds(30)) async throws -> Event {
         let events = try await events(of: [request.id], within: limit)
         #expect(events.count == 1, "\(events.map(\.answer))")
         return try #require(events.first)
     }
 
     /// Every event that has come, and whatever comes within a time from now.
-    func allEvents(after time: Duration = .seconds(1)) async throws -> [Event] {
+    package func allEvents(after time: Duration = .seconds(1)) async throws -> [Event] {
         try await deliveries.drain(for: time).map(Event.init)
     }
 
     /// The dead letters, once there are so many.
-    func deadLetters(_ count: Int, within limit: Duration = .seconds(30)) async throws -> [ConsumerRecord] {
+    package func deadLetters(_ count: Int, within limit: Duration = .seconds(30)) async throws -> [ConsumerRecord] {
         try await deadLetterLog.read(until: { $0.count >= count }, or: "\(count) dead letters", within: limit)
     }
 }
@@ -253,15 +266,15 @@ extension TestFleet {
 
 extension TestFleet {
     /// Every complete request that the provider got, also those whose answer was lost.
-    var sent: [SentMessage] { SentMessage.read(folder.text(of: Self.recordFile)) }
+    package var sent: [SentMessage] { SentMessage.read(folder.text(of: Self.recordFile)) }
 
     /// The messages that the provider took, by number.
-    var messages: [String: [SentMessage]] {
+    package var messages: [String: [SentMessage]] {
         Dictionary(grouping: sent.filter(\.accepted), by: \.to)
     }
 
     /// Checks a code, as a verifier service does.
-    func check(_ code: String, _ event: Event) async throws -> Verifier.Answer.Status {
+    package func check(_ code: String, _ event: Event) async throws -> Verifier.Answer.Status {
         let verification = try #require(event.verification)
         let purpose = try #require(event.body.purpose.flatMap { Purpose(rawValue: $0) })
         return try await Verifier(pool: verifierPool, hashKeys: CodeKeys.test.hash)
@@ -271,29 +284,50 @@ extension TestFleet {
 
 // MARK: - The end
 
+/// What a search for secrets has gone through and found.
+package struct SecretSearch: Sendable {
+    package var bytes = 0
+    package var shown: [String] = []
+}
+
 extension TestFleet {
     /// Stops the workers and looks through everything that they have said.
     private func finish() async throws {
         for worker in workers where worker.program.isRunning { try await worker.stop() }
         var schema = try DeliverySchema()
-        let events = try await allEvents(after: .milliseconds(200))
-        for event in events {
+        for event in try await allEvents(after: .milliseconds(200)) {
             let violations = try schema.violations(of: event.record.value ?? [])
             #expect(violations.isEmpty, "\(event.body)")
         }
+        for worker in workers {
+            #expect(worker.entries.count == worker.program.lines.count, "every line is a log entry")
+        }
+        #expect(try await searchForSecrets().shown == [])
+    }
+
+    /// Searches logs, error output, events and what dead letters add to their records for numbers, codes and secrets.
+    package func searchForSecrets() async throws -> SecretSearch {
         let secrets = Secrets(
             numbers: state.withLock(\.numbers),
             codes: Set(sent.map(\.code)),
             others: [logins.password, "test-token"] + TestKeys.all
         )
+        var search = SecretSearch()
+        func look(_ bytes: some Collection<UInt8>) {
+            search.bytes += bytes.count
+            search.shown += secrets.shown(in: bytes)
+        }
         for worker in workers {
-            #expect(secrets.shown(in: worker.program.output) == [])
-            #expect(secrets.shown(in: worker.program.errors) == [])
-            #expect(worker.entries.count == worker.program.lines.count, "every line is a log entry")
+            look(worker.program.output.utf8)
+            look(worker.program.errors.utf8)
         }
-        for event in events {
-            let text = String(decoding: event.record.value ?? [], as: UTF8.self)
-            #expect(secrets.shown(in: text) == [])
+        for record in try await deliveries.drain(for: .zero) {
+            look(record.value ?? [])
+            for header in record.headers { look(header.value ?? []) }
         }
+        for record in try await deadLetterLog.drain(for: .zero) {
+            for header in record.headers where header.name.hasPrefix("dead-letter-") { look(header.value ?? []) }
+        }
+        return search
     }
 }

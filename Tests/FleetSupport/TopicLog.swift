@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KafkaClient
+package import KafkaClient
 
 /// Everything that a topic gets during a test, in the order of its partitions.
-actor TopicLog {
+package actor TopicLog {
     private let reader: TopicReader
     private(set) var records: [ConsumerRecord] = []
 
-    init(_ topic: String, _ cluster: TestCluster) async throws {
+    package init(_ topic: String, _ cluster: TestCluster) async throws {
         reader = try await TopicReader.open(configuration: cluster.configuration, topic: topic, from: .beginning)
     }
 
     /// Reads on until what has been read is enough, and returns all of it.
-    func read(
+    package func read(
         until isEnough: ([ConsumerRecord]) throws -> Bool,
         or what: @autoclosure () -> String,
         within limit: Duration
@@ -26,7 +26,7 @@ actor TopicLog {
     }
 
     /// Reads whatever else comes within a time.
-    func drain(for time: Duration) async throws -> [ConsumerRecord] {
+    package func drain(for time: Duration) async throws -> [ConsumerRecord] {
         let end = ContinuousClock.now + time
         while ContinuousClock.now < end {
             records += try await reader.next(maximum: 1000, within: .milliseconds(100))
@@ -34,7 +34,7 @@ actor TopicLog {
         return records
     }
 
-    func close() async {
+    package func close() async {
         await reader.close()
     }
 }

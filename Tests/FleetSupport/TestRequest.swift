@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KafkaClient
+package import KafkaClient
 import Synchronization
 
 /// A request, as a gateway writes it.
-struct TestRequest: Sendable {
-    var id = uniqueName("request-")
-    var phoneNumber: String
-    var purpose = "sign_in"
-    var tenant: String?
-    var isConfirmed = false
+package struct TestRequest: Sendable {
+    package var id = uniqueName("request-")
+    package var phoneNumber: String
+    package var purpose = "sign_in"
+    package var tenant: String?
+    package var isConfirmed = false
 
     /// Further members, each behind a comma.
-    var more = ""
-    var traceparent: String?
+    package var more = ""
+    package var traceparent: String?
 
-    var json: String {
+    package var json: String {
         let tenant = tenant.map { #""tenant":"\#($0)","# } ?? ""
         let recipient = #"{"phoneNumber":"\#(phoneNumber)","confirmed":\#(isConfirmed)}"#
         return #"{"requestId":"\#(id)",\#(tenant)"purpose":"\#(purpose)","recipient":\#(recipient)\#(more)}"#
     }
 
     /// The request in CloudEvents' binary mode.
-    var binary: TestRecord {
+    package var binary: TestRecord {
         var headers = [
             RecordHeader("ce_specversion", "1.0"), RecordHeader("ce_id", "\(id)-event"),
             RecordHeader("ce_source", "/tests"), RecordHeader("ce_type", Self.type),
@@ -33,7 +33,7 @@ struct TestRequest: Sendable {
     }
 
     /// The request in CloudEvents' structured mode.
-    var structured: TestRecord {
+    package var structured: TestRecord {
         let attributes = #""specversion":"1.0","id":"\#(id)-event","source":"/tests","type":"\#(Self.type)""#
         return TestRecord(
             key: phoneNumber,
@@ -43,29 +43,29 @@ struct TestRequest: Sendable {
     }
 
     /// The request as nothing but its JSON.
-    var bare: TestRecord { TestRecord(key: phoneNumber, value: Array(json.utf8)) }
+    package var bare: TestRecord { TestRecord(key: phoneNumber, value: Array(json.utf8)) }
 
-    static let type = "com.codecourier.verification.requested.v1"
+    package static let type = "com.codecourier.verification.requested.v1"
 }
 
 /// A record for the request topic.
-struct TestRecord: Sendable {
-    var key: String?
-    var value: [UInt8]?
-    var headers: [RecordHeader] = []
-    var partition: Int32?
+package struct TestRecord: Sendable {
+    package var key: String?
+    package var value: [UInt8]?
+    package var headers: [RecordHeader] = []
+    package var partition: Int32?
 }
 
 extension RecordHeader {
-    init(_ name: String, _ value: String) {
+    package init(_ name: String, _ value: String) {
         self.init(name: name, value: Array(value.utf8))
     }
 }
 
 /// Mobile numbers that numbering plans have, each given once in a process.
-enum Numbers {
+package enum Numbers {
     /// `count` numbers of one region, none of which another call gets.
-    static func take(_ count: Int, _ region: String = "DE") -> [String] {
+    package static func take(_ count: Int, _ region: String = "DE") -> [String] {
         let first = counter.withLock { counter in
             defer { counter += count }
             return counter
@@ -73,7 +73,7 @@ enum Numbers {
         return (first..<first + count).map { number(region, $0) }
     }
 
-    static func one(_ region: String = "DE") -> String {
+    package static func one(_ region: String = "DE") -> String {
         number(
             region,
             counter.withLock { counter in

@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
+package import Foundation
 import Verification
 
 /// The published schema of delivery events, and as much of JSON Schema 2020-12 as it uses.
-struct DeliverySchema {
+package struct DeliverySchema {
     private let root: JSONObject
     private var patterns: [String: NSRegularExpression] = [:]
 
     /// A keyword that this checker does not know: better red than not checked.
-    struct UnknownKeyword: Error {
+    package struct UnknownKeyword: Error {
         let name: String
     }
 
     /// The folder of the schemas, as the repository has it beside the tests.
-    static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../schemas/kafka")
+    package static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(
+        path: "../../schemas/kafka"
+    )
 
-    init() throws {
+    package init() throws {
         let bytes = try Data(contentsOf: Self.folder.appending(path: "delivery.schema.json"))
         guard case .object(let root) = try JSONScanner.parse(Array(bytes)) else { throw UnknownKeyword(name: "root") }
         self.root = root
     }
 
     /// What an event's value breaks, as `path keyword`.
-    mutating func violations(of value: [UInt8]) throws -> [String] {
+    package mutating func violations(of value: [UInt8]) throws -> [String] {
         try violations(of: JSONScanner.parse(value), root, at: "event")
     }
 

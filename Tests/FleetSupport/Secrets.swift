@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What nobody but its owner may see.
+package struct Secrets {
+    private let numbers: [Int: Set<UInt64>]
+    private let codes: Set<[UInt8]>
+    private let others: [[UInt8]]
+
+    /// - Parameters:
+    ///   - numbers: phone numbers in E.164.
+    ///   - codes: of which a thousand are searched for at most, since every number of six digits that stands in a log
+    ///     by chance would be some person's code among very many.
+    package init(numbers: Set<String>, codes: Set<String>, others: [String]) {
+        self.numbers = Dictionary(grouping: numbers.map { $0.utf8.dropFirst() }, by: \.count).mapValues { digits in
+            Set(digits.compactMap { UInt64(Substring($0)) })
+        }
+        self.codes = Set(codes.sorted().prefix(1000).map { Array($0.utf8) })
+        self.others = others.map { Array($0.utf8) }
+    }
+
+    package func shown(in text: String) -> [String] {
+        shown(in: Array(text.utf8))
+    }
+
+    /// The secrets that a text shows.
+    ///
+    /// A number counts wherever its digits stand; a code where it stands alone, since its digits within a time or an id
+    /// are chance.
+    package func shown(in text: some Collection<UInt8>) -> [String] {
+        let text = Array(text)
+        var shown: [String] = []
+        for other in others where text.contains(other) { shown.append("a secret") }
+        for word in text.split(whereSeparator: { !$0.isWordByte }) {
+            if isCode(word) { shown.append("a code in \(String(decoding: word, as: UTF8.self))") }
+            for digits in word.split(whereSeparator: { !$0.isDigit }) where showsNumber(digits) {
+                shown.append("a number in \(String(decoding: word, as: UTF8.self))")
+            }
+        }
+        return shown
+    }
+
+    private func isCode(_ word: ArraySlice<UInt8>) -> Bool {
+        guard let first = word.firstIndex(where: { !$0.isPunctuation }) else { return false }
+        let last = word.lastIndex { !$0.isPunctuation } ?? first
+        return codes.contains(Array(word[first...last]))
+    }
+
+    private func showsNumber(_ digits: ArraySlice<UInt8>) -> Bool {
+        numbers.contains { length, values in
+            guard digits.count >= length else { return false }
+            return (digits.startIndex...digits.endIndex - length).contains { start in
+                values.contains(digits[start..<start + length].reduce(0) { $0 &* 10 &+ UInt64($1 &- 48) })
+            }
+        }
+    }
+}
+
+extension UInt8 {
+    /// What times, ids and decimal numbers are written with besides letters and digits.
+    fileprivate var isPunctuation: Bool {
+        [UInt8(ascii: "."), UInt8(ascii: ":"), UInt8(ascii: "-"), UInt8(ascii: "+")].contains(self)
+    }
+
+    fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+
+    fileprivate var isWordByte: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), 0x80...:
+            true
+        default: isPunctuation
+        }
+    }
+}
