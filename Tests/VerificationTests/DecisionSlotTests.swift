@@ -167,14 +167,6 @@ import Verification
 extension DecisionTables {
     /// The hash that the verifier would make of what a claim hands over.
     func codeHash(of claim: ClaimedSend, _ verification: StoredVerification) -> [UInt8]? {
-        keys.hash[verification.hashKey].map { key in
-            VerificationCode.hash(
-                secret: claim.credential.secret,
-                verification: verification.id,
-                tenant: verification.tenant,
-                purpose: verification.purpose.rawValue,
-                key: key
-            )
-        }
+        hash(of: claim.credential.secret, verification)
     }
 }

@@ -94,7 +94,7 @@ CREATE TABLE IF NOT EXISTS courier.send (
     repeated boolean NOT NULL DEFAULT false, -- handed over once more after an unknown outcome (resend_once)
     resend_window_ms integer NOT NULL,
     validity_ms integer,               -- fresh validity from the moment of this send; NULL for the same code again
-    rendering text NOT NULL,           -- what the message is made from, as JSON; no recipient, and a link's target sealed
+    rendering text NOT NULL,           -- what the message is made from, as JSON without a recipient; '' once it is over
     traceparent text,
     provider text,
     provider_message_id text,

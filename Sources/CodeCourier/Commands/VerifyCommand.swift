@@ -65,7 +65,13 @@ struct VerifyCommand: AsyncParsableCommand {
         let answer: Verifier.Answer
         do {
             answer = try await Verifier(pool: pool, hashKeys: keys)
-                .check(VerificationID(uuid), tenant: tenant, purpose: purpose, code: code, recipientFingerprint: fingerprint)
+                .check(
+                    VerificationID(uuid),
+                    tenant: tenant,
+                    purpose: purpose,
+                    code: code,
+                    recipientFingerprint: fingerprint
+                )
             await pool.close()
         } catch {
             await pool.close()

@@ -47,7 +47,9 @@ package struct ClaimedSend: Sendable {
     /// What is left of the credential's validity at the moment of the claim.
     package let validityLeft: Duration
 
-    /// The same of the code beside a link, which may be over: then only the link is worth sending. Nil without a link.
+    /// The same of the code beside a link; nil without a link.
+    ///
+    /// It may be over: then only the link is worth sending.
     package let shortCodeLeft: Duration?
     package let generation: Int32
 

@@ -82,7 +82,9 @@ extension Screener {
 
     private static let region: Rule = { request, facts, tenant in
         let policy = tenant.regions(for: request.purpose)
-        guard let facts, let reason = policy.refusal(of: facts, confirmed: request.recipientConfirmed) else { return .passes }
+        guard let facts, let reason = policy.refusal(of: facts, confirmed: request.recipientConfirmed) else {
+            return .passes
+        }
         return .refuses(Refusal(reason, rule: "regions", region: facts.region))
     }
 
