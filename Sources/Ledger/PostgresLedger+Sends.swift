@@ -130,12 +130,15 @@ extension PostgresLedger {
     }
 
     /// Takes results whose claim still holds; a write with an old fence changes nothing.
+    ///
+    /// What a message was made from goes when it is over: the target of a link may name a person.
     func settleSends(_ results: [SendResult]) -> Statement {
         Statement(
             """
             UPDATE courier.send s
             SET state = u.state, attempts = u.attempts, repeated = s.repeated OR u.repeated,
                 lease_until = clock_timestamp() + u.retry_after_ms * interval '1 millisecond',
+                rendering = CASE u.state WHEN 'pending' THEN s.rendering ELSE '' END,
                 provider = coalesce(u.provider, s.provider), provider_message_id = u.provider_message_id,
                 segments = u.segments, encoding = u.encoding, error_code = u.error_code
             FROM unnest(

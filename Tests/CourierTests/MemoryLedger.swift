@@ -100,7 +100,7 @@ extension MemoryLedger {
         return try perform(.intake) { state in
             for candidate in candidates {
                 if state.requests[candidate.key] == nil { state.requests[candidate.key] = KnownRequest(candidate) }
-                if let slot = candidate.passed?.slot, state.slots[slot] == nil {
+                if let slot = candidate.possiblyPassed.first?.slot, state.slots[slot] == nil {
                     state.slots[slot] = candidate.verificationID
                 }
             }
@@ -271,7 +271,7 @@ extension ClaimedSend {
             purpose: claim.purpose,
             region: claim.region,
             recipient: claim.recipient,
-            code: claim.code,
+            credential: claim.credential,
             rendering: claim.rendering,
             deadline: claim.deadline,
             validityLeft: claim.validityLeft,

@@ -2,11 +2,11 @@
 
 package import Crypto
 
-/// A recipient under AES-GCM: how it rests in the database while its verification lives.
+/// A recipient, or another text that may name a person, under AES-GCM: how it rests in the database.
 package enum RecipientSeal {
-    /// Seals a recipient; the verification's id is authenticated with it, so a seal fits no other row.
-    package static func seal(_ recipient: String, for verification: VerificationID, key: SymmetricKey) -> [UInt8]? {
-        seal(Array(recipient.utf8), in: verification.uuid.bytes, key: key)
+    /// Seals a text; the verification's id is authenticated with it, so a seal fits no other row.
+    package static func seal(_ text: String, for verification: VerificationID, key: SymmetricKey) -> [UInt8]? {
+        seal(Array(text.utf8), in: verification.uuid.bytes, key: key)
     }
 
     /// Seals bytes; they open only together with the same `context`.

@@ -74,6 +74,19 @@ struct RequestFault: Error, Sendable, Hashable {
     let reason: RejectionReason
 }
 
+extension InvalidRequest {
+    /// A request that was read and has a fault all the same, told as one that could not be.
+    init(_ request: VerificationRequest, field: String) {
+        requestID = request.requestID
+        tenant = request.tenant
+        channel = request.channel
+        purpose = request.purpose
+        self.field = field
+        reason = .invalidRequest
+        trace = request.trace
+    }
+}
+
 /// Why a request is refused before any send.
 package enum RejectionReason: String, Sendable, Hashable, CaseIterable {
     case regionNotAllowed = "region_not_allowed"
