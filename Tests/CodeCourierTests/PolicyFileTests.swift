@@ -96,7 +96,7 @@ struct PolicyFileTests {
                 resend: { windows: [500ms], sameCodeWhileLeft: 0s }
                 limits: { perRecipient: [{ count: 1, per: 2s }], perIP: [], perTenant: [{ count: 3, per: 24h }] }
                 testNumbers: [{ number: +16505550123, code: 012345, until: 2027-01-01T00:00:00Z }, { number: "+447700900123", code: "000000", fault: opted_out }]
-                emailLinks: { authorizedDomains: [a.example, b.example], validity: 5m }
+                emailLinks: { authorizedDomains: [a.example, B.example, localhost], validity: 5m }
             """
         let policy = try tenant(lines)
         #expect(policy.defaultLanguage == "pt-BR")
@@ -109,7 +109,7 @@ struct PolicyFileTests {
         #expect(policy.limits.perTenant == [RateLimit(count: 3, per: .seconds(86_400))])
         #expect(policy.testNumbers.map(\.code) == ["012345", "000000"])
         #expect(policy.testNumbers.map(\.until) == [Timestamp(microseconds: 1_798_761_600_000_000), nil])
-        #expect(policy.emailLinks.authorizedDomains == ["a.example", "b.example"])
+        #expect(policy.emailLinks.authorizedDomains == ["a.example", "b.example", "localhost"])
         #expect(policy.emailLinks.validity == .seconds(300))
     }
 
