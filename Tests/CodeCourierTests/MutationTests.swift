@@ -71,9 +71,7 @@ struct MutationTests {
         let folder = try ScratchFolder()
         var generator = SeededGenerator(state: Self.seed())
         var refused = 0
-        let token = try folder.write("token", to: "twilio")
-        let lines = ExampleFiles.courier.split(separator: "\n").filter { !$0.contains("vonage") }
-        let example = lines.joined(separator: "\n").replacing("/run/secrets/twilio", with: token)
+        let example = try ExampleFiles.courier(in: folder)
         for _ in 0..<2000 {
             let text = Self.mutate(example, using: &generator)
             let path = "\(folder.path)/courier.yaml"

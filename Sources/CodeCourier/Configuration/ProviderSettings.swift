@@ -6,6 +6,11 @@ package import Providers
 package struct ProviderSettings: Sendable {
     package enum Kind: Sendable {
         case twilio(TwilioSettings)
+        case vonage(VonageConfiguration)
+        case sns(SNSConfiguration)
+
+        /// A gateway that the configuration describes.
+        case http(GatewayConfiguration)
 
         /// Writes messages to the log, for trials without a provider.
         case log
@@ -61,8 +66,11 @@ extension ProviderSettings {
         return entries.compactMap { entry in
             switch entry.kind {
             case .twilio: twilio(entry, source).map { ProviderSettings(name: entry.name, kind: .twilio($0)) }
+            case .vonage: vonage(entry, source).map { ProviderSettings(name: entry.name, kind: .vonage($0)) }
+            case .sns: sns(entry, source).map { ProviderSettings(name: entry.name, kind: .sns($0)) }
+            case .http: gateway(entry, source).map { ProviderSettings(name: entry.name, kind: .http($0)) }
             case .log: ProviderSettings(name: entry.name, kind: .log)
-            case .vonage, .sns, .http, .smpp, .smtp, .apns: nil
+            case .smpp, .smtp, .apns: nil
             }
         }
     }

@@ -186,6 +186,12 @@ extension ProviderSettings {
             LogProvider(name: name, logger: logger)
         case .twilio(let twilio):
             TwilioProvider(configuration: twilio.configuration(name: name), client: client)
+        case .vonage(let vonage):
+            VonageProvider(configuration: vonage, client: client)
+        case .sns(let sns):
+            SNSProvider(configuration: sns, client: client)
+        case .http(let gateway):
+            GatewayProvider(configuration: gateway, client: client)
         }
     }
 }
