@@ -8,6 +8,9 @@ package struct SentMessage: Decodable, Sendable {
     package let body: String
     package let outcome: String
 
+    /// When the request was complete, in RFC 3339.
+    package let time: String
+
     /// Whether the provider took the message.
     package let accepted: Bool
 

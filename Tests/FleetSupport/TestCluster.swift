@@ -8,7 +8,9 @@ package import KafkaClient
 /// Nothing else in these tests knows which one it is. Each test has topics and a group of its own.
 package struct TestCluster: Sendable {
     package let bootstrapServers: String
-    private let mock: MockCluster?
+
+    /// Nil when the cluster is one of a broker process.
+    package let mock: MockCluster?
 
     package init() throws {
         if let servers = ProcessInfo.processInfo.environment["COURIER_TEST_KAFKA"], !servers.isEmpty {

@@ -57,11 +57,14 @@ package final class TestFleet: Sendable {
     ///
     /// A fleet that did its work is told to stop, and no log and no event may then show a number or a code.
     ///
-    /// - Parameter sessionTimeout: after which the group gives the partitions of a dead worker to others.
+    /// - Parameters:
+    ///   - sessionTimeout: after which the group gives the partitions of a dead worker to others.
+    ///   - isInspected: whether the fleet itself inspects what its workers have said, as it should unless the caller does.
     package static func with(
         partitions: Int = 3,
         policy: String = TestPolicy.standard,
         sessionTimeout: Duration = .seconds(6),
+        isInspected: Bool = true,
         _ body: (TestFleet) async throws -> Void
     ) async throws {
         try await LedgerDatabase.with { database in
@@ -75,7 +78,10 @@ package final class TestFleet: Sendable {
                 let folder = try ScratchFolder()
                 let sandbox = Sandbox(configuration: .init(port: 0, recordFile: folder[recordFile]))
                 let fleet = try await TestFleet(cluster, topics, database, logins, sandbox, folder)
-                try await fleet.serve(policy, sessionTimeout, body)
+                try await fleet.serve(policy, sessionTimeout) {
+                    try await body(fleet)
+                    if isInspected { try await fleet.finish() }
+                }
             }
         }
     }
@@ -83,7 +89,7 @@ package final class TestFleet: Sendable {
     private func serve(
         _ policy: String,
         _ sessionTimeout: Duration,
-        _ body: (TestFleet) async throws -> Void
+        _ body: () async throws -> Void
     ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { [sandbox] in try await sandbox.run() }
@@ -96,8 +102,7 @@ package final class TestFleet: Sendable {
                     configuration(provider: provider, sessionTimeout: sessionTimeout),
                     to: Self.configurationFile
                 )
-                try await body(self)
-                try await finish()
+                try await body()
                 outcome = .success(())
             } catch {
                 outcome = .failure(error)
@@ -124,7 +129,7 @@ package final class TestFleet: Sendable {
             receipts: \(topics.receipts)
             deliveries: \(topics.deliveries)
             deadLetters: \(topics.deadLetters)
-          options: { session.timeout.ms: \(sessionTimeout / .milliseconds(1)), heartbeat.interval.ms: 500 }
+          options: { session.timeout.ms: \(sessionTimeout.microseconds / 1000), heartbeat.interval.ms: 250 }
         postgres: { url: "\(logins.workerURL)" }
         policy: { path: \(Self.policyFile) }
         providers:
@@ -259,6 +264,11 @@ extension TestFleet {
     /// The dead letters, once there are so many.
     package func deadLetters(_ count: Int, within limit: Duration = .seconds(30)) async throws -> [ConsumerRecord] {
         try await deadLetterLog.read(until: { $0.count >= count }, or: "\(count) dead letters", within: limit)
+    }
+
+    /// Every dead letter that has come, and whatever comes within a time from now.
+    package func allDeadLetters(after time: Duration) async throws -> [ConsumerRecord] {
+        try await deadLetterLog.drain(for: time)
     }
 }
 

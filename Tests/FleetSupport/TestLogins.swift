@@ -84,6 +84,13 @@ package struct DatabaseURL {
         return copy
     }
 
+    /// With a setting for every session, such as one that a trigger reads.
+    package func with(setting name: String, value: String) -> DatabaseURL {
+        var copy = without(["options"])
+        copy.parameters.append("options=-c%20\(name)%3D\(value)")
+        return copy
+    }
+
     private func without(_ names: Set<String>) -> DatabaseURL {
         var copy = self
         copy.parameters.removeAll { names.contains(String($0.prefix { $0 != "=" })) }

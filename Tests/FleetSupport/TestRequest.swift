@@ -5,15 +5,26 @@ import Synchronization
 
 /// A request, as a gateway writes it.
 package struct TestRequest: Sendable {
-    package var id = uniqueName("request-")
+    package var id: String
     package var phoneNumber: String
     package var purpose = "sign_in"
     package var tenant: String?
-    package var isConfirmed = false
+    package var isConfirmed: Bool
 
     /// Further members, each behind a comma.
-    package var more = ""
+    package var more: String
     package var traceparent: String?
+
+    package init(
+        id: String = uniqueName("request-"),
+        phoneNumber: String,
+        tenant: String? = nil,
+        isConfirmed: Bool = false,
+        more: String = ""
+    ) {
+        (self.id, self.phoneNumber, self.tenant) = (id, phoneNumber, tenant)
+        (self.isConfirmed, self.more) = (isConfirmed, more)
+    }
 
     package var json: String {
         let tenant = tenant.map { #""tenant":"\#($0)","# } ?? ""
@@ -52,8 +63,12 @@ package struct TestRequest: Sendable {
 package struct TestRecord: Sendable {
     package var key: String?
     package var value: [UInt8]?
-    package var headers: [RecordHeader] = []
+    package var headers: [RecordHeader]
     package var partition: Int32?
+
+    package init(key: String?, value: [UInt8]?, headers: [RecordHeader] = [], partition: Int32? = nil) {
+        (self.key, self.value, self.headers, self.partition) = (key, value, headers, partition)
+    }
 }
 
 extension RecordHeader {
