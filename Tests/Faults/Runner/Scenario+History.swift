@@ -18,7 +18,9 @@ extension Scenario {
         let numbers = Dictionary(history.requests.map { ($0.id, $0.number) }) { first, _ in first }
         try await readTables(into: &history, numbers)
         history.events = try await fleet.allEvents(after: .milliseconds(500)).map(History.Event.init)
-        history.deadLetters = try await fleet.allDeadLetters(after: .milliseconds(200)).map(History.Place.init(deadLetter:))
+        history.deadLetters = try await fleet.allDeadLetters(after: .milliseconds(200)).map(
+            History.Place.init(deadLetter:)
+        )
         history.messages = fleet.sent.map(History.Message.init)
         let search = try await fleet.searchForSecrets()
         history.leaks = search.shown

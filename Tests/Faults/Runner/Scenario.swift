@@ -130,18 +130,18 @@ extension Scenario {
     /// Puts requests on the topic; the same one may be given again.
     ///
     /// - Parameter areRefused: whether they may not lead to any message.
-    func send(_ requests: [TestRequest], partition: Int32? = nil, areRefused: Bool = false) async throws {
-        fleet.watch(requests.map(\.phoneNumber))
+    func send(_ requests: [TestRequest], topic: String? = nil, areRefused: Bool = false) async throws {
         let records = requests.map { request in
             var record = request.binary
-            record.partition = partition
-            return record
+            record.topic = topic
+            return (request: request, record: record)
         }
-        try await send(zip(requests, records).map { ($0, $1) }, areRefused: areRefused)
+        try await send(records, areRefused: areRefused)
     }
 
     /// Puts records of requests on the topic, as they are.
     func send(_ records: [(request: TestRequest, record: TestRecord)], areRefused: Bool = false) async throws {
+        fleet.watch(records.map(\.request.phoneNumber))
         let places = try await fleet.send(records.map(\.record))
         state.withLock { state in
             for ((request, _), place) in zip(records, places) {
@@ -150,6 +150,16 @@ extension Scenario {
                 known.isRefused = areRefused
                 state.requests[request.id] = known
             }
+        }
+    }
+
+    /// Waits until the provider has got more calls than it had when this was asked.
+    func waitForCalls(_ count: Int, within limit: Duration = .seconds(30)) async throws {
+        let name = TestFleet.recordFile
+        let length = fleet.folder.size(of: name)
+        // A call's line has more than 200 bytes.
+        try await eventually("the provider gets \(count) calls", within: limit) {
+            fleet.folder.size(of: name) > length + 200 * (count - 1)
         }
     }
 
