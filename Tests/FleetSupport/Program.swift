@@ -19,6 +19,7 @@ package final class Program: Sendable {
     /// Of this process's environment it gets only what it takes to run at all.
     package init(
         _ arguments: [String],
+        executable: String? = nil,
         environment: [String: String] = [:],
         folder: ScratchFolder,
         name: String = uniqueName("program-")
@@ -26,7 +27,7 @@ package final class Program: Sendable {
         let kept = ["PATH", "HOME", "LD_LIBRARY_PATH", "TMPDIR"]
         let inherited = ProcessInfo.processInfo.environment.filter { kept.contains($0.key) }
         let process = Process()
-        process.executableURL = Self.path
+        process.executableURL = executable.map { URL(filePath: $0) } ?? Self.path
         process.arguments = arguments
         process.environment = inherited.merging(environment) { $1 }
         process.currentDirectoryURL = URL(filePath: folder.path)
@@ -50,6 +51,9 @@ package final class Program: Sendable {
     package var lines: [String] { output.split(separator: "\n").map(String.init) }
     package var errorLines: [String] { errors.split(separator: "\n").map(String.init) }
     package var isRunning: Bool { process.isRunning }
+
+    /// The process's number, of no use once it has ended.
+    package var identifier: Int32 { process.processIdentifier }
 
     package func send(_ signal: Int32) {
         if process.isRunning { kill(process.processIdentifier, signal) }

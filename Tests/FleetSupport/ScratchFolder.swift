@@ -33,4 +33,10 @@ package final class ScratchFolder: Sendable {
     package func text(of name: String) -> String {
         String(decoding: FileManager.default.contents(atPath: self[name]) ?? Data(), as: UTF8.self)
     }
+
+    /// A file's length in bytes; 0 when there is none yet.
+    package func size(of name: String) -> Int {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: self[name])
+        return (attributes?[.size] as? NSNumber)?.intValue ?? 0
+    }
 }

@@ -195,7 +195,7 @@ extension TestFleet {
         let results = await producer.send(
             records.map {
                 ProducerRecord(
-                    topic: topics.requests,
+                    topic: $0.topic ?? topics.requests,
                     key: $0.key.map { Array($0.utf8) },
                     value: $0.value,
                     headers: $0.headers,

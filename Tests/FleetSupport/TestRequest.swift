@@ -66,6 +66,9 @@ package struct TestRecord: Sendable {
     package var headers: [RecordHeader]
     package var partition: Int32?
 
+    /// Nil for the fleet's own topic of requests.
+    package var topic: String?
+
     package init(key: String?, value: [UInt8]?, headers: [RecordHeader] = [], partition: Int32? = nil) {
         (self.key, self.value, self.headers, self.partition) = (key, value, headers, partition)
     }

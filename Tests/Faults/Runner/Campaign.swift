@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// What a fleet does under faults; one scenario after the other, since each keeps the machine busy.
+///
+/// A family of scenarios is a suite in an extension of this one, in a file of its own; each of its tests is one call of
+/// `Scenario.run`.
+@Suite(.serialized) enum Campaign {
+    /// Whether the long run is asked for.
+    static let isFull = ProcessInfo.processInfo.environment["COURIER_FAULTS_FULL"] == "1"
+
+    /// The file that gets one JSON line per scenario; without it they are printed.
+    static let reportPath = ProcessInfo.processInfo.environment["COURIER_FAULTS_REPORT"]
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSupport
+
+/// A topic and a group of one worker's own, in the fleet's cluster and database.
+///
+/// So many workers may each handle a request of their own at once, without a word about who gets which partition.
+struct Cell: Sendable {
+    let topic: String
+    let scenario: Scenario
+
+    /// Starts a worker of the cell and waits until it has its partition.
+    func startWorker(_ settings: [String: String] = [:], postgresURL: String? = nil) async throws -> Worker {
+        let worker = try await startJoining(settings, postgresURL: postgresURL)
+        try await worker.waitForLog("kafka.assigned")
+        return worker
+    }
+
+    /// Starts a worker of the cell, which joins its group meanwhile.
+    func startJoining(_ settings: [String: String] = [:], postgresURL: String? = nil) async throws -> Worker {
+        let own = ["KAFKA_TOPICS_REQUESTS": topic, "KAFKA_GROUP_ID": "\(topic).group"]
+        return try await scenario.startWorker(
+            settings.merging(own) { $1 },
+            postgresURL: postgresURL,
+            waiting: false
+        )
+    }
+
+    func send(_ requests: [TestRequest]) async throws {
+        try await scenario.send(requests, topic: topic)
+    }
+}
+
+extension Scenario {
+    func makeCells(_ count: Int) async throws -> [Cell] {
+        var cells: [Cell] = []
+        for _ in 0..<count {
+            let topic = uniqueName("\(fleet.topics.requests).")
+            try await fleet.cluster.makeTopic(topic, partitions: 1)
+            cells.append(Cell(topic: topic, scenario: self))
+        }
+        return cells
+    }
+
+    /// Gives every cell a worker again, waits for its decisions and stops those workers.
+    func restart(_ cells: [Cell]) async throws {
+        var workers: [Worker] = []
+        for cell in cells { workers.append(try await cell.startJoining()) }
+        do {
+            _ = try await fleet.events(of: requests.map(\.id), within: plan.quietTime)
+        } catch is TimedOut {
+            // What is lost is for the checker to find.
+        }
+        for worker in workers { try await worker.stop() }
+    }
+}

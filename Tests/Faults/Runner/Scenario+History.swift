@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSupport
+import KafkaClient
+import PostgresClient
+import TestSupport
+import Verification
+
+extension Scenario {
+    /// Waits until the fleet has answered everything or its time is over, stops it and reads what happened.
+    func history() async throws -> History {
+        try await settle()
+        for worker in fleet.workers where worker.program.isRunning { try await worker.stop() }
+        var history = History()
+        history.requests = requests
+        history.unreadable = unreadable
+        history.hasReceipts = plan.hasReceipts
+        let numbers = Dictionary(history.requests.map { ($0.id, $0.number) }) { first, _ in first }
+        try await readTables(into: &history, numbers)
+        history.events = try await fleet.allEvents(after: .milliseconds(500)).map(History.Event.init)
+        history.deadLetters = try await fleet.allDeadLetters(after: .milliseconds(200)).map(
+            History.Place.init(deadLetter:)
+        )
+        history.messages = fleet.sent.map(History.Message.init)
+        let search = try await fleet.searchForSecrets()
+        history.leaks = search.shown
+        note("searched_bytes", Double(search.bytes))
+        return history
+    }
+
+    /// What is not answered in time is for the checker to find.
+    private func settle() async throws {
+        if !fleet.workers.contains(where: \.program.isRunning) { try await startWorker() }
+        do {
+            _ = try await fleet.events(of: requests.map(\.id), within: plan.quietTime)
+            _ = try await fleet.deadLetters(unreadable.count, within: plan.quietTime)
+            try await eventually("nothing is open in the tables", within: plan.quietTime) {
+                try await fleet.database.count(
+                    """
+                    SELECT (SELECT count(*) FROM courier.send WHERE lease_until IS NOT NULL)
+                        + (SELECT count(*) FROM courier.outbox)
+                    """
+                ) == 0
+            }
+        } catch is TimedOut {}
+    }
+
+    private func readTables(into history: inout History, _ numbers: [String: String]) async throws {
+        let answers = try await fleet.database.pool.withSession { session in
+            try session.pipeline([
+                Statement(
+                    """
+                    SELECT s.id::text, s.verification_id, s.generation, s.request_id, s.state, s.deadline, s.repeated,
+                        v.code_key, v.code_length
+                    FROM courier.send s JOIN courier.verification v ON v.id = s.verification_id
+                    WHERE NOT v.fictional
+                    """
+                ),
+                Statement("SELECT id::text, request_id, sequence, send_open FROM courier.verification"),
+                Statement("SELECT stream::text, sequence FROM courier.outbox"),
+                Statement("SELECT stream::text, sequence FROM courier_test.outbox_insert"),
+                Statement(
+                    """
+                    SELECT send::text, writer, old_state, new_state, old_fence, new_fence, lease_was_over
+                    FROM courier_test.send_change ORDER BY number
+                    """
+                ),
+            ])
+        }
+        history.sends = try answers[0].map { try History.Send($0, numbers) }
+        history.verifications = try answers[1].map(History.Verification.init)
+        history.outbox = try answers[2].map(History.OutboxKey.init)
+        history.outboxInserts = try answers[3].map(History.OutboxKey.init)
+        history.sendChanges = try answers[4].map(History.SendChange.init)
+    }
+}
+
+extension History.Send {
+    /// The code that the send has to carry is derived as any worker derives it.
+    fileprivate init(_ row: Row, _ numbers: [String: String]) throws {
+        let verification = VerificationID(UUIDValue(try row.uuid(1)))
+        let request = try row.text(3)
+        let generation = try row.int32(2)
+        let length = Int(try row.int16(8))
+        let code = CodeKeys.test.code[KeyID(try row.int16(7))].map { key in
+            VerificationCode(verification: verification, generation: generation, length: length, key: key)
+        }
+        self.init(
+            id: try row.text(0),
+            verification: "\(verification)",
+            generation: Int(generation),
+            request: request,
+            state: try row.text(4),
+            number: numbers[request] ?? "",
+            code: code?.digits ?? "",
+            deadline: Timestamp(microseconds: try row.timestamp(5)),
+            isRepeated: try row.bool(6)
+        )
+    }
+}
+
+extension History.Verification {
+    fileprivate init(_ row: Row) throws {
+        self.init(
+            id: try row.text(0),
+            request: try row.text(1),
+            sequence: Int(try row.int32(2)),
+            isSendOpen: try row.bool(3)
+        )
+    }
+}
+
+extension History.OutboxKey {
+    fileprivate init(_ row: Row) throws {
+        self.init(stream: try row.text(0), sequence: Int(try row.int32(1)))
+    }
+}
+
+extension History.SendChange {
+    fileprivate init(_ row: Row) throws {
+        self.init(
+            send: try row.text(0),
+            writer: try row.text(1),
+            oldState: try row.optionalText(2),
+            newState: try row.text(3),
+            oldFence: Int(try row.int32(4)),
+            newFence: Int(try row.int32(5)),
+            leaseWasOver: try row.bool(6)
+        )
+    }
+}
+
+extension History.Event {
+    fileprivate init(_ event: FleetSupport.Event) {
+        self.init(
+            id: event.id,
+            key: String(decoding: event.record.key ?? [], as: UTF8.self),
+            verification: event.body.verificationId,
+            request: event.body.requestId,
+            sequence: event.body.sequence,
+            status: event.body.status,
+            reason: event.body.reason,
+            place: History.Place(partition: event.record.partition, offset: event.record.offset),
+            digest: event.record.value.hashValue
+        )
+    }
+}
+
+extension History.Message {
+    fileprivate init(_ message: SentMessage) {
+        self.init(
+            number: message.to,
+            code: message.code,
+            // A time that cannot be read is the latest there is, which no send's deadline allows.
+            time: Timestamp(rfc3339: message.time) ?? Timestamp(microseconds: .max),
+            isAccepted: message.accepted
+        )
+    }
+}
+
+extension History.Place {
+    /// Where the record was that became a dead letter.
+    fileprivate init(deadLetter letter: ConsumerRecord) {
+        self.init(
+            partition: letter.text("dead-letter-partition").flatMap { Int32($0) } ?? -1,
+            offset: letter.text("dead-letter-offset").flatMap { Int64($0) } ?? -1
+        )
+    }
+}

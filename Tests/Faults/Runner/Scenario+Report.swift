@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+extension Scenario {
+    /// Writes the scenario's line, and what is wrong with it to standard output.
+    func report(_ checker: Checker, seconds: Double) throws {
+        let counts = checker.counts
+        let figures: [(String, Double)] =
+            [
+                ("requests", Double(counts.requests)), ("faults", Double(faults)), ("lost", Double(counts.lost)),
+                ("duplicate_sms", Double(counts.duplicateMessages)), ("unknown", Double(counts.unknown)),
+                ("stale_writes", Double(counts.staleWrites)), ("second_codes", Double(counts.secondCodes)),
+                ("late_sends", Double(counts.lateSends)), ("refused_sends", Double(counts.refusedSends)),
+                ("violations", Double(checker.violations.count)), ("seconds", seconds),
+            ] + notes
+        let members = figures.map { "\"\($0.0)\":\(Self.text($0.1))" }.joined(separator: ",")
+        let line = "{\"scenario\":\"\(name)\",\"seed\":\(seed),\(members)}"
+        print(line)
+        for violation in checker.violations.prefix(20) { print("\(name): \(violation)") }
+        guard let path = Campaign.reportPath else { return }
+        if !FileManager.default.fileExists(atPath: path) {
+            _ = FileManager.default.createFile(atPath: path, contents: nil)
+        }
+        let file = try FileHandle(forWritingTo: URL(filePath: path))
+        defer { try? file.close() }
+        try file.seekToEnd()
+        try file.write(contentsOf: Data((line + "\n").utf8))
+    }
+
+    /// Whole numbers without a point, others with three digits behind it.
+    private static func text(_ value: Double) -> String {
+        if value == value.rounded(), abs(value) < 1e15 { return String(Int64(value)) }
+        return String(format: "%.3f", value)
+    }
+}

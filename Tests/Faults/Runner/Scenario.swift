@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSupport
+import Synchronization
+import TestSupport
+import Testing
+import Verification
+
+/// One run of a fleet under faults, from its first worker to the verdict.
+///
+/// The body brings load and faults; then the fleet is left in peace until it has answered everything, and the checker
+/// judges what really happened. Requests have to be sent through the scenario, or the checker takes them for nobody's.
+final class Scenario: Sendable {
+    /// How a scenario's fleet is set up.
+    struct Plan: Sendable {
+        var partitions = 3
+        var policy = TestPolicy.standard
+        var sessionTimeout = Duration.seconds(2)
+
+        /// Leases are as short as a call's deadline allows, so that what dead workers held is taken over soon.
+        var lease = Duration.seconds(5)
+        var callDeadline = Duration.seconds(2)
+        var repeatsUnknown = false
+        var hasReceipts = false
+
+        /// How long the fleet has for what is left when the faults are over.
+        var quietTime = Duration.seconds(60)
+        var settings: [String: String] = [:]
+    }
+
+    let name: String
+    let fleet: TestFleet
+    let plan: Plan
+
+    /// Kills, requests or whatever the scenario counts: few in the quick run, many in the long one.
+    let size: Int
+    let seed: UInt64
+    private let state: Mutex<State>
+
+    private struct State {
+        var dice: TestSeed
+        var requests: [String: History.Request] = [:]
+        var unreadable: [History.Place] = []
+        var faults = 0
+        var notes: [(name: String, value: Double)] = []
+    }
+
+    private init(_ name: String, _ fleet: TestFleet, _ plan: Plan, size: Int, dice: TestSeed) {
+        (self.name, self.fleet, self.plan, self.size, seed) = (name, fleet, plan, size, dice.seed)
+        state = Mutex(State(dice: dice))
+    }
+
+    /// Runs a scenario and reports it; a violation fails the test.
+    static func run(
+        _ name: String,
+        quick: Int,
+        full: Int,
+        plan: Plan = Plan(),
+        _ body: (Scenario) async throws -> Void
+    ) async throws {
+        let dice = TestSeed(name)
+        let size = Campaign.isFull ? full : quick
+        let start = ContinuousClock.now
+        try await TestFleet.with(
+            partitions: plan.partitions,
+            policy: plan.policy,
+            sessionTimeout: plan.sessionTimeout,
+            isInspected: false
+        ) { fleet in
+            let scenario = Scenario(name, fleet, plan, size: size, dice: dice)
+            try await SendAudit.install(in: fleet.database)
+            try await body(scenario)
+            let checker = Checker(try await scenario.history(), repeatsUnknown: plan.repeatsUnknown)
+            try scenario.report(checker, seconds: (ContinuousClock.now - start) / .seconds(1))
+            #expect(checker.violations.isEmpty, "COURIER_TEST_SEED=\(scenario.seed)")
+        }
+    }
+}
+
+// MARK: - What a body does
+
+extension Scenario {
+    /// Chances that the seed repeats.
+    func withDice<Value>(_ body: (inout TestSeed) -> Value) -> Value {
+        state.withLock { body(&$0.dice) }
+    }
+
+    /// A time between nothing and a limit.
+    func randomTime(below limit: Duration) -> Duration {
+        limit * Double(withDice { $0.below(1_000_000) }) / 1_000_000
+    }
+
+    /// Counts faults that were brought about.
+    func countFaults(_ count: Int = 1) {
+        state.withLock { $0.faults += count }
+    }
+
+    /// Adds a figure to the report.
+    func note(_ name: String, _ value: Double) {
+        state.withLock { $0.notes.append((name, value)) }
+    }
+
+    /// Starts a worker with the plan's settings; those given win.
+    ///
+    /// Sessions of the worker name it, so that the audit knows who wrote what.
+    @discardableResult
+    func startWorker(
+        _ settings: [String: String] = [:],
+        postgresURL: String? = nil,
+        waiting: Bool = true
+    ) async throws -> Worker {
+        let url = DatabaseURL(postgresURL ?? fleet.logins.workerURL)
+        let environment = [
+            "WORKER_LEASE": "\(plan.lease.microseconds / 1000)ms",
+            "WORKER_CALL_DEADLINE": "\(plan.callDeadline.microseconds / 1000)ms",
+            "WORKER_UNKNOWN_OUTCOME": plan.repeatsUnknown ? "resend_once" : "hold",
+            "POSTGRES_URL": url.with(setting: SendAudit.writerSetting, value: uniqueName("worker-")).text,
+        ]
+        return try await fleet.startWorker(
+            environment.merging(plan.settings) { $1 }.merging(settings) { $1 },
+            waiting: waiting
+        )
+    }
+
+    /// Requests of as many people, each with a number of its own.
+    func makeRequests(_ count: Int) -> [TestRequest] {
+        Numbers.take(count).map { TestRequest(phoneNumber: $0) }
+    }
+
+    /// Puts requests on the topic; the same one may be given again.
+    ///
+    /// - Parameter areRefused: whether they may not lead to any message.
+    func send(_ requests: [TestRequest], topic: String? = nil, areRefused: Bool = false) async throws {
+        let records = requests.map { request in
+            var record = request.binary
+            record.topic = topic
+            return (request: request, record: record)
+        }
+        try await send(records, areRefused: areRefused)
+    }
+
+    /// Puts records of requests on the topic, as they are.
+    func send(_ records: [(request: TestRequest, record: TestRecord)], areRefused: Bool = false) async throws {
+        fleet.watch(records.map(\.request.phoneNumber))
+        let places = try await fleet.send(records.map(\.record))
+        state.withLock { state in
+            for ((request, _), place) in zip(records, places) {
+                var known = state.requests[request.id] ?? History.Request(id: request.id, number: request.phoneNumber)
+                known.places.append(History.Place(partition: place.partition, offset: place.offset))
+                known.isRefused = areRefused
+                state.requests[request.id] = known
+            }
+        }
+    }
+
+    /// Waits until the provider has got more calls than it had when this was asked.
+    func waitForCalls(_ count: Int, within limit: Duration = .seconds(30)) async throws {
+        let name = TestFleet.recordFile
+        let length = fleet.folder.size(of: name)
+        // A call's line has more than 200 bytes.
+        try await eventually("the provider gets \(count) calls", within: limit) {
+            fleet.folder.size(of: name) > length + 200 * (count - 1)
+        }
+    }
+
+    /// Puts records on the topic that are requests of nobody and have to become dead letters.
+    func send(unreadable records: [TestRecord]) async throws {
+        let places = try await fleet.send(records)
+        state.withLock { state in
+            state.unreadable += places.map { History.Place(partition: $0.partition, offset: $0.offset) }
+        }
+    }
+}
+
+// MARK: - What the runner reads
+
+extension Scenario {
+    var requests: [History.Request] { state.withLock { Array($0.requests.values) } }
+    var unreadable: [History.Place] { state.withLock(\.unreadable) }
+    var faults: Int { state.withLock(\.faults) }
+    var notes: [(name: String, value: Double)] { state.withLock(\.notes) }
+}

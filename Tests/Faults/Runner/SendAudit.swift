@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import PostgresClient
+import TestSupport
+
+/// A memory of every write to sends and to the outbox, kept by triggers in the transaction of the write itself.
+///
+/// Rows only show how things ended; whether a claim's former holder wrote in between is seen here.
+enum SendAudit {
+    /// The setting by which a session tells whose it is.
+    static let writerSetting = "courier_test.writer"
+
+    static func install(in database: LedgerDatabase) async throws {
+        try await database.script(
+            """
+            CREATE SCHEMA courier_test;
+            CREATE TABLE courier_test.send_change (
+                number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+                send uuid NOT NULL,
+                writer text NOT NULL,
+                old_state text,
+                new_state text NOT NULL,
+                old_fence integer NOT NULL,
+                new_fence integer NOT NULL,
+                lease_was_over boolean NOT NULL
+            );
+            CREATE TABLE courier_test.outbox_insert (stream uuid NOT NULL, sequence integer NOT NULL);
+            -- The row's lock is held while its trigger runs, so the numbers of one send's changes are in their order.
+            CREATE FUNCTION courier_test.note_send() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+            SET search_path = pg_catalog, pg_temp AS $$
+            BEGIN
+                INSERT INTO courier_test.send_change
+                    (send, writer, old_state, new_state, old_fence, new_fence, lease_was_over)
+                VALUES (
+                    NEW.id, coalesce(current_setting('courier_test.writer', true), ''), OLD.state, NEW.state,
+                    coalesce(OLD.fence, 0), NEW.fence, coalesce(OLD.lease_until < clock_timestamp(), false)
+                );
+                RETURN NULL;
+            END
+            $$;
+            CREATE FUNCTION courier_test.note_outbox() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+            SET search_path = pg_catalog, pg_temp AS $$
+            BEGIN
+                INSERT INTO courier_test.outbox_insert VALUES (NEW.stream, NEW.sequence);
+                RETURN NULL;
+            END
+            $$;
+            CREATE TRIGGER note_send AFTER INSERT OR UPDATE ON courier.send
+                FOR EACH ROW EXECUTE FUNCTION courier_test.note_send();
+            CREATE TRIGGER note_outbox AFTER INSERT ON courier.outbox
+                FOR EACH ROW EXECUTE FUNCTION courier_test.note_outbox();
+            """
+        )
+    }
+}
