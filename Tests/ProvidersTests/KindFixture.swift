@@ -39,7 +39,9 @@ struct KindFixture: Sendable, CustomTestStringConvertible {
         _ message: OutboundMessage? = nil
     ) async throws -> (answer: ProviderAnswer, seen: ServerRecord) {
         try await ScriptedServer.with(script) { server in
-            let answer = try await with(baseURL: server.url) { await $0.send(try message ?? ProvidersTests.message()) }
+            let answer = try await with(baseURL: server.url) { provider in
+                await provider.send(try message ?? patientMessage())
+            }
             return (answer, server.seen)
         }
     }
@@ -51,6 +53,11 @@ struct KindFixture: Sendable, CustomTestStringConvertible {
         #expect(seen.requests.count == 1)
         return try #require(seen.requests.first)
     }
+}
+
+/// A message whose call may take long, for tests that are not about time: a busy machine stalls for seconds.
+func patientMessage() throws -> OutboundMessage {
+    try message(within: .seconds(30))
 }
 
 extension KindFixture {

@@ -53,7 +53,7 @@ import Verification
         try await ScriptedServer.with(cases.map { answer("400 Bad Request", Self.error($0.1)) }) { server in
             try await KindFixture.sns.with(baseURL: server.url) { provider in
                 for (outcome, code) in cases {
-                    let answer = await provider.send(try message())
+                    let answer = await provider.send(try patientMessage())
                     #expect(answer == ProviderAnswer(outcome, errorCode: code), "\(code)")
                 }
             }

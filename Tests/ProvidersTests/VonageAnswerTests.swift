@@ -59,7 +59,7 @@ import Verification
             server in
             try await KindFixture.vonageSMS.with(baseURL: server.url) { provider in
                 for (outcome, status) in cases {
-                    let answer = await provider.send(try message())
+                    let answer = await provider.send(try patientMessage())
                     #expect(answer == ProviderAnswer(outcome, errorCode: String(status)), "status \(status)")
                 }
             }
@@ -75,7 +75,7 @@ import Verification
         try await ScriptedServer.with(script) { server in
             try await KindFixture.vonageMessages.with(baseURL: server.url) { provider in
                 for (outcome, code) in cases {
-                    let answer = await provider.send(try message())
+                    let answer = await provider.send(try patientMessage())
                     #expect(answer == ProviderAnswer(outcome, errorCode: code), "code \(code)")
                 }
             }

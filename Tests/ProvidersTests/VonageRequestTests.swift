@@ -92,17 +92,22 @@ import Verification
         let tokens = try await [bearerToken(), bearerToken()]
         #expect(tokens[0].claims.jti != tokens[1].claims.jti)
         for token in tokens {
-            #expect(token.claims.application_id == "app-1")
+            #expect(token.claims.applicationID == "app-1")
             #expect(token.claims.exp - token.claims.iat == 300)
             #expect(abs(Double(token.claims.iat) - Date().timeIntervalSince1970) < 60)
         }
     }
 
     private struct Claims: Decodable {
-        let application_id: String
+        let applicationID: String
         let iat: Int64
         let exp: Int64
         let jti: String
+
+        enum CodingKeys: String, CodingKey {
+            case applicationID = "application_id"
+            case iat, exp, jti
+        }
     }
 
     /// The token of one request, whose signature has been checked with the public key.

@@ -15,7 +15,7 @@ struct SignatureV4 {
 
     /// The headers to send: those given, and those that the signature adds.
     ///
-    /// - Parameter headers: `Host` and `Content-Type` at least; their values without spaces at either end.
+    /// Those given are `Host` and `Content-Type` at least; their values have no spaces at either end.
     func signed(_ headers: [(name: String, value: String)], body: String, at time: Timestamp) -> [(String, String)] {
         let stamp = Self.stamp(time)
         var all = headers + [("X-Amz-Date", stamp)]

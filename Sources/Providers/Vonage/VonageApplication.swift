@@ -23,7 +23,7 @@ package struct VonageApplication: Sendable, Redacted {
 
     /// A token for one call; nil only when the key cannot sign.
     ///
-    /// - Parameter tokenID: the `jti` claim, which Vonage takes once.
+    /// Its id is the `jti` claim, which Vonage takes once.
     func token(_ tokenID: UUIDValue, at time: Timestamp) -> String? {
         let seconds = time.microseconds / 1_000_000
         var claims = JSONWriter()

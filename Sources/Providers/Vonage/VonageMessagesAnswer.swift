@@ -24,8 +24,10 @@ enum VonageMessagesAnswer {
         return AnswerWord.errorCode(String(parts[1]))
     }
 
-    /// The outcome of each known code (developer.vonage.com/en/api-errors and …/messages), valid where the HTTP status
-    /// is 4xx. Codes of other channels and of receipts are left out: the status decides.
+    /// The outcome of each known code, valid where the HTTP status is 4xx.
+    ///
+    /// From developer.vonage.com/en/api-errors and …/messages. Codes of other channels and of receipts are left out: the
+    /// status decides.
     static let outcomes = numbered.merging(named) { first, _ in first }
 
     private static let numbered: [String: ProviderOutcome] = [
