@@ -9,7 +9,7 @@ import Verification
 struct TestNumberProvider: MessageProvider {
     static let name = "test"
 
-    let name = Self.name
+    var name: String { Self.name }
     let fault: TestNumber.Fault?
 
     /// How long the slow one takes.
