@@ -152,11 +152,10 @@ struct Dispatch: Service {
             preconditionFailure("only phone numbers get past the screener")
         }
         let validity = max(.seconds(1), send.validityLeft - elapsed)
+        let text = policies.current.tenants[send.tenant].text(send, validity: validity)
         return OutboundMessage(
             sendID: send.id,
-            content: .sms(
-                TextMessage(recipient: number, text: send.rendering.text(code: send.code, validity: validity))
-            ),
+            content: .sms(TextMessage(recipient: number, text: text.text, registration: text.registration)),
             validity: validity,
             callDeadline: settings.callDeadline
         )
@@ -188,6 +187,20 @@ extension SendResult.Attempt {
             segments: answer.segments ?? encoding?.segments,
             encoding: encoding?.alphabet.rawValue,
             errorCode: answer.errorCode
+        )
+    }
+}
+
+extension TenantPolicy? {
+    /// The text of a send; the built-in one when a new policy has just dropped its tenant.
+    fileprivate func text(_ send: ClaimedSend, validity: Duration) -> MessageText {
+        (self?.messages ?? MessagePolicy()).text(
+            send.rendering,
+            region: send.region,
+            code: send.code,
+            validity: validity,
+            appName: self?.appName ?? send.rendering.appName,
+            language: self?.defaultLanguage ?? send.rendering.language
         )
     }
 }
