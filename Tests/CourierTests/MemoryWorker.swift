@@ -22,10 +22,11 @@ struct MemoryWorker: Sendable {
         _ providers: [MemoryProvider] = [],
         journal: Journal = Journal(),
         settings: CourierSettings = .test,
+        messages: MessagePolicy = MessagePolicy(),
         _ body: (MemoryWorker) async throws -> Void
     ) async throws {
         let providers = providers.isEmpty ? [MemoryProvider(journal: journal)] : providers
-        let worker = MemoryWorker(providers, journal, settings)
+        let worker = MemoryWorker(providers, journal, settings, messages)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await worker.group.run() }
             let outcome: Result<Void, any Error>
@@ -40,12 +41,21 @@ struct MemoryWorker: Sendable {
         }
     }
 
-    private init(_ providers: [MemoryProvider], _ journal: Journal, _ settings: CourierSettings) {
+    private init(
+        _ providers: [MemoryProvider],
+        _ journal: Journal,
+        _ settings: CourierSettings,
+        _ messages: MessagePolicy
+    ) {
         self.journal = journal
         source = MemorySource(journal: journal)
         sink = MemorySink(journal: journal)
         ledger = MemoryLedger(journal: journal)
         let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let policy = Policy.test { tenant in
+            tenant.routes = Routes(fallback: providers.map(\.name))
+            tenant.messages = messages
+        }
         let courier = Courier(
             parts: Courier.Parts(
                 source: source,
@@ -54,7 +64,7 @@ struct MemoryWorker: Sendable {
                 providers: providers,
                 numbers: FixedNumbers(),
                 keys: .test,
-                policies: PolicySource(.test { $0.routes = Routes(fallback: providers.map(\.name)) })
+                policies: PolicySource(policy)
             ),
             settings: settings,
             logger: quiet

@@ -80,6 +80,9 @@ import Testing
         let sent = text(policy, language: "zh", region: china)
         #expect(sent.text == "【Acme】您的 Acme 验证码是 123456，10 分钟内有效。")
         #expect(TextEncoding(text(policy, region: china).text).alphabet == .ucs2)
+        // It counts: with its six characters the text of a domain no longer fits.
+        #expect(text(policy, language: "uk", domain: "accounts.example.com", region: china).form == .withoutMinutes)
+        #expect(text(policy, language: "uk", domain: "accounts.example.com").form == .full)
     }
 
     @Test func `what does not fit one segment loses its minutes, then its words, then the request's name`() {
