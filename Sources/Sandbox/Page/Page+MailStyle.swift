@@ -85,6 +85,7 @@ extension Page {
           .tabs button { flex: 1; padding: 7px 4px; }
           .actions .parts { margin-inline-start: 0; }
           .opened header { padding: 14px 16px; }
+          pre.part, ol.part { padding-inline: 16px; }
           .card dl { grid-template-columns: minmax(0, 1fr); gap: 2px; }
           .card dd { margin-bottom: 8px; justify-content: space-between; }
         }

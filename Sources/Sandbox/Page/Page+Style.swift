@@ -149,7 +149,8 @@ extension Page {
         }
         .toast.shown { translate: -50% 0; }
 
-        @media (max-width: 1240px) { .counters div:last-child { display: none; } }
+        @media (min-width: 641px) and (max-width: 1240px) { .counters div:last-child { display: none; } }
+        @media (min-width: 641px) and (max-width: 1080px) { .counters > * { display: none; } }
         @media (max-width: 640px) {
           .bar { gap: 10px 12px; padding-block: 10px; }
           .counters { order: 2; width: 100%; margin: 0; justify-content: space-between; gap: 8px; }
