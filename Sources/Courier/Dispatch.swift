@@ -124,7 +124,7 @@ struct Dispatch: Service {
     private func route(of send: ClaimedSend) -> [any MessageProvider] {
         guard let tenant = policies.current.tenants[send.tenant] else { return [] }
         guard send.isFictional else {
-            return tenant.routes.providers(for: send.region).compactMap { providers[$0] }
+            return tenant.routes.route(for: .sms, region: send.region).providers.compactMap { providers[$0] }
         }
         return [TestNumberProvider(fault: testNumber(of: send)?.fault)]
     }

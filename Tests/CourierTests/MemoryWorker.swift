@@ -54,7 +54,7 @@ struct MemoryWorker: Sendable {
                 providers: providers,
                 numbers: FixedNumbers(),
                 keys: .test,
-                policies: PolicySource(.test { $0.routes = Routes(fallback: providers.map(\.name)) })
+                policies: PolicySource(.test { $0.routes = Routes(fallback: .ordered(providers.map(\.name))) })
             ),
             settings: settings,
             logger: quiet

@@ -54,7 +54,7 @@ struct RequestView {
     var send: String {
         guard let tenant, let facts else { return "" }
         if tenant.testNumber(for: request, at: now) != nil { return "a fixed code and no message" }
-        return "\(tenant.code.text); by \(tenant.routes.providers(for: facts.region).joined(separator: ", then "))"
+        return "\(tenant.code.text); by \(tenant.routes.route(for: request.channel, region: facts.region).text)"
     }
 
     private var region: String { facts?.region.code ?? Region.unknown.code }
