@@ -96,7 +96,10 @@ extension ProviderDesk {
         if isPaused {
             logger.warning("provider is passed over", metadata: ["event": "provider.paused", "provider": "\(name)"])
         } else {
-            logger.notice("provider takes messages again", metadata: ["event": "provider.resumed", "provider": "\(name)"])
+            logger.notice(
+                "provider takes messages again",
+                metadata: ["event": "provider.resumed", "provider": "\(name)"]
+            )
         }
     }
 }

@@ -47,7 +47,10 @@ struct Receipts: Service {
         try await cancelWhenGracefulShutdown { try await source.nextBatch(maximum: settings.batchSize) }
     }
 
-    private func record(_ records: [InboundRecord], as reason: DeadLetterReason?) async throws -> Recorded<[ReportedSend]> {
+    private func record(
+        _ records: [InboundRecord],
+        as reason: DeadLetterReason?
+    ) async throws -> Recorded<[ReportedSend]> {
         var receipts: [ReceivedReceipt] = []
         var deadLetters: [OutboxRecord] = []
         for record in records {
