@@ -25,6 +25,15 @@ package enum DeadLetterReason: String, Error, Sendable, Hashable, CaseIterable {
     case invalidRequestID = "invalid_request_id"
     case invalidCloudEvent = "invalid_cloudevent"
 
+    /// An object that is no receipt, or whose parts contradict each other.
+    case invalidReceipt = "invalid_receipt"
+
+    /// A receipt whose signature is wrong, or missing where there must be one.
+    case badSignature = "bad_signature"
+
+    /// A receipt whose send did not turn up in time.
+    case unknownReceipt = "unknown_receipt"
+
     init(_ fault: JSONFault) {
         switch fault {
         case .notJSON: self = .notJSON
