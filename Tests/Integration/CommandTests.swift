@@ -75,7 +75,12 @@ extension CommandLineSuite {
             #expect(tail.lines == [line])
         }
 
-        @Test(arguments: ["", "run", "migrate", "request", "request send", "verify", "events", "events tail", "demo"])
+        @Test(
+            arguments: [
+                "", "run", "migrate", "request", "request send", "verify", "events", "events tail", "demo",
+                "dead-letters", "dead-letters list", "dead-letters redrive",
+            ]
+        )
         func `every command explains itself`(_ command: String) async throws {
             let words = command.split(separator: " ").map(String.init)
             let program = try await run(words + ["--help"], try ScratchFolder())
