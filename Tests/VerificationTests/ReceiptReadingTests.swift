@@ -71,7 +71,7 @@ import Testing
 
     @Test func `a long name around many members does not multiply`() {
         let members = (0..<5000).map { #""\#($0)":1"# }.joined(separator: ",")
-        let body = #"{"status":"sent","\#(String(repeating: "n", count: 300))":{\#(members)}}"#
+        let body = #"{"messageId":"1","status":"delivered","\#(String(repeating: "n", count: 300))":{\#(members)}}"#
         let receipt = ReceiptSample.callback([:], body: body)
         #expect(ReceiptSample.read(receipt) == .deadLetter(.invalidReceipt))
     }
