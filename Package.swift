@@ -125,7 +125,7 @@ let package = Package(
         ),
         .testTarget(
             name: "VerificationTests",
-            dependencies: ["TestSupport", "Verification"],
+            dependencies: ["TestSupport", "Verification", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: settings
         ),
         .testTarget(

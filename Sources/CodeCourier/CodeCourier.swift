@@ -29,13 +29,17 @@ struct CodeCourier: AsyncParsableCommand {
             See what people read, and whether it fits one segment:
               code-courier message preview --all
 
+            Look at what could not be read, and put it back once it can be:
+              code-courier dead-letters list --config courier.yaml
+              code-courier dead-letters redrive --config courier.yaml --reason not_json
+
             Every setting of the file may come from the environment instead:
             kafka.bootstrapServers is KAFKA_BOOTSTRAP_SERVERS.
             """,
         version: "0.1.0",
         subcommands: [
             RunCommand.self, MigrateCommand.self, RequestCommand.self, VerifyCommand.self, EventsCommand.self,
-            DemoCommand.self, PolicyCommand.self, MessageCommand.self,
+            DemoCommand.self, PolicyCommand.self, MessageCommand.self, DeadLettersCommand.self,
         ]
     )
 }

@@ -189,13 +189,16 @@ extension TestFleet {
 // MARK: - Kafka
 
 extension TestFleet {
-    /// Puts records on the request topic, in their order, and says where they are.
+    /// Puts records on a topic, the requests' if none is named, in their order, and says where they are.
     @discardableResult
-    package func send(_ records: [TestRecord]) async throws -> [(partition: Int32, offset: Int64)] {
+    package func send(
+        _ records: [TestRecord],
+        to topic: String? = nil
+    ) async throws -> [(partition: Int32, offset: Int64)] {
         let results = await producer.send(
             records.map {
                 ProducerRecord(
-                    topic: $0.topic ?? topics.requests,
+                    topic: topic ?? $0.topic ?? topics.requests,
                     key: $0.key.map { Array($0.utf8) },
                     value: $0.value,
                     headers: $0.headers,

@@ -76,10 +76,12 @@ extension CommandLineSuite {
             #expect(tail.lines == [line])
         }
 
-        @Test(arguments: [
-            "", "run", "migrate", "request", "request send", "verify", "events", "events tail", "demo",
-            "message preview",
-        ])
+        @Test(
+            arguments: [
+                "", "run", "migrate", "request", "request send", "verify", "events", "events tail", "demo",
+                "message preview", "dead-letters", "dead-letters list", "dead-letters redrive",
+            ]
+        )
         func `every command explains itself`(_ command: String) async throws {
             let words = command.split(separator: " ").map(String.init)
             let program = try await run(words + ["--help"], try ScratchFolder())

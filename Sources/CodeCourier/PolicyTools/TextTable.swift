@@ -42,7 +42,7 @@ struct TextTable {
 
 extension String {
     /// The text without what would move a terminal's cursor.
-    fileprivate var printable: String {
+    var printable: String {
         String(String.UnicodeScalarView(unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
     }
 }

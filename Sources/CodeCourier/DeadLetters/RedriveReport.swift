@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a redrive says at its end.
+struct RedriveReport {
+    let plan: RedrivePlan
+
+    /// Nil when nothing was to be changed.
+    let outcome: Redrive.Outcome?
+    let topics: KafkaSettings.Topics
+
+    /// Whether everything that was asked for went back, or would.
+    var isComplete: Bool {
+        plan.missing.isEmpty && plan.refused.isEmpty && (outcome.map { $0.sentCount == plan.count } ?? true)
+    }
+
+    var lines: [String] {
+        var lines: [String] = []
+        if let outcome {
+            lines += outcome.sent.sorted { $0.key < $1.key }.map { "\($1.grouped) are back on \($0)" }
+            lines += rest(outcome)
+        } else {
+            lines += plan.counts.map { "\($0.count.grouped) would go back to \($0.topic)" }
+        }
+        lines += plan.refused.map { topic, count in
+            "\(count.grouped) refused: they came from \(topic), and only \(topics.requests) and \(topics.receipts) get"
+                + " records back"
+        }
+        lines += plan.missing.sorted().map { "not found: \($0)" }
+        return lines.isEmpty ? ["no dead letters"] : lines
+    }
+
+    private func rest(_ outcome: Redrive.Outcome) -> [String] {
+        let left = plan.count - outcome.sentCount
+        guard left > 0 else { return [] }
+        if let failure = outcome.failure { return ["\(left.grouped) are not back: \(failure)"] }
+        return ["\(left.grouped) are not back" + (outcome.isInterrupted ? ": interrupted" : ": they are gone")]
+    }
+}

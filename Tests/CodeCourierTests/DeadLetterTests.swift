@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import KafkaClient
+import TestSupport
+import Testing
+import Verification
+
+@testable import CodeCourier
+
+@Suite("dead letters") struct DeadLetterTests {
+    private let own = [
+        RecordHeader(name: "ce_id", value: [0xff]), RecordHeader(name: "empty", value: nil),
+        RecordHeader(name: "ce_id", value: []),
+    ]
+
+    @Test func `a redriven record is as it was, with its time and where it has been`() throws {
+        let record = DeadLetterSample.record("{", partition: 2, offset: 41, headers: own)
+        let letter = try #require(DeadLetterSample.letter(record))
+        #expect(letter.reason == "not_json")
+        #expect((letter.topic, letter.partition, letter.offset) == ("requests", 2, 41))
+        let redriven = letter.redriven(partitions: 3)
+        #expect(redriven.topic == "requests")
+        #expect(redriven.key == Array("key".utf8))
+        #expect(redriven.value == Array("{".utf8))
+        #expect(redriven.timestamp == Timestamp.test.microseconds / 1000)
+        #expect(redriven.partition == 2)
+        #expect(Array(redriven.headers.prefix(3)) == own)
+        #expect(redriven.headers.dropFirst(3).map(\.name) == ["dead-letter-id", "dead-letter-redrives"])
+        #expect(redriven.headers.last?.value == Array("1".utf8))
+        #expect(letter.redriven(partitions: 2).partition == nil)
+    }
+
+    @Test func `a record without a time gets that of its death, and a tombstone stays one`() throws {
+        let letter = try #require(DeadLetterSample.letter(DeadLetterSample.record(nil, made: nil)))
+        #expect(letter.redriven(partitions: 1).timestamp == (Timestamp.test + .seconds(1)).microseconds / 1000)
+        #expect(letter.redriven(partitions: 1).value == nil)
+    }
+
+    @Test func `a record that died again keeps its first id and its time, and counts`() throws {
+        let first = try #require(DeadLetterSample.letter(DeadLetterSample.record(headers: own)))
+        let second = try #require(DeadLetterSample.letter(DeadLetterSample.diedAgain(first, offset: 9)))
+        #expect(second.id != first.id)
+        #expect(second.firstID == first.id)
+        #expect(second.offset == 9)
+        #expect(second.redrives == 1)
+        let redriven = second.redriven(partitions: 1)
+        #expect(redriven.headers.map(\.name) == own.map(\.name) + ["dead-letter-id", "dead-letter-redrives"])
+        #expect(redriven.headers.last?.value == Array("2".utf8))
+        #expect(redriven.timestamp == Timestamp.test.microseconds / 1000)
+    }
+
+    @Test(
+        arguments: [
+            "dead-letter-id", "dead-letter-reason", "dead-letter-topic", "dead-letter-time", "dead-letter-offset",
+        ]
+    )
+    func `a record without our headers is no dead letter`(name: String) {
+        var record = DeadLetterSample.record()
+        record.headers.removeAll { $0.name == name }
+        #expect(DeadLetterSample.letter(record) == nil)
+        for value in [nil, [], [0xff], Array("\u{2d}9223372036854775809".utf8), [UInt8](repeating: 0x31, count: 400)] {
+            record.headers.append(RecordHeader(name: name, value: value))
+            let letter = DeadLetterSample.letter(record)
+            if letter != nil { #expect(["dead-letter-reason", "dead-letter-topic", "dead-letter-id"].contains(name)) }
+        }
+    }
+
+    @Test func `a plan takes each record once, as the newest, and only to the topics that are read`() throws {
+        let first = try #require(DeadLetterSample.letter(DeadLetterSample.record()))
+        let again = try #require(DeadLetterSample.letter(DeadLetterSample.diedAgain(first, offset: 9)))
+        let receipt = try #require(
+            DeadLetterSample.letter(DeadLetterSample.record(topic: "receipts", reason: .badSignature))
+        )
+        let foreign = try #require(DeadLetterSample.letter(DeadLetterSample.record(topic: "other")))
+        var topics = KafkaSettings.Topics()
+        (topics.requests, topics.receipts) = ("requests", "receipts")
+        for letters in [[first, again, receipt, foreign, first], [foreign, again, first, again, receipt]] {
+            var plan = RedrivePlan(.all, topics: topics)
+            for letter in letters { plan.consider(letter) }
+            #expect(plan.count == 2)
+            #expect(plan.counts.map(\.topic) == ["receipts", "requests"])
+            #expect(plan.refused.map(\.topic) == ["other"])
+            #expect(plan.waiting == [again.id, receipt.id])
+            let taken = [first, again, again, foreign].map { plan.take($0) }
+            #expect(taken == [false, true, false, false])
+        }
+        var byReason = RedrivePlan(.reason(.badSignature), topics: topics)
+        var byID = RedrivePlan(.ids([first.id, "unknown"]), topics: topics)
+        for letter in [first, again, receipt, foreign] {
+            byReason.consider(letter)
+            byID.consider(letter)
+        }
+        #expect(byReason.waiting == [receipt.id])
+        #expect(byID.waiting == [first.id])
+        #expect(byID.missing == ["unknown"])
+        let report = RedriveReport(plan: byID, outcome: nil, topics: topics)
+        #expect(report.lines == ["1 would go back to requests", "not found: unknown"])
+        #expect(!report.isComplete)
+    }
+
+    @Test func `the list shows the newest once, and payloads only when asked for`() throws {
+        var records = (0..<5).map { index in
+            DeadLetterSample.record("{\u{1b}+4915112345678", offset: Int64(index), died: .test + .seconds(9 - index))
+        }
+        records.append(records[0])
+        var list = DeadLetterList(limit: 2, showsPayload: false)
+        var open = DeadLetterList(limit: 2, showsPayload: true)
+        for letter in records.compactMap(DeadLetterSample.letter) {
+            list.add(letter)
+            open.add(letter)
+        }
+        #expect(list.text.count == 4)
+        #expect(list.text[1].contains("requests/0@1"))
+        #expect(list.text[2].contains("requests/0@0"))
+        #expect(list.text[3] == "the newest 2 of 5; more with --limit")
+        #expect(list.json.count == 2)
+        let shown = list.text.joined() + list.json.map { String(decoding: $0, as: UTF8.self) }.joined()
+        #expect(!shown.contains("+4915112345678"))
+        #expect(open.text[2] == "    { +4915112345678")
+        let line = try #require(open.json.last.map { String(decoding: $0, as: UTF8.self) })
+        #expect(line.contains(#""payload":"{\u001b+4915112345678""#))
+        #expect(line.contains(#""reason":"not_json","topic":"requests","partition":0,"offset":0,"#))
+        #expect(DeadLetterList(limit: 1, showsPayload: false).text == ["no dead letters"])
+    }
+
+    @Test func `a redrive is told what goes back in exactly one way`() {
+        let redrive = DeadLettersRedriveCommand.self
+        #expect(throws: (any Error).self) { try redrive.parse([]) }
+        #expect(throws: (any Error).self) { try redrive.parse(["--all", "--reason", "not_json"]) }
+        #expect(throws: (any Error).self) { try redrive.parse(["--reason", "no_such_reason"]) }
+        #expect(throws: Never.self) { try redrive.parse(["--id", "a", "b", "--dry-run"]) }
+        #expect(throws: (any Error).self) { try DeadLettersListCommand.parse(["--limit", "0"]) }
+    }
+}

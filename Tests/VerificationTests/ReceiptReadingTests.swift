@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Verification
+
+@Suite struct ReceiptReadingTests {
+    private let sendID = UUIDValue(ReceiptSample.sendID).map { SendID($0) }
+
+    @Test func `a normalised receipt is read in every mode`() throws {
+        let data = """
+            {"provider":"main","sendId":"\(ReceiptSample.sendID)","providerMessageId":"SM1","status":"undelivered",\
+            "errorCode":"30006","occurredAt":"2026-11-20T12:00:03Z","more":[1]}
+            """
+        let type = "com.codecourier.verification.receipt.v1"
+        let records = [
+            ReceiptSample.record(data),
+            ReceiptSample.record(data, headers: [("ce_specversion", "1.0"), ("ce_type", type)]),
+            ReceiptSample.record(
+                #"{"specversion":"1.0","type":"\#(type)","data":\#(data)}"#,
+                headers: [("content-type", "application/cloudevents+json")]
+            ),
+        ]
+        let expected = Receipt(
+            provider: "main",
+            sendID: sendID,
+            providerMessageID: "SM1",
+            status: .undelivered,
+            reason: .landline,
+            errorCode: "30006",
+            occurredAt: Timestamp(rfc3339: "2026-11-20T12:00:03Z")
+        )
+        for record in records {
+            #expect(Receipt.read(record, secrets: ReceiptSample.secrets()) == .receipt(expected))
+        }
+    }
+
+    @Test(
+        arguments: [
+            (nil, .tombstone), ("{", .notJSON), ("[]", .notAnObject), ("{}", .invalidReceipt),
+            (#"{"provider":"main","status":"delivered"}"#, .invalidReceipt),
+            (#"{"provider":"main","providerMessageId":"m"}"#, .invalidReceipt),
+            (#"{"provider":"main","providerMessageId":"m","status":"lost"}"#, .invalidReceipt),
+            (#"{"provider":"main","providerMessageId":"","status":"sent"}"#, .invalidReceipt),
+            (#"{"provider":"main","sendId":"1","status":"sent"}"#, .invalidReceipt),
+            (#"{"provider":7,"providerMessageId":"m","status":"sent"}"#, .invalidReceipt),
+            (#"{"provider":"main","raw":{"MessageSid":"m","MessageStatus":1}}"#, .invalidReceipt),
+            (#"{"provider":"main","raw":{"From":"+4915112345678","Text":"STOP"}}"#, .invalidReceipt),
+            (
+                #"{"provider":"main","providerMessageId":"n","raw":{"MessageSid":"m","MessageStatus":"sent"}}"#,
+                .invalidReceipt
+            ),
+            (#"{"provider":"main","raw":{},"headers":{"a":"1","A":"2"}}"#, .invalidReceipt),
+            (#"{"provider":"main","provider":"main"}"#, .duplicateKey),
+        ] as [(String?, DeadLetterReason)]
+    )
+    func `what is no receipt is a dead letter with its reason`(value: String?, reason: DeadLetterReason) {
+        #expect(ReceiptSample.read(value) == .deadLetter(reason))
+    }
+
+    @Test func `a receipt that is too large, too deep or of another type is a dead letter`() {
+        let large = #"{"provider":"\#(String(repeating: "x", count: 65_536))"}"#
+        #expect(ReceiptSample.read(large) == .deadLetter(.tooLarge))
+        #expect(ReceiptSample.read(String(repeating: "[", count: 17)) == .deadLetter(.tooDeep))
+        let request = CloudEventType.requested.rawValue
+        let other = ReceiptSample.record("{}", headers: [("ce_specversion", "1.0"), ("ce_type", request)])
+        #expect(Receipt.read(other, secrets: ReceiptSecrets()) == .deadLetter(.invalidCloudEvent))
+    }
+
+    @Test func `a long name around many members does not multiply`() {
+        let members = (0..<5000).map { #""\#($0)":1"# }.joined(separator: ",")
+        let body = #"{"messageId":"1","status":"delivered","\#(String(repeating: "n", count: 300))":{\#(members)}}"#
+        let receipt = ReceiptSample.callback([:], body: body)
+        #expect(ReceiptSample.read(receipt) == .deadLetter(.invalidReceipt))
+    }
+
+    @Test func `the provider's own words count, and ids of both places are joined`() throws {
+        let json = """
+            {"provider":"main","status":"delivered","sendId":"\(ReceiptSample.sendID)",\
+            "occurredAt":"2026-11-20T12:00:03Z","raw":{"SmsSid":"SM1","SmsStatus":"failed","ErrorCode":"30005"}}
+            """
+        let receipt = try #require(ReceiptSample.read(json).receipt)
+        #expect(receipt.status == .undelivered)
+        #expect(receipt.reason == .unknownNumber)
+        #expect(receipt.sendID == sendID)
+        #expect(receipt.providerMessageID == "SM1")
+        #expect(receipt.occurredAt == Timestamp(rfc3339: "2026-11-20T12:00:03Z"))
+    }
+
+    @Test func `a shape that is not known leaves the normalised fields`() throws {
+        let json = #"{"provider":"other","status":"delivered","providerMessageId":"m","raw":{"state":"DELIVRD"}}"#
+        #expect(try #require(ReceiptSample.read(json).receipt).status == .delivered)
+    }
+
+    @Test func `a receipt describes itself without ids of people or texts`() {
+        let receipt = ReceiptSample.read(#"{"provider":"main","providerMessageId":"secret","status":"sent"}"#).receipt
+        #expect(receipt?.description == "receipt sent of a send by main")
+        var dumped = ""
+        dump(receipt, to: &dumped)
+        dump(ReceiptSample.secrets(), to: &dumped)
+        #expect(!dumped.contains("secret\""))
+        #expect(!dumped.contains("test-token"))
+    }
+
+    @Test func `every example of the contract is read`() throws {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(
+            path: "../../schemas/kafka/examples"
+        )
+        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            .filter { $0.lastPathComponent.hasPrefix("receipt.") }
+        #expect(files.count >= 7)
+        for file in files {
+            let reading = ReceiptSample.read(try String(contentsOf: file, encoding: .utf8), ReceiptSample.secrets())
+            #expect(reading.receipt != nil, "\(file.lastPathComponent): \(reading)")
+        }
+    }
+}

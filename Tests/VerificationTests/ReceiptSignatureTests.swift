@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Verification
+
+@Suite struct ReceiptSignatureTests {
+    private let twilio = ReceiptSample.twilio
+    private let url = ReceiptSample.url
+    private let sms = [
+        "messageId": "0B00000127FDBC63", "status": "delivered", "err-code": "0", "client-ref": ReceiptSample.sendID,
+        "note": "a=b&c", "timestamp": "1795176000",
+    ]
+    private let body = #"{"message_uuid":"u","status":"delivered","error":null,"n":{"a":1}}"#
+
+    private func read(
+        _ raw: [String: String],
+        provider: String = "main",
+        url: String? = nil,
+        headers: [String: String]? = nil,
+        body: String? = nil,
+        secrets: ReceiptSecrets = ReceiptSample.secrets()
+    ) -> ReceiptReading {
+        let json = ReceiptSample.callback(raw, provider: provider, url: url, headers: headers, body: body)
+        return ReceiptSample.read(json, secrets)
+    }
+
+    // MARK: - Twilio
+
+    @Test func `Twilio's documented example is signed as it says`() throws {
+        let raw = [
+            "CallSid": "CA1234567890ABCDE", "Caller": "+12349013030", "Digits": "1234", "From": "+12349013030",
+            "To": "+18005551212",
+        ]
+        let signed = ReceiptSample.callback(
+            raw,
+            url: "https://mycompany.com/myapp.php?foo=1&bar=2",
+            headers: ["X-Twilio-Signature": "0/KCTR6DLpKmkAf8muzZqo1nDgQ="]
+        )
+        guard case .object(let object) = try JSONScanner.parse(Array(signed.utf8)) else { return }
+        let record = try ReceiptRecord(object)
+        #expect(TwilioSignature.isValid(record, [Array("wrong".utf8), Array("12345".utf8)]))
+        #expect(!TwilioSignature.isValid(record, [Array("wrong".utf8)]))
+    }
+
+    @Test func `Twilio's signed callback is read, with the send's id of its address`() {
+        let reading = read(twilio, url: url, headers: ReceiptSample.twilioSignature(url, twilio))
+        #expect(reading.receipt?.sendID?.description == ReceiptSample.sendID)
+        #expect(reading.receipt?.reason == .unreachable)
+    }
+
+    @Test func `a gateway may write headers in any case, name the port, and merge the query into the form`() {
+        let signature = ReceiptSample.twilioSignature(url, twilio)
+        let lower = Dictionary(uniqueKeysWithValues: signature.map { ($0.lowercased(), $1) })
+        #expect(read(twilio, url: url, headers: lower).receipt != nil)
+        let withPort = url.replacing("example.com", with: "example.com:443")
+        #expect(read(twilio, url: withPort, headers: signature).receipt != nil)
+        #expect(read(twilio, url: url, headers: ReceiptSample.twilioSignature(withPort, twilio)).receipt != nil)
+        let merged = twilio.merging(["sendId": ReceiptSample.sendID]) { $1 }
+        #expect(read(merged, url: url, headers: signature).receipt != nil)
+        let otherPort = url.replacing("example.com", with: "example.com:8443")
+        #expect(read(twilio, url: otherPort, headers: signature).deadLetter == .badSignature)
+    }
+
+    @Test func `a wrong or missing signature of Twilio is a dead letter`() {
+        let signature = ReceiptSample.twilioSignature(url, twilio)
+        let delivered = twilio.merging(["MessageStatus": "delivered"]) { $1 }
+        let stranger = twilio.merging(["sendId": "0193a5b0-1c40-7b11-9d22-33e44f556a78"]) { $1 }
+        #expect(read(delivered, url: url, headers: signature).deadLetter == .badSignature)
+        #expect(read(stranger, url: url, headers: signature).deadLetter == .badSignature)
+        #expect(read(twilio, url: url + "&a=b", headers: signature).deadLetter == .badSignature)
+        #expect(read(twilio, url: url).deadLetter == .badSignature)
+        #expect(read(twilio, headers: signature).deadLetter == .badSignature)
+        #expect(read(twilio, url: url, headers: [:]).deadLetter == .badSignature)
+        for text in ["", "AAAA", "not base64", "=", "E0RWeJsFEfvpAF67riZKV8bbPkY"] {
+            #expect(read(twilio, url: url, headers: ["X-Twilio-Signature": text]).deadLetter == .badSignature)
+        }
+    }
+
+    @Test func `without the request a receipt is believed, unless signatures are required`() {
+        #expect(read(twilio).receipt != nil)
+        let required = ReceiptSample.secrets(isRequired: true)
+        #expect(read(twilio, secrets: required).deadLetter == .badSignature)
+        let normalised = #"{"provider":"main","providerMessageId":"m","status":"delivered"}"#
+        #expect(ReceiptSample.read(normalised, required).deadLetter == .badSignature)
+        #expect(ReceiptSample.read(normalised, ReceiptSample.secrets()).receipt != nil)
+        #expect(read(twilio, provider: "unsigned", url: url, headers: [:], secrets: required).receipt != nil)
+    }
+
+    @Test func `a provider without a usable secret believes no signature`() {
+        let empty = ReceiptSecrets(["main": .init(.twilio, secrets: [[]])])
+        #expect(
+            read(twilio, url: url, headers: ["X-Twilio-Signature": "AAAA"], secrets: empty).deadLetter == .badSignature
+        )
+    }
+
+    // MARK: - Vonage
+
+    @Test(
+        arguments: [
+            (.md5Hash, "ed2633dc541dd743783dd1525247566f"), (.md5, "008ed406a29a163436699a3ac9ce6ca6"),
+            (.sha1, "E9B5620ADE5BB403730DD0359DED2B5E2056735A"),
+            (.sha256, "99f1c887c6c5b218da5d2bb42a43899d762d9a0fc2e9cbf1406bd00ae07538ec"),
+            (
+                .sha512,
+                "2ea9f2395ce1bc1d08fe7cbb8ae9502b13eb85711e0fef101ecfb2631119ec21ac4d6b73a5082be7adb26e2f4b790d9170985790b9b40bbe092278f3a5967241"
+            ),
+        ] as [(VonageDigest, String)]
+    )
+    func `Vonage's parameter sig is checked by the account's digest`(digest: VonageDigest, signature: String) {
+        let secrets = ReceiptSample.secrets(digest)
+        let signed = sms.merging(["sig": signature]) { $1 }
+        #expect(read(signed, provider: "backup", secrets: secrets).receipt?.status == .delivered)
+        #expect(read(sms, provider: "backup", headers: [:], secrets: secrets).deadLetter == .badSignature)
+        #expect(read(sms, provider: "backup", secrets: secrets).receipt != nil)
+        for change in [("status", "failed"), ("sig", String(signature.dropLast(2))), ("sig", ""), ("extra", "1")] {
+            let forged = signed.merging([change.0: change.1]) { $1 }
+            #expect(read(forged, provider: "backup", secrets: secrets).deadLetter == .badSignature, "\(change)")
+        }
+        for other in VonageDigest.allCases where other != digest {
+            let reading = read(signed, provider: "backup", secrets: ReceiptSample.secrets(other))
+            #expect(reading.deadLetter == .badSignature)
+        }
+    }
+
+    @Test func `the Messages API's token vouches for its body alone`() {
+        let authorization = ["authorization": "Bearer \(ReceiptSample.token(of: body))"]
+        let forged = ["message_uuid": "u", "status": "rejected"]
+        let signed = read(forged, provider: "backup", headers: authorization, body: body)
+        #expect(signed.receipt?.status == .delivered)
+        #expect(read(forged, provider: "backup", headers: authorization).deadLetter == .badSignature)
+        let changed = body.replacing("delivered", with: "submitted")
+        #expect(read([:], provider: "backup", headers: authorization, body: changed).deadLetter == .badSignature)
+    }
+
+    @Test func `a body that cannot be read vouches for nothing beside it`() {
+        let deep =
+            #"{"message_uuid":"u","a":"# + String(repeating: "[", count: 20) + String(repeating: "]", count: 20) + "}"
+        let token = ["Authorization": "Bearer \(ReceiptSample.token(of: deep))"]
+        let raw = ["message_uuid": "u", "status": "delivered"]
+        #expect(read(raw, provider: "backup", headers: token, body: deep).deadLetter == .badSignature)
+    }
+
+    @Test func `a token of another make, key or algorithm is refused`() {
+        let good = ReceiptSample.token(of: body)
+        let tokens = [
+            ReceiptSample.token(of: body, algorithm: "none"), ReceiptSample.token(of: body, algorithm: "RS256"),
+            ReceiptSample.token(of: body, secret: Array("other".utf8)), String(good.dropLast(4)), good + ".x", "", "..",
+            String(good.prefix { $0 != "." }) + "..", "a.b.c",
+        ]
+        for token in tokens {
+            let reading = read([:], provider: "backup", headers: ["Authorization": "Bearer \(token)"], body: body)
+            #expect(reading.deadLetter == .badSignature, "\(token)")
+        }
+        let basic = read([:], provider: "backup", headers: ["Authorization": "Basic \(good)"], body: body)
+        #expect(basic.deadLetter == .badSignature)
+    }
+}
