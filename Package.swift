@@ -24,6 +24,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
@@ -34,6 +35,7 @@ let package = Package(
         // C libraries
         .systemLibrary(name: "CLibrdkafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
         .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(
             name: "CPhoneNumbers",
             linkerSettings: [.linkedLibrary("phonenumber"), .linkedLibrary("protobuf")]
@@ -50,6 +52,7 @@ let package = Package(
         .target(name: "PinnedThread", swiftSettings: handleSettings),
         .target(name: "KafkaClient", dependencies: ["CLibrdkafka", "PinnedThread"], swiftSettings: handleSettings),
         .target(name: "PostgresClient", dependencies: ["CLibpq", "PinnedThread"], swiftSettings: handleSettings),
+        .target(name: "SMTPClient", dependencies: ["CLibcurl"], swiftSettings: handleSettings),
         .target(name: "PhoneNumbers", dependencies: ["CPhoneNumbers", "Verification"], swiftSettings: settings),
 
         // Adapters of the ports
@@ -62,13 +65,14 @@ let package = Package(
         .target(
             name: "Providers",
             dependencies: [
-                "Verification",
+                "SMTPClient", "Verification",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
@@ -104,7 +108,7 @@ let package = Package(
             name: "CodeCourier",
             dependencies: [
                 "Courier", "Ledger", "Providers", "PhoneNumbers", "KafkaClient", "PostgresClient", "Sandbox",
-                "Verification",
+                "SMTPClient", "Verification",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -147,12 +151,15 @@ let package = Package(
         .testTarget(
             name: "ProvidersTests",
             dependencies: [
-                "Providers", "TestSupport", "Verification",
+                "Providers", "SMTPClient", "TestSupport", "Verification",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
@@ -170,8 +177,10 @@ let package = Package(
         .testTarget(
             name: "CodeCourierTests",
             dependencies: [
-                "CodeCourier", "Courier", "KafkaClient", "PhoneNumbers", "Providers", "TestSupport", "Verification",
+                "CodeCourier", "Courier", "KafkaClient", "PhoneNumbers", "Providers", "SMTPClient", "TestSupport",
+                "Verification",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],

@@ -13,6 +13,8 @@ packages=(
     postgresql-15
     # the browser that tests the sandbox's page
     chromium
+    # the mail server of the tests
+    python3-aiosmtpd
     # what the Swift compiler and its package manager need
     g++ libstdc++-12-dev libc6-dev binutils pkg-config git libxml2 libsqlite3-0 libncurses6 zlib1g-dev tzdata unzip
     # what these scripts need

@@ -42,8 +42,15 @@ enum ProviderKind: String, CaseIterable {
                 "url", "urlFile", "method", "contentType", "body", "from", "secret", "secretFile", "idempotencyHeader",
                 "idempotent", "messageId", "segments", "errorCode",
             ]
+        case .smtp:
+            [
+                "host", "port", "tls", "caFile", "from", "heloName", "username", "password", "passwordFile",
+                "connections",
+            ]
+        case .apns:
+            ["baseURL", "sandboxBaseURL", "caFile", "keyId", "teamId", "privateKey", "privateKeyFile"]
         case .log: []
-        case .smpp, .smtp, .apns: nil
+        case .smpp: nil
         }
     }
 

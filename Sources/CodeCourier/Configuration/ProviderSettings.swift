@@ -12,6 +12,8 @@ package struct ProviderSettings: Sendable {
 
         /// A gateway that the configuration describes.
         case http(GatewayConfiguration)
+        case smtp(SMTPConfiguration)
+        case apns(APNsConfiguration)
 
         /// Writes messages to the log, for trials without a provider.
         case log
@@ -88,7 +90,9 @@ extension ProviderSettings {
         case .sns: sns(entry, source).map { ProviderSettings(name: entry.name, kind: .sns($0)) }
         case .http: gateway(entry, source).map { ProviderSettings(name: entry.name, kind: .http($0)) }
         case .log: ProviderSettings(name: entry.name, kind: .log)
-        case .smpp, .smtp, .apns: nil
+        case .smtp: smtp(entry, source).map { ProviderSettings(name: entry.name, kind: .smtp($0)) }
+        case .apns: apns(entry, source).map { ProviderSettings(name: entry.name, kind: .apns($0)) }
+        case .smpp: nil
         }
     }
 

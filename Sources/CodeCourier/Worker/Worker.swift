@@ -194,6 +194,10 @@ extension ProviderSettings {
             SNSProvider(configuration: sns, client: client)
         case .http(let gateway):
             GatewayProvider(configuration: gateway, client: client)
+        case .smtp(let smtp):
+            SMTPProvider(name: name, configuration: smtp)
+        case .apns(let apns):
+            APNsProvider(name: name, configuration: apns)
         }
     }
 }

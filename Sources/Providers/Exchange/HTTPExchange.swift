@@ -89,6 +89,7 @@ struct HTTPExchange: Sendable {
             return .answered(HTTPAnswer(status: Int(response.status.code), headers: response.headers, body: body))
         } catch {
             let failure = TransportFailure(error)
+            if failure.provesNotProcessed { return .notSent(failure) }
             // A cancelled caller learns nothing definite: it is leaving, and others decide on the send.
             return gate.bar() && failure != .cancelled ? .notSent(failure) : .unknown(failure)
         }

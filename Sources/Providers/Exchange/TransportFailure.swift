@@ -3,6 +3,7 @@
 import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
+import NIOHTTP2
 import NIOPosix
 import NIOSSL
 
@@ -29,6 +30,7 @@ enum TransportFailure: String, Sendable, CaseIterable {
     case answerTooLarge = "answer_too_large"
     case invalidURL = "invalid_url"
     case clientShutDown = "client_shut_down"
+    case streamRefused = "stream_refused"
     case transport = "transport_error"
 
     init(_ error: any Error) {
@@ -40,10 +42,21 @@ enum TransportFailure: String, Sendable, CaseIterable {
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError: self = .tlsFailed
         case is HTTPParserError: self = .malformedAnswer
         case is NIOTooManyBytesError: self = .answerTooLarge
+        case let error as NIOHTTP2Errors.StreamClosed: self = Self.cause(of: error)
         case ChannelError.connectTimeout: self = .connectTimeout
         case is ChannelError: self = .connectionClosed
         default: self = .transport
         }
+    }
+
+    /// Whether the peer itself says that it did not look at the request, even if all of it arrived.
+    ///
+    /// HTTP/2 guarantees that for a refused stream (RFC 9113, section 8.7), and also for one that a GOAWAY leaves out;
+    /// but NIO reports the latter as any cancelled stream.
+    var provesNotProcessed: Bool { self == .streamRefused }
+
+    private static func cause(of error: NIOHTTP2Errors.StreamClosed) -> TransportFailure {
+        error.errorCode == .refusedStream ? .streamRefused : .connectionClosed
     }
 
     private static func cause(of error: HTTPClientError) -> TransportFailure {

@@ -33,23 +33,13 @@ package struct VonageApplication: Sendable, Redacted {
             claims.member("exp", seconds + Self.lifetime)
             claims.member("jti", tokenID.description)
         }
-        let header = #"{"alg":"RS256","typ":"JWT"}"#
-        let signed = "\(Self.base64URL(Data(header.utf8))).\(Self.base64URL(Data(claims.bytes)))"
-        guard let signature = try? key.signature(for: Data(signed.utf8), padding: .insecurePKCS1v1_5) else {
-            return nil
+        var header = JSONWriter()
+        header.object { header in
+            header.member("alg", "RS256")
+            header.member("typ", "JWT")
         }
-        return "\(signed).\(Self.base64URL(signature.rawRepresentation))"
-    }
-
-    private static func base64URL(_ data: Data) -> String {
-        let text = data.base64EncodedString().utf8.compactMap { byte -> UInt8? in
-            switch byte {
-            case UInt8(ascii: "+"): UInt8(ascii: "-")
-            case UInt8(ascii: "/"): UInt8(ascii: "_")
-            case UInt8(ascii: "="): nil
-            default: byte
-            }
+        return try? JSONWebToken.signed(header: header, claims: claims) { content in
+            try key.signature(for: content, padding: .insecurePKCS1v1_5).rawRepresentation
         }
-        return String(decoding: text, as: UTF8.self)
     }
 }

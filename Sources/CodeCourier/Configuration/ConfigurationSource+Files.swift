@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension ConfigurationSource {
+    /// The path of a file with certificates of authorities in PEM, checked to be one.
+    func authorities(_ key: SettingKey) -> String? {
+        guard let setting = setting(key) else { return nil }
+        let path = resolve(setting.text, at: setting.origin)
+        do throws(TextFile.Unreadable) {
+            let text = try TextFile.read(path, maximumBytes: 4_194_304)
+            if text.contains("-----BEGIN CERTIFICATE-----") { return path }
+            report(key, at: setting.origin, "must name a file with certificates in PEM")
+        } catch {
+            report(key, at: setting.origin, "must name a readable file; it \(error.reason)")
+        }
+        return nil
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Providers
+
+extension ProviderSettings {
+    static func apns(_ entry: ProviderEntry, _ source: ConfigurationSource) -> APNsConfiguration? {
+        let line = entry.mapping.value.line
+        let keyIDKey = entry.key + ["keyId"]
+        let teamIDKey = entry.key + ["teamId"]
+        source.reportMissing(keyIDKey, such: "ABC123DEFG", line: line)
+        source.reportMissing(teamIDKey, such: "DEF123GHIJ", line: line)
+        let keyID = source.read(keyIDKey, .appleID)
+        let teamID = source.read(teamIDKey, .appleID)
+        let key = signingKey(entry, source)
+        let baseURL = source.read(entry.key + ["baseURL"], .secureAddress)
+        let sandboxBaseURL = source.read(entry.key + ["sandboxBaseURL"], .secureAddress)
+        let authorities = source.authorities(entry.key + ["caFile"])
+        guard let keyID, let teamID, let key else { return nil }
+        return APNsConfiguration(
+            keyID: keyID,
+            teamID: teamID,
+            key: key,
+            baseURL: baseURL ?? APNsConfiguration.defaultBaseURL,
+            sandboxBaseURL: sandboxBaseURL ?? APNsConfiguration.defaultSandboxBaseURL,
+            authorities: authorities
+        )
+    }
+
+    private static func signingKey(_ entry: ProviderEntry, _ source: ConfigurationSource) -> APNsSigningKey? {
+        let key = entry.key + ["privateKey"]
+        guard let setting = source.secret(key) else {
+            let line = entry.mapping.value.line
+            source.reportMissing(key, such: "privateKeyFile: /run/secrets/apns.p8", line: line)
+            return nil
+        }
+        if let signingKey = APNsSigningKey(pem: setting.secret) { return signingKey }
+        source.report(
+            setting.key,
+            at: setting.origin,
+            "must be the .p8 key that Apple's site gives, a P-256 key in PEM"
+        )
+        return nil
+    }
+}
+
+extension ValueRule where Value == String {
+    fileprivate static var appleID: Self {
+        let name = name(upTo: 64)
+        return Self(requirement: "must be the id that Apple's site shows, such as ABC123DEFG", parse: name.parse)
+    }
+
+    /// Tokens and secrets go there: never without TLS, over which HTTP/2 is agreed on, too.
+    fileprivate static var secureAddress: Self {
+        Self(requirement: "must be an address such as https://host:port, without user, query or fragment") { text in
+            text.hasPrefix("https://") ? address.parse(text) : nil
+        }
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Providers
+import SMTPClient
+import Verification
+
+extension ProviderSettings {
+    static func smtp(_ entry: ProviderEntry, _ source: ConfigurationSource) -> SMTPConfiguration? {
+        let line = entry.mapping.value.line
+        let hostKey = entry.key + ["host"]
+        let fromKey = entry.key + ["from"]
+        source.reportMissing(hostKey, such: "smtp.example.com", line: line)
+        source.reportMissing(fromKey, such: "no-reply@example.com", line: line)
+        let host = source.read(hostKey, .mailHost)
+        let from = source.read(fromKey, .emailAddress)
+        let encryption = encryption(entry, source, host: host)
+        let port = source.read(entry.key + ["port"], .integer(in: 1...65_535))
+        let heloName = source.read(entry.key + ["heloName"], .domain)
+        let authorities = source.authorities(entry.key + ["caFile"])
+        let connections = source.read(entry.key + ["connections"], .integer(in: 1...64))
+        let login = login(entry, source)
+        guard let host, let from, let encryption else { return nil }
+        let server = SMTPServer(
+            host: host,
+            port: port ?? defaultPort(encryption),
+            encryption: encryption,
+            authorities: authorities,
+            heloName: heloName ?? String(from.canonical.drop { $0 != "@" }.dropFirst()),
+            login: login
+        )
+        return SMTPConfiguration(
+            server: server,
+            from: from,
+            connections: connections ?? SMTPConfiguration.defaultConnections
+        )
+    }
+
+    /// The ports of RFC 6409 and RFC 8314, and for a server on this machine that of RFC 5321.
+    private static func defaultPort(_ encryption: SMTPServer.Encryption) -> Int {
+        switch encryption {
+        case .startTLS: 587
+        case .implicit: 465
+        case .none: 25
+        }
+    }
+
+    /// STARTTLS unless said otherwise; no TLS only where nothing leaves the machine.
+    private static func encryption(
+        _ entry: ProviderEntry,
+        _ source: ConfigurationSource,
+        host: String?
+    ) -> SMTPServer.Encryption? {
+        let key = entry.key + ["tls"]
+        guard let setting = source.setting(key) else { return .startTLS }
+        let encryption = source.read(key, .choice as ValueRule<SMTPServer.Encryption>)
+        let loopback = ["127.0.0.1", "[::1]", "localhost"]
+        if encryption == SMTPServer.Encryption.none, let host, !loopback.contains(host) {
+            let names = loopback.joined(separator: ", ")
+            source.report(key, at: setting.origin, "can be none only where host is one of \(names); use starttls")
+            return nil
+        }
+        return encryption
+    }
+
+    private static func login(_ entry: ProviderEntry, _ source: ConfigurationSource) -> SMTPLogin? {
+        let line = entry.mapping.value.line
+        let nameKey = entry.key + ["username"]
+        let passwordKey = entry.key + ["password"]
+        let name = source.setting(nameKey)
+        let password = source.secret(passwordKey)
+        switch (name, password) {
+        case (nil, nil): return nil
+        case (nil, _?): source.reportMissing(nameKey, such: "courier", line: line)
+        case (_?, nil): source.reportMissing(passwordKey, such: "passwordFile: /run/secrets/smtp", line: line)
+        case (_?, let password?):
+            return source.read(nameKey, .text(upTo: 256)).map {
+                SMTPLogin(username: $0, password: password.secret.revealed)
+            }
+        }
+        return nil
+    }
+}
+
+extension ValueRule where Value == EmailAddress {
+    fileprivate static var emailAddress: Self {
+        Self(requirement: "must be an address such as no-reply@example.com") { EmailAddress($0) }
+    }
+}
+
+extension ValueRule where Value == String {
+    /// A name or address that can stand in a URL as it is.
+    fileprivate static var mailHost: Self {
+        Self(requirement: "must be a host name, an IPv4 address, or an IPv6 address in brackets") { text in
+            if text.hasPrefix("["), text.hasSuffix("]") {
+                let address = text.dropFirst().dropLast()
+                return address.contains(":") && IPAddress(String(address)) != nil ? text : nil
+            }
+            return (text.utf8.count <= 253 ? text : nil).flatMap { name(upTo: 253).parse($0) }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How one Apple developer team's apps get pushes.
+package struct APNsConfiguration: Sendable {
+    /// Apple's own addresses, without a trailing slash.
+    package static let defaultBaseURL = "https://api.push.apple.com"
+    package static let defaultSandboxBaseURL = "https://api.sandbox.push.apple.com"
+
+    package var keyID: String
+    package var teamID: String
+    package var key: APNsSigningKey
+    package var baseURL: String
+    package var sandboxBaseURL: String
+
+    /// The path of a PEM file with the authorities to trust; nil for those of the system.
+    package var authorities: String?
+
+    package init(
+        keyID: String,
+        teamID: String,
+        key: APNsSigningKey,
+        baseURL: String = APNsConfiguration.defaultBaseURL,
+        sandboxBaseURL: String = APNsConfiguration.defaultSandboxBaseURL,
+        authorities: String? = nil
+    ) {
+        self.keyID = keyID
+        self.teamID = teamID
+        self.key = key
+        self.baseURL = baseURL
+        self.sandboxBaseURL = sandboxBaseURL
+        self.authorities = authorities
+    }
+}

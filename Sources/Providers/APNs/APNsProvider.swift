@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+package import Verification
+
+/// Silent pushes by Apple's push notification service: `POST /3/device/{token}` over HTTP/2.
+///
+/// The push wakes an app in the background and hands it the receipt and the secret in the form that Firebase's client
+/// libraries read. Apple promises no delivery of such pushes. A push id is no idempotency key, so a call whose answer
+/// is lost is `unknown`.
+package struct APNsProvider: MessageProvider {
+    package let name: String
+    package var channel: Verification.Channel { .apns }
+
+    private let configuration: APNsConfiguration
+    private let client: PushClient
+    private let tokens: APNsTokenSource
+    private let now: @Sendable () -> Timestamp
+
+    package init(name: String, configuration: APNsConfiguration) {
+        self.init(name: name, configuration: configuration, now: { .now })
+    }
+
+    /// As above, with a clock of the caller's.
+    init(name: String, configuration: APNsConfiguration, now: @escaping @Sendable () -> Timestamp) {
+        self.name = name
+        self.configuration = configuration
+        self.now = now
+        client = PushClient(authorities: configuration.authorities)
+        tokens = APNsTokenSource(configuration, now: now)
+    }
+
+    package func send(_ message: OutboundMessage) async -> ProviderAnswer {
+        guard case .push(let push) = message.content else {
+            return ProviderAnswer(.misconfigured, errorCode: "channel")
+        }
+        let deadline = min(message.callDeadline, .seconds(3600))
+        let call = Call(push: push, message: message, end: ContinuousClock.now.advanced(by: deadline))
+        do {
+            return try await send(call)
+        } catch {
+            return ProviderAnswer(.misconfigured, errorCode: "signing_failed")
+        }
+    }
+
+    private struct Call {
+        let push: PushMessage
+        let message: OutboundMessage
+        let end: ContinuousClock.Instant
+    }
+
+    /// Sends once, and once more where Apple said that it did not take the push for a reason that can be mended: an
+    /// old token, or a device that may belong to the other environment.
+    private func send(_ call: Call) async throws -> ProviderAnswer {
+        switch call.push.device.environment {
+        case .production: return try await send(call, to: configuration.baseURL)
+        case .sandbox: return try await send(call, to: configuration.sandboxBaseURL)
+        case .unknown:
+            let answer = try await send(call, to: configuration.baseURL)
+            guard answer.errorCode == "BadDeviceToken" else { return answer }
+            return try await send(call, to: configuration.sandboxBaseURL)
+        }
+    }
+
+    private func send(_ call: Call, to baseURL: String) async throws -> ProviderAnswer {
+        let token = try tokens.current()
+        let answer = await post(call, to: baseURL, token: token)
+        guard answer.errorCode == "ExpiredProviderToken", let fresh = try tokens.replacement(for: token) else {
+            return answer
+        }
+        return await post(call, to: baseURL, token: fresh)
+    }
+
+    private func post(_ call: Call, to baseURL: String, token: String) async -> ProviderAnswer {
+        let exchange = HTTPExchange(
+            client: client.http,
+            request: request(call, to: baseURL, token: token),
+            body: Self.body(call.push)
+        )
+        let result = await exchange.run(within: ContinuousClock.now.duration(to: call.end))
+        return APNsAnswer.classify(result, sendID: call.message.sendID)
+    }
+
+    private func request(_ call: Call, to baseURL: String, token: String) -> HTTPClientRequest {
+        let url = "\(HTTPClientRequest.base(baseURL))/3/device/\(call.push.device.hex)"
+        let expiration = (now() + call.message.validity).microseconds / 1_000_000
+        var request = HTTPClientRequest(to: url, contentType: "application/json")
+        request.headers.add(name: "Authorization", value: "bearer \(token)")
+        request.headers.add(name: "apns-push-type", value: "background")
+        // Apple refuses a background push with any other priority.
+        request.headers.add(name: "apns-priority", value: "5")
+        request.headers.add(name: "apns-topic", value: call.push.device.bundleID)
+        request.headers.add(name: "apns-expiration", value: String(expiration))
+        request.headers.add(name: "apns-id", value: call.message.sendID.description)
+        return request
+    }
+
+    private static func body(_ push: PushMessage) -> ByteBuffer {
+        var body = JSONWriter()
+        body.object { body in
+            body.object("aps") { $0.member("content-available", 1) }
+            body.object("com.google.firebase.auth") { secret in
+                secret.member("receipt", push.receipt)
+                secret.member("secret", push.secret)
+            }
+        }
+        return ByteBuffer(bytes: body.bytes)
+    }
+}
+
+extension APNsProvider: CustomStringConvertible, CustomReflectable {
+    package var description: String { "APNsProvider(\(name))" }
+
+    /// The configuration only: the client's insides change while it is looked at, and the tokens are secret.
+    package var customMirror: Mirror { Mirror(self, children: ["configuration": configuration]) }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Verification
+
+/// The provider token of a team, one for all pushes of the process.
+///
+/// Apple refuses a token that is older than an hour (`ExpiredProviderToken`), and a connection on which tokens change
+/// more often than every 20 minutes (`TooManyProviderTokenUpdates`). So a token serves for 50 minutes, and one that
+/// Apple calls expired is replaced, but not when it is younger than a minute: then a clock is wrong, and a new token
+/// would be as bad.
+final class APNsTokenSource: Sendable {
+    static let lifetime = Duration.seconds(50 * 60)
+    static let leastAge = Duration.seconds(60)
+
+    private struct Token {
+        let text: String
+        let issuedAt: Timestamp
+    }
+
+    private let configuration: APNsConfiguration
+    private let now: @Sendable () -> Timestamp
+    private let token = Mutex<Token?>(nil)
+
+    init(_ configuration: APNsConfiguration, now: @escaping @Sendable () -> Timestamp) {
+        self.configuration = configuration
+        self.now = now
+    }
+
+    /// The token to use now.
+    func current() throws -> String {
+        try token.withLock { token in
+            if let token, age(of: token) < Self.lifetime { return token.text }
+            return try renew(&token)
+        }
+    }
+
+    /// The token to use instead of one that Apple calls expired; nil when there is no better one.
+    func replacement(for expired: String) throws -> String? {
+        try token.withLock { token in
+            if let token, token.text != expired { return token.text }
+            if let token, age(of: token) < Self.leastAge { return nil }
+            return try renew(&token)
+        }
+    }
+
+    private func renew(_ token: inout Token?) throws -> String {
+        let time = now()
+        let text = try configuration.key.token(
+            keyID: configuration.keyID,
+            teamID: configuration.teamID,
+            issuedAt: time
+        )
+        token = Token(text: text, issuedAt: time)
+        return text
+    }
+
+    /// The time since a token's issue, either way: after a clock is set back, a token from the future is old too.
+    private func age(of token: Token) -> Duration {
+        let age = now() - token.issuedAt
+        return age < .zero ? .zero - age : age
+    }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import AsyncHTTPClient
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+/// An HTTP/2 client of one team's own, closed when its owner is released.
+///
+/// Apple takes the tokens of one team only on a connection, so two teams must not share a client. As for the other
+/// providers there is no redirect, no proxy and no second try of a connection.
+final class PushClient: Sendable {
+    let http: HTTPClient
+
+    /// A client that trusts the authorities of a PEM file, or those of the system.
+    init(authorities: String?) {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        if let authorities { tls.trustRoots = .file(authorities) }
+        var configuration = HTTPClient.Configuration(
+            tlsConfiguration: tls,
+            redirectConfiguration: .disallow,
+            timeout: HTTPClient.Configuration.Timeout(connect: .seconds(3)),
+            connectionPool: HTTPClient.Configuration.ConnectionPool(
+                // Apple asks to keep connections open, and calls frequent new ones an attack.
+                idleTimeout: .minutes(5),
+                concurrentHTTP1ConnectionsPerHostSoftLimit: 1
+            ),
+            proxy: nil,
+            decompression: .disabled
+        )
+        configuration.httpVersion = .automatic
+        configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.http2ConnectionDebugInitializer = Self.limitUnacknowledgedTime
+        http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }
+
+    deinit {
+        // No call is in progress, since each holds the owner; nobody waits for the sockets to close.
+        let _: EventLoopFuture<Void> = http.shutdown()
+    }
+
+    /// Has the system give up a connection whose peer has acknowledged nothing for ten seconds.
+    ///
+    /// A connection that died without a word would otherwise take every push for some fifteen minutes.
+    @Sendable private static func limitUnacknowledgedTime(_ channel: any Channel) -> EventLoopFuture<Void> {
+        #if canImport(Glibc)
+        let option = NIOBSDSocket.Option(rawValue: TCP_USER_TIMEOUT)
+        return channel.setOption(.tcpOption(option), value: 10_000)
+        #else
+        return channel.eventLoop.makeSucceededVoidFuture()
+        #endif
+    }
+}

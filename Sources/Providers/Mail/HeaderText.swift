@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+
+/// Free text as a mail header carries it: one line, ASCII, and nothing in it that could begin another header.
+enum HeaderText {
+    /// Text of a subject (RFC 5322 `unstructured`, RFC 2047 where it is not plain).
+    static func unstructured(_ text: String) -> String {
+        let text = oneLine(text)
+        return isPlain(text) ? text : encodedWords(text)
+    }
+
+    /// A display name (RFC 5322 `phrase`): quoted, or RFC 2047 where it is not plain.
+    static func phrase(_ text: String) -> String {
+        let text = oneLine(text)
+        guard isPlain(text) else { return encodedWords(text) }
+        return "\"\(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
+    }
+
+    /// The text with its control characters and line breaks as spaces, without spaces around it.
+    ///
+    /// Encoded words would hide a line break from the server, but a mail program decodes them.
+    private static func oneLine(_ text: String) -> String {
+        var line = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator: line.append(" ")
+            default: line.append(scalar)
+            }
+        }
+        return String(String(line).trimmingPrefix { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+    }
+
+    /// Whether a text can stand as it is, on one line with the header's name.
+    private static func isPlain(_ text: String) -> Bool {
+        text.utf8.count <= 60 && text.utf8.allSatisfy { (0x20...0x7e).contains($0) } && !text.contains("=?")
+    }
+
+    /// Words of at most 60 characters, each on a line of its own, none of which divides a character.
+    private static func encodedWords(_ text: String) -> String {
+        var words: [[UInt8]] = [[]]
+        for scalar in text.unicodeScalars {
+            let bytes = Array(String(scalar).utf8)
+            if words[words.count - 1].count + bytes.count > 36 { words.append([]) }
+            words[words.count - 1] += bytes
+        }
+        return words.map { "=?UTF-8?B?\(Data($0).base64EncodedString())?=" }.joined(separator: "\r\n ")
+    }
+}

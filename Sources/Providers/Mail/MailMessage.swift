@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+/// An e-mail as it goes over the wire (RFC 5322, MIME), all ASCII: a text and an HTML part that say the same.
+struct MailMessage {
+    let email: EmailMessage
+    let sendID: SendID
+    let from: EmailAddress
+    let date: Timestamp
+
+    /// The `Message-ID` without its brackets: the same for every attempt, so that mailboxes can drop a second copy.
+    var messageID: String { "\(sendID)@\(from.domain)" }
+
+    /// The whole message with lines ended by CR LF.
+    ///
+    /// Dots at the beginning of lines are doubled by whoever sends it.
+    var bytes: [UInt8] {
+        // Encoded text never holds "=_", so the boundary cannot be in it.
+        let boundary = "=_\(sendID)"
+        var bytes = Array(headers(boundary).joined().utf8)
+        for (kind, text) in [("plain", email.text), ("html", email.html)] {
+            bytes += Array("\r\n--\(boundary)\r\nContent-Type: text/\(kind); charset=utf-8\r\n".utf8)
+            bytes += Array("Content-Transfer-Encoding: quoted-printable\r\n\r\n".utf8)
+            bytes += QuotedPrintable.encoded(text)
+        }
+        return bytes + Array("\r\n--\(boundary)--\r\n".utf8)
+    }
+
+    private func headers(_ boundary: String) -> [String] {
+        let name = HeaderText.phrase(email.senderName)
+        return [
+            "Date: \(MailDate.text(date))",
+            "From: \(name)\r\n <\(from.canonical)>",
+            "To: <\(email.recipient.canonical)>",
+            "Subject: \(HeaderText.unstructured(email.subject))",
+            "Message-ID: <\(messageID)>",
+            // Keeps answering machines from answering (RFC 3834).
+            "Auto-Submitted: auto-generated",
+            "MIME-Version: 1.0",
+            "Content-Type: multipart/alternative;\r\n boundary=\"\(boundary)\"",
+        ].map { $0 + "\r\n" }
+    }
+}
+
+extension EmailAddress {
+    /// What stands behind the `@`.
+    var domain: Substring { canonical.drop { $0 != "@" }.dropFirst() }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import SMTPClient
+package import Verification
+
+/// How e-mails are sent through one mail server.
+package struct SMTPConfiguration: Sendable {
+    /// How many messages are on their way at a time unless said otherwise, each over a connection of its own.
+    package static let defaultConnections = 4
+
+    package var server: SMTPServer
+
+    /// The sender, in the envelope and in the header.
+    package var from: EmailAddress
+    package var connections: Int
+
+    package init(
+        server: SMTPServer,
+        from: EmailAddress,
+        connections: Int = SMTPConfiguration.defaultConnections
+    ) {
+        self.server = server
+        self.from = from
+        self.connections = connections
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import SMTPClient
+package import Verification
+
+/// E-mail by SMTP, each message over a connection of its own, so that no message is ever handed over twice.
+///
+/// libcurl blocks, so calls run on threads of the provider's own. A message that finds none free within its deadline
+/// was surely not sent.
+package struct SMTPProvider: MessageProvider {
+    package let name: String
+    package var channel: Channel { .email }
+
+    private let configuration: SMTPConfiguration
+    private let threads: MailThreads
+
+    package init(name: String, configuration: SMTPConfiguration) {
+        self.name = name
+        self.configuration = configuration
+        threads = MailThreads(count: configuration.connections)
+    }
+
+    package func send(_ message: OutboundMessage) async -> ProviderAnswer {
+        guard case .email(let email) = message.content else {
+            return ProviderAnswer(.misconfigured, errorCode: "channel")
+        }
+        let deadline = min(message.callDeadline, .seconds(3600))
+        guard deadline > .zero else { return ProviderAnswer(.notSent, errorCode: SMTPFailure.timeout.rawValue) }
+        let mail = MailMessage(email: email, sendID: message.sendID, from: configuration.from, date: .now)
+        let result = await deliver(mail, by: ContinuousClock.now.advanced(by: deadline))
+        return SMTPAnswer.classify(result, messageID: mail.messageID)
+    }
+
+    /// Has a thread make the call, and waits for its outcome no longer than until the deadline or a cancellation.
+    private func deliver(_ mail: MailMessage, by end: ContinuousClock.Instant) async -> SMTPResult {
+        let call = SMTPCall()
+        let server = configuration.server
+        let envelope = SMTPEnvelope(
+            sender: mail.from.canonical,
+            recipient: mail.email.recipient.canonical,
+            content: mail.bytes
+        )
+        threads.submit(call) {
+            server.deliver(envelope, within: ContinuousClock.now.duration(to: end), listener: call)
+        }
+        return await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                // A cancelled sleep ends at once, which is just what is wanted of it.
+                try? await Task.sleep(until: end, clock: .continuous)
+                call.giveUp(Task.isCancelled ? .cancelled : .timeout)
+            }
+            let result = await call.result()
+            group.cancelAll()
+            return result
+        }
+    }
+}
+
+extension SMTPProvider: CustomStringConvertible, CustomReflectable {
+    package var description: String { "SMTPProvider(\(name))" }
+    package var customMirror: Mirror { Mirror(self, children: ["configuration": configuration]) }
+}

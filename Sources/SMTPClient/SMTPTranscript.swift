@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What has been said in a session, as far as it tells how far the message came.
+///
+/// Fed with the lines that libcurl reports. It keeps step and number only: lines hold addresses, passwords and texts.
+struct SMTPTranscript {
+    private(set) var step = SMTPStep.greeting
+    private(set) var reply: Int?
+    private(set) var hasQuit = false
+
+    /// A command left.
+    ///
+    /// Steps only go forward, so that a line of a login is not taken for a command.
+    mutating func sent(_ line: some Collection<UInt8>) {
+        if line.starts(with: "QUIT\r\n".utf8) {
+            hasQuit = true
+            return
+        }
+        let command = Self.commands.first { line.starts(with: $0.verb.utf8) }
+        guard let next = command?.step, next >= step, !hasQuit else { return }
+        step = next
+        reply = nil
+    }
+
+    /// A line came; all but the last of an answer have a hyphen after the number.
+    mutating func received(_ line: some Collection<UInt8>) {
+        guard !hasQuit, let number = Self.number(line.prefix(3)) else { return }
+        guard line.dropFirst(3).first != UInt8(ascii: "-") else { return }
+        if step == .data, number == 354 {
+            step = .content
+            reply = nil
+        } else {
+            reply = number
+        }
+    }
+
+    /// Whether nothing that may still come can change the outcome: what is left is to say goodbye.
+    var isSettled: Bool {
+        guard let reply else { return false }
+        return step == .content || (hasQuit && reply >= 400)
+    }
+
+    private static let commands: [(verb: String, step: SMTPStep)] = [
+        ("EHLO ", .hello), ("HELO ", .hello), ("STARTTLS\r\n", .startTLS), ("AUTH ", .authentication),
+        ("MAIL FROM:", .sender), ("RCPT TO:", .recipient), ("DATA\r\n", .data),
+    ]
+
+    private static func number(_ digits: some Collection<UInt8>) -> Int? {
+        guard digits.count == 3 else { return nil }
+        var number = 0
+        for digit in digits {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            number = number * 10 + Int(digit - UInt8(ascii: "0"))
+        }
+        return number
+    }
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import SMTPClient
+import Testing
+import Verification
+
+@testable import Providers
+
+@Suite(.serialized) struct `A faulty mail server` {
+    private static let early: [MailMoment] = [.greeting, .hello, .sender, .recipient, .data]
+
+    private func send(
+        _ script: [MailMoment: MailStep],
+        within deadline: Duration = .seconds(10)
+    ) async throws -> (answer: ProviderAnswer, seen: MailRecord) {
+        try await ScriptedMailServer.with(script) { server in
+            let answer = await (try mailProvider(port: server.port)).send(try mail(within: deadline))
+            return (answer, server.seen)
+        }
+    }
+
+    @Test func `that behaves takes one message over one connection`() async throws {
+        let (answer, seen) = try await send([:])
+        #expect(answer.outcome == .accepted)
+        #expect(seen.bodies == 1)
+        #expect(seen.connections == 1)
+    }
+
+    // MARK: Lost connections
+
+    @Test(arguments: early, [MailStep.close, .reset])
+    func `that goes away before the message has sent nothing`(moment: MailMoment, step: MailStep) async throws {
+        let (answer, seen) = try await send([moment: step])
+        #expect(answer.outcome == .notSent)
+        #expect(answer.errorCode == "connection_closed" || answer.errorCode == "transport_error")
+        #expect(seen.bodies == 0)
+        #expect(seen.connections == 1)
+    }
+
+    @Test(arguments: [MailStep.close, .reset])
+    func `that goes away after the message leaves one message and an unknown outcome`(step: MailStep) async throws {
+        let (answer, seen) = try await send([.content: step])
+        #expect(answer == ProviderAnswer(.unknown, errorCode: "connection_closed"))
+        #expect(seen.bodies == 1)
+        #expect(seen.connections == 1)
+    }
+
+    @Test func `that is not there sends nothing`() async throws {
+        let port = try await ScriptedMailServer.with([:]) { $0.port }
+        let answer = await (try mailProvider(port: port)).send(try mail())
+        #expect(answer == ProviderAnswer(.notSent, errorCode: "connection_refused"))
+        let nameless = await (try mailProvider(host: "no-such-host.invalid", port: port)).send(try mail())
+        #expect(nameless == ProviderAnswer(.notSent, errorCode: "name_not_resolved"))
+    }
+
+    // MARK: Silence
+
+    @Test(arguments: early)
+    func `that falls silent before the message has sent nothing by the deadline`(moment: MailMoment) async throws {
+        let start = ContinuousClock.now
+        let (answer, seen) = try await send([moment: .silence], within: .milliseconds(400))
+        #expect(answer == ProviderAnswer(.notSent, errorCode: "timeout"))
+        #expect(start.duration(to: .now) < .seconds(3))
+        #expect(seen.bodies == 0)
+    }
+
+    @Test func `that falls silent after the message leaves an unknown outcome by the deadline`() async throws {
+        let start = ContinuousClock.now
+        let (answer, seen) = try await send([.content: .silence], within: .seconds(2))
+        #expect(answer == ProviderAnswer(.unknown, errorCode: "timeout"))
+        #expect(start.duration(to: .now) < .seconds(4))
+        #expect(seen.bodies == 1)
+    }
+
+    @Test func `that stops reading within the message has surely not got it`() async throws {
+        try await ScriptedMailServer.with([.data: .stall("354 go on")]) { server in
+            // More than the system's buffers take.
+            let content = [UInt8](repeating: UInt8(ascii: "x"), count: 16_000_000)
+            let envelope = SMTPEnvelope(sender: "a@example.com", recipient: "b@example.com", content: content)
+            let call = SMTPCall()
+            let address = SMTPServer(
+                host: "127.0.0.1",
+                port: server.port,
+                encryption: .none,
+                heloName: "us.example.com"
+            )
+            let threads = MailThreads(count: 1)
+            threads.submit(call) { address.deliver(envelope, within: .seconds(2), listener: call) }
+            let result = await call.result()
+            #expect(result == SMTPResult(step: .content, reply: nil, isComplete: false, failure: .timeout))
+            #expect(SMTPAnswer.classify(result, messageID: "").outcome == .notSent)
+            #expect(server.seen.bodies == 0)
+        }
+    }
+
+    @Test func `that never says goodbye does not hold the answer up`() async throws {
+        let start = ContinuousClock.now
+        let (answer, _) = try await send([.quit: .silence], within: .seconds(10))
+        #expect(answer.outcome == .accepted)
+        #expect(start.duration(to: .now) < .seconds(6))
+    }
+
+    @Test func `holds up no more messages than there are connections, each until its deadline`() async throws {
+        try await ScriptedMailServer.with([.sender: .silence]) { server in
+            let provider = try mailProvider(port: server.port, connections: 2)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<2 {
+                    group.addTask { _ = await provider.send(try mail(within: .seconds(3))) }
+                }
+                try await eventually("two are on their way") { server.seen.connections == 2 }
+                for _ in 0..<10 {
+                    group.addTask {
+                        let start = ContinuousClock.now
+                        let answer = await provider.send(try mail(within: .milliseconds(300)))
+                        #expect(answer == ProviderAnswer(.notSent, errorCode: "timeout"))
+                        #expect(start.duration(to: .now) < .milliseconds(1500))
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(server.seen.connections == 2)
+        }
+    }
+
+    @Test func `leaves an unknown outcome to a caller that is cancelled, at once`() async throws {
+        try await ScriptedMailServer.with([.sender: .silence]) { server in
+            let provider = try mailProvider(port: server.port)
+            let message = try mail(within: .seconds(30))
+            let start = ContinuousClock.now
+            let answer = try await withThrowingTaskGroup(of: ProviderAnswer.self) { group in
+                group.addTask { await provider.send(message) }
+                try await eventually("the connection stands") { server.seen.connections == 1 }
+                group.cancelAll()
+                return try await group.next()
+            }
+            #expect(answer == ProviderAnswer(.unknown, errorCode: "cancelled"))
+            #expect(start.duration(to: .now) < .seconds(5))
+            try await eventually("the connection ends") { server.seen.closedConnections == 1 }
+        }
+    }
+
+    @Test func `is not even called when the time is over`() async throws {
+        let (answer, seen) = try await send([:], within: .zero)
+        #expect(answer == ProviderAnswer(.notSent, errorCode: "timeout"))
+        #expect(seen.connections == 0)
+    }
+
+    // MARK: Refusals
+
+    struct Refusal: Sendable, CustomTestStringConvertible {
+        let moment: MailMoment
+        let reply: String
+        let outcome: ProviderOutcome
+        let code: String
+
+        init(_ moment: MailMoment, _ reply: String, _ outcome: ProviderOutcome, _ code: String) {
+            (self.moment, self.reply, self.outcome, self.code) = (moment, reply, outcome, code)
+        }
+
+        var testDescription: String { "\(moment): \(reply)" }
+    }
+
+    static let refusals = [
+        Refusal(.greeting, "421 busy", .notSent, "smtp_421"),
+        Refusal(.greeting, "554 go away", .misconfigured, "smtp_554"),
+        Refusal(.hello, "421 busy", .notSent, "smtp_421"),
+        Refusal(.hello, "550 who?", .misconfigured, "smtp_550"),
+        Refusal(.sender, "421 busy", .notSent, "smtp_421"),
+        Refusal(.sender, "450 slowly", .throttled, "smtp_450"),
+        Refusal(.sender, "451 broken", .notSent, "smtp_451"),
+        Refusal(.sender, "452 slowly", .throttled, "smtp_452"),
+        Refusal(.sender, "530 login first", .misconfigured, "smtp_530"),
+        Refusal(.sender, "553 not yours", .misconfigured, "smtp_553"),
+        Refusal(.recipient, "421 busy", .notSent, "smtp_421"),
+        Refusal(.recipient, "450 greylisted", .throttled, "recipient_deferred"),
+        Refusal(.recipient, "451 broken", .notSent, "recipient_deferred"),
+        Refusal(.recipient, "452 full", .throttled, "recipient_deferred"),
+        Refusal(.recipient, "530 login first", .misconfigured, "smtp_530"),
+        Refusal(.recipient, "550 no such user", .refused, "recipient_refused"),
+        Refusal(.recipient, "551 moved", .refused, "recipient_refused"),
+        Refusal(.recipient, "552 full", .refused, "recipient_refused"),
+        Refusal(.recipient, "553-ann@example.org\r\n553 wrong name", .refused, "recipient_refused"),
+        Refusal(.recipient, "554 relay denied", .refused, "recipient_refused"),
+        Refusal(.data, "421 busy", .notSent, "smtp_421"),
+        Refusal(.data, "451 broken", .notSent, "smtp_451"),
+        Refusal(.data, "554 no", .refused, "message_refused"),
+        Refusal(.content, "421 busy", .notSent, "smtp_421"),
+        Refusal(.content, "451 broken", .notSent, "smtp_451"),
+        Refusal(.content, "452 full", .notSent, "smtp_452"),
+        Refusal(.content, "550 spam", .refused, "message_refused"),
+        Refusal(.content, "554-this\r\n554 is spam", .refused, "message_refused"),
+    ]
+
+    @Test(arguments: refusals)
+    func `that refuses is understood by the command and the number`(refusal: Refusal) async throws {
+        let (answer, seen) = try await send([refusal.moment: .say(refusal.reply)])
+        #expect(answer == ProviderAnswer(refusal.outcome, errorCode: refusal.code))
+        #expect(seen.bodies == (refusal.moment == .content ? 1 : 0))
+        #expect(seen.connections == 1)
+    }
+
+    @Test(arguments: ["454 not now", "502 no"])
+    func `that offers TLS and then does not is never spoken to plainly`(reply: String) async throws {
+        let script: [MailMoment: MailStep] = [.hello: .say("250-here\r\n250 STARTTLS"), .startTLS: .say(reply)]
+        try await ScriptedMailServer.with(script) { server in
+            let provider = try mailProvider(host: "localhost", port: server.port, encryption: .startTLS)
+            let answer = await provider.send(try mail())
+            #expect(answer.outcome == (reply.hasPrefix("4") ? .notSent : .misconfigured))
+            #expect(server.seen.bodies == 0)
+        }
+    }
+
+    @Test(arguments: ["nonsense", "999 what", "25", "", "250\u{0}", "\u{fffd}\u{fffd}"])
+    func `that talks nonsense after the message leaves an unknown outcome`(words: String) async throws {
+        let (answer, seen) = try await send([.content: .say(words)], within: .milliseconds(1500))
+        #expect(answer.outcome == .unknown || (words.hasPrefix("250") && answer.outcome == .accepted))
+        #expect(seen.bodies == 1)
+    }
+
+    @Test func `gives the right answer whose goodbye is refused too`() async throws {
+        let script: [MailMoment: MailStep] = [.recipient: .say("550 no"), .quit: .silence]
+        let start = ContinuousClock.now
+        let (answer, _) = try await send(script, within: .seconds(10))
+        #expect(answer == ProviderAnswer(.refused, errorCode: "recipient_refused"))
+        #expect(start.duration(to: .now) < .seconds(6))
+    }
+
+    @Test func `learns nothing from a provider that is shown`() throws {
+        let login = SMTPLogin(username: "courier", password: token)
+        let provider = try mailProvider(port: 1, login: login)
+        var text = "\(provider)"
+        dump(provider, to: &text)
+        #expect(!text.contains(token))
+    }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Providers
+import SMTPClient
+import Testing
+import Verification
+
+/// The id of every test's send.
+let sendIDText = "01890a5d-ac96-774b-bcce-b302099a8057"
+
+func mail(
+    subject: String = "Sign in to Acme",
+    text: String = "Follow https://example.com/?a=b",
+    html: String = "<p>Follow <a href=\"https://example.com/?a=b\">this</a></p>",
+    senderName: String = "Acme",
+    within callDeadline: Duration = .seconds(10)
+) throws -> OutboundMessage {
+    let email = EmailMessage(
+        recipient: try #require(EmailAddress("ann@example.org")),
+        subject: subject,
+        text: text,
+        html: html,
+        senderName: senderName
+    )
+    return OutboundMessage(
+        sendID: SendID(try #require(UUIDValue(sendIDText))),
+        content: .email(email),
+        validity: .seconds(600),
+        callDeadline: callDeadline
+    )
+}
+
+func mailProvider(
+    host: String = "127.0.0.1",
+    port: Int,
+    encryption: SMTPServer.Encryption = .none,
+    authorities: String? = nil,
+    login: SMTPLogin? = nil,
+    connections: Int = 4
+) throws -> SMTPProvider {
+    let server = SMTPServer(
+        host: host,
+        port: port,
+        encryption: encryption,
+        authorities: authorities,
+        heloName: "courier.example.com",
+        login: login
+    )
+    let from = try #require(EmailAddress("no-reply@example.com"))
+    return SMTPProvider(
+        name: "mail",
+        configuration: SMTPConfiguration(server: server, from: from, connections: connections)
+    )
+}

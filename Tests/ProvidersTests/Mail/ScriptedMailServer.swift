@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// The places of a session at which a server can misbehave.
+enum MailMoment: String, Sendable, CaseIterable {
+    case greeting
+    case hello
+    case startTLS
+    case sender
+    case recipient
+    case data
+
+    /// After the final dot.
+    case content
+    case quit
+}
+
+/// What the server does at a moment.
+enum MailStep: Sendable, Hashable {
+    case say(String)
+    case close
+    case reset
+    case silence
+
+    /// Says it, and reads no more.
+    case stall(String)
+}
+
+/// What the server has seen.
+struct MailRecord: Sendable {
+    /// The messages whose final dot came.
+    var bodies = 0
+    var connections = 0
+    var closedConnections = 0
+}
+
+/// A mail server on 127.0.0.1 that speaks no TLS and misbehaves by a script.
+final class ScriptedMailServer: Sendable {
+    let port: Int
+    private let channel: any Channel
+    private let record: NIOLockedValueBox<MailRecord>
+
+    var seen: MailRecord { record.withLockedValue { $0 } }
+
+    private init(channel: any Channel, port: Int, record: NIOLockedValueBox<MailRecord>) {
+        self.channel = channel
+        self.port = port
+        self.record = record
+    }
+
+    /// Runs a server for the length of `body`.
+    static func with<Value>(
+        _ script: [MailMoment: MailStep],
+        body: (ScriptedMailServer) async throws -> Value
+    ) async throws -> Value {
+        let record = NIOLockedValueBox(MailRecord())
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(MailHandler(script: script, record: record))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0)
+            .get()
+        let server = ScriptedMailServer(channel: channel, port: channel.localAddress?.port ?? 0, record: record)
+        do {
+            let value = try await body(server)
+            try await channel.close().get()
+            return value
+        } catch {
+            try? await channel.close().get()
+            throw error
+        }
+    }
+}
+
+/// One session.
+private final class MailHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private static let usual: [MailMoment: String] = [
+        .greeting: "220 ready", .hello: "250-here\r\n250 SIZE 1000000", .startTLS: "502 no", .sender: "250 yes",
+        .recipient: "250 yes", .data: "354 go on", .content: "250 taken", .quit: "221 bye",
+    ]
+
+    private let script: [MailMoment: MailStep]
+    private let record: NIOLockedValueBox<MailRecord>
+    private var received: [UInt8] = []
+    private var readsContent = false
+
+    init(script: [MailMoment: MailStep], record: NIOLockedValueBox<MailRecord>) {
+        self.script = script
+        self.record = record
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        record.withLockedValue { $0.connections += 1 }
+        perform(.greeting, context: context)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        record.withLockedValue { $0.closedConnections += 1 }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        received += unwrapInboundIn(data).readableBytesView
+        while let line = nextLine() {
+            if readsContent {
+                guard line == ".\r\n" else { continue }
+                readsContent = false
+                record.withLockedValue { $0.bodies += 1 }
+                perform(.content, context: context)
+            } else {
+                command(line, context: context)
+            }
+        }
+    }
+
+    private func nextLine() -> String? {
+        guard let end = received.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+        let line = String(decoding: received[...end], as: UTF8.self)
+        received.removeSubrange(...end)
+        return line
+    }
+
+    private func command(_ line: String, context: ChannelHandlerContext) {
+        let moments: [(String, MailMoment)] = [
+            ("EHLO", .hello), ("HELO", .hello), ("STARTTLS", .startTLS), ("MAIL", .sender), ("RCPT", .recipient),
+            ("DATA", .data), ("QUIT", .quit),
+        ]
+        guard let moment = moments.first(where: { line.hasPrefix($0.0) })?.1 else { return }
+        perform(moment, context: context)
+    }
+
+    private func perform(_ moment: MailMoment, context: ChannelHandlerContext) {
+        switch script[moment] ?? .say(Self.usual[moment] ?? "") {
+        case .say(let text):
+            readsContent = moment == .data && text.hasPrefix("354")
+            write(text, context: context)
+            if moment == .quit { context.close(promise: nil) }
+        case .stall(let text):
+            context.channel.setOption(.autoRead, value: false).assumeIsolated().whenSuccess {
+                self.write(text, context: context)
+            }
+        case .close: context.close(promise: nil)
+        case .reset: reset(context.channel)
+        case .silence: break
+        }
+    }
+
+    private func write(_ text: String, context: ChannelHandlerContext) {
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text + "\r\n")), promise: nil)
+    }
+
+    /// Closes with RST, which is what a close with a linger time of zero sends.
+    private func reset(_ channel: any Channel) {
+        guard let options = channel as? any SocketOptionProvider else { return channel.close(promise: nil) }
+        options.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in channel.close(promise: nil) }
+    }
+}

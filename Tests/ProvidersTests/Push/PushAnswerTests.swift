@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOHTTP2
+import Testing
+import Verification
+
+@testable import Providers
+
+@Suite(.serialized) struct `Apple's answer` {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let status: Int
+        let reason: String
+        let outcome: ProviderOutcome
+        let code: String
+
+        init(_ status: Int, _ reason: String, _ outcome: ProviderOutcome, _ code: String? = nil) {
+            (self.status, self.reason, self.outcome, self.code) = (status, reason, outcome, code ?? reason)
+        }
+
+        var testDescription: String { "\(status) \(reason)" }
+    }
+
+    static let cases = [
+        Case(400, "BadDeviceToken", .refused), Case(400, "DeviceTokenNotForTopic", .refused),
+        Case(400, "TopicDisallowed", .refused), Case(413, "PayloadTooLarge", .refused),
+        Case(410, "Unregistered", .refused), Case(410, "ExpiredToken", .refused, "Unregistered"),
+        Case(410, "", .refused, "Unregistered"), Case(403, "InvalidProviderToken", .misconfigured),
+        Case(403, "MissingProviderToken", .misconfigured), Case(403, "BadCertificate", .misconfigured),
+        Case(403, "BadEnvironmentKeyInToken", .misconfigured), Case(404, "BadPath", .misconfigured),
+        Case(405, "MethodNotAllowed", .misconfigured), Case(429, "TooManyRequests", .throttled),
+        Case(429, "TooManyProviderTokenUpdates", .throttled), Case(500, "InternalServerError", .unknown),
+        Case(503, "ServiceUnavailable", .notSent), Case(503, "Shutdown", .notSent),
+        Case(400, "SomethingNew +16505550123", .refused, "http_400"), Case(403, "New", .misconfigured, "http_403"),
+        Case(429, "New", .throttled, "http_429"), Case(502, "New", .unknown, "http_502"),
+        Case(503, "New", .notSent, "http_503"), Case(301, "New", .misconfigured, "http_301"),
+    ]
+
+    @Test(arguments: cases)
+    func `is understood by its reason, or by its status`(answer: Case) async throws {
+        let (result, seen) = try await exchange { _, _ in .refuse(answer.status, answer.reason) }
+        #expect(result == ProviderAnswer(answer.outcome, errorCode: answer.code))
+        #expect(seen.pushes.count == 1)
+    }
+
+    @Test(arguments: [
+        "", "{", "[]", "null", #"{"reason":7}"#, #"{"reason":null}"#, "\u{0}", #"{"reason":"BadDeviceToken""#,
+    ])
+    func `with any body is understood by its status`(body: String) async throws {
+        let (result, _) = try await exchange { _, _ in .say(400, body) }
+        #expect(result == ProviderAnswer(.refused, errorCode: "http_400"))
+    }
+
+    @Test func `may ask to wait`() async throws {
+        let (result, _) = try await exchange { _, _ in
+            .refuse(503, "ServiceUnavailable", headers: [("retry-after", "7")])
+        }
+        #expect(result == ProviderAnswer(.notSent, errorCode: "ServiceUnavailable", retryAfter: .seconds(7)))
+    }
+
+    @Test func `that takes the push is acceptance whatever else it says`() async throws {
+        let (result, _) = try await exchange { _, _ in .say(200, "nonsense") }
+        #expect(result == ProviderAnswer(.accepted, messageID: sendIDText))
+    }
+
+    // MARK: No answer
+
+    @Test func `that refuses the stream is proof that nothing was sent`() async throws {
+        let (result, seen) = try await exchange { _, _ in .reset(.refusedStream) }
+        #expect(result == ProviderAnswer(.notSent, errorCode: "stream_refused"))
+        #expect(seen.pushes.count == 1)
+    }
+
+    @Test(arguments: [HTTP2ErrorCode.internalError, .cancel, .noError, .enhanceYourCalm])
+    func `that resets the stream leaves one push and an unknown outcome`(code: HTTP2ErrorCode) async throws {
+        let (result, seen) = try await exchange { _, _ in .reset(code) }
+        #expect(result.outcome == .unknown)
+        #expect(seen.pushes.count == 1)
+    }
+
+    @Test(arguments: [PushStep.close, .goAway])
+    func `that never comes as the connection ends leaves one push and an unknown outcome`(step: PushStep) async throws {
+        let (result, seen) = try await exchange { _, _ in step }
+        #expect(result.outcome == .unknown)
+        #expect(seen.pushes.count == 1)
+        #expect(seen.connections == 1)
+    }
+
+    @Test func `that never comes leaves an unknown outcome by the deadline`() async throws {
+        let start = ContinuousClock.now
+        let (result, seen) = try await exchange({ _, _ in .silence }, within: .seconds(2))
+        #expect(result == ProviderAnswer(.unknown, errorCode: "timeout"))
+        #expect(start.duration(to: .now) < .seconds(4))
+        #expect(seen.pushes.count == 1)
+    }
+
+    @Test func `from a host nobody vouches for gets nothing`() async throws {
+        try await PushServer.with(PushServer.always(.accept)) { server in
+            let answer = await (try pushProvider(server, authorities: nil)).send(try push())
+            #expect(answer == ProviderAnswer(.notSent, errorCode: "tls_failed"))
+            #expect(server.seen.pushes.isEmpty)
+        }
+    }
+
+    @Test func `comes over a new connection after the old one went away`() async throws {
+        let script: PushServer.Script = { _, index in index == 0 ? .goAway : .accept }
+        try await PushServer.with(script) { server in
+            let provider = try pushProvider(server)
+            #expect(await provider.send(try push()).outcome == .unknown)
+            #expect(await provider.send(try push()).outcome == .accepted)
+            #expect(server.seen.connections == 2)
+        }
+    }
+}

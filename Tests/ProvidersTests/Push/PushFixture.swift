@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import FoundationEssentials
+import NIOConcurrencyHelpers
+import Testing
+import Verification
+
+@testable import Providers
+
+/// The key of every test's team.
+let pushKey = P256.Signing.PrivateKey()
+
+func push(
+    to environment: PushEnvironment = .production,
+    validity: Duration = .seconds(600),
+    within callDeadline: Duration = .seconds(10)
+) throws -> OutboundMessage {
+    let device = try #require(
+        DeviceToken(
+            hex: String(repeating: "00ff", count: 16),
+            bundleID: "com.example.app",
+            environment: environment
+        )
+    )
+    let content = PushMessage(device: device, receipt: "receipt-1", secret: token)
+    return OutboundMessage(
+        sendID: SendID(try #require(UUIDValue(sendIDText))),
+        content: .push(content),
+        validity: validity,
+        callDeadline: callDeadline
+    )
+}
+
+/// A clock that a test moves.
+final class PushClock: Sendable {
+    private let offset = NIOLockedValueBox(Duration.zero)
+
+    var time: Timestamp { Timestamp(milliseconds: 1_795_000_000_000) + offset.withLockedValue { $0 } }
+
+    func advance(by duration: Duration) { offset.withLockedValue { $0 += duration } }
+}
+
+/// A provider of a team with a key of its own, which trusts the test's certificate.
+func pushProvider(
+    _ production: PushServer,
+    sandbox: PushServer? = nil,
+    clock: PushClock = PushClock(),
+    authorities: String? = PushAuthorities.path
+) throws -> APNsProvider {
+    let configuration = APNsConfiguration(
+        keyID: "KEY1234567",
+        teamID: "TEAM123456",
+        key: try #require(APNsSigningKey(pem: Secret(pushKey.pemRepresentation))),
+        baseURL: production.url,
+        sandboxBaseURL: (sandbox ?? production).url,
+        authorities: authorities
+    )
+    return APNsProvider(name: "push", configuration: configuration, now: { clock.time })
+}
+
+/// The test's certificate as a file.
+enum PushAuthorities {
+    static let path: String? = {
+        let file = FileManager.default.temporaryDirectory.appending(path: "push-\(UUID().uuidString).pem")
+        guard (try? Data(SelfSigned.certificate.utf8).write(to: file)) != nil else { return nil }
+        return file.path
+    }()
+}
+
+/// Sends one push to a server that follows the script, and returns the answer and what the server saw.
+func exchange(
+    _ script: @escaping PushServer.Script,
+    within callDeadline: Duration = .seconds(10)
+) async throws -> (answer: ProviderAnswer, seen: PushRecord) {
+    try await PushServer.with(script) { server in
+        let answer = await (try pushProvider(server)).send(try push(within: callDeadline))
+        return (answer, server.seen)
+    }
+}

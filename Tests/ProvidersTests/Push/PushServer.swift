@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+import NIOPosix
+import NIOSSL
+
+/// A push as it came, by HTTP/2.
+struct ReceivedPush: Sendable {
+    var headers: [String: String] = [:]
+    var body = ""
+
+    /// The provider token, without the word before it.
+    var token: String { String((headers["authorization"] ?? "").dropFirst("bearer ".count)) }
+}
+
+/// What the server does with one push.
+enum PushStep: Sendable {
+    /// A status with a reason of Apple's.
+    case refuse(Int, String, headers: [(String, String)] = [])
+    case accept
+
+    /// A status with any body.
+    case say(Int, String)
+
+    /// Resets the stream.
+    case reset(HTTP2ErrorCode)
+
+    /// Says that this and all later streams were not looked at, and that the connection ends.
+    case goAway
+
+    case close
+    case silence
+}
+
+/// What the server has seen.
+struct PushRecord: Sendable {
+    /// Each push whose body came whole, in order.
+    var pushes: [ReceivedPush] = []
+    var connections = 0
+}
+
+/// A server on 127.0.0.1 that speaks HTTP/2 over TLS and nothing else, with a certificate for `localhost`.
+final class PushServer: Sendable {
+    typealias Script = @Sendable (_ push: ReceivedPush, _ index: Int) -> PushStep
+
+    let port: Int
+    private let channel: any Channel
+    private let record: NIOLockedValueBox<PushRecord>
+
+    var seen: PushRecord { record.withLockedValue { $0 } }
+    var url: String { "https://localhost:\(port)" }
+
+    private init(channel: any Channel, port: Int, record: NIOLockedValueBox<PushRecord>) {
+        self.channel = channel
+        self.port = port
+        self.record = record
+    }
+
+    /// The same for each push.
+    static func always(_ step: PushStep) -> Script {
+        { _, _ in step }
+    }
+
+    /// Runs a server for the length of `body`.
+    static func with<Value>(
+        _ script: @escaping Script,
+        body: (PushServer) async throws -> Value
+    ) async throws -> Value {
+        let record = NIOLockedValueBox(PushRecord())
+        let tls = try context()
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    record.withLockedValue { $0.connections += 1 }
+                    try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
+                    _ = try channel.pipeline.syncOperations.configureHTTP2Pipeline(
+                        mode: .server,
+                        connectionConfiguration: .init(),
+                        streamConfiguration: .init()
+                    ) { stream in
+                        stream.eventLoop.makeCompletedFuture {
+                            let handler = PushStream(script: script, record: record)
+                            try stream.pipeline.syncOperations.addHandler(handler)
+                        }
+                    }
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0)
+            .get()
+        let server = PushServer(channel: channel, port: channel.localAddress?.port ?? 0, record: record)
+        do {
+            let value = try await body(server)
+            try await channel.close().get()
+            return value
+        } catch {
+            try? await channel.close().get()
+            throw error
+        }
+    }
+
+    private static func context() throws -> NIOSSLContext {
+        let certificate = try NIOSSLCertificate(bytes: Array(SelfSigned.certificate.utf8), format: .pem)
+        let key = try NIOSSLPrivateKey(bytes: Array(SelfSigned.privateKey.utf8), format: .pem)
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: [.certificate(certificate)],
+            privateKey: .privateKey(key)
+        )
+        configuration.applicationProtocols = ["h2"]
+        return try NIOSSLContext(configuration: configuration)
+    }
+}
+
+/// One stream, which is one push.
+private final class PushStream: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame.FramePayload
+    typealias OutboundOut = HTTP2Frame.FramePayload
+
+    private let script: PushServer.Script
+    private let record: NIOLockedValueBox<PushRecord>
+    private var push = ReceivedPush()
+
+    init(script: @escaping PushServer.Script, record: NIOLockedValueBox<PushRecord>) {
+        self.script = script
+        self.record = record
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .headers(let headers):
+            for (name, value, _) in headers.headers { push.headers[name] = value }
+        case .data(let data):
+            if case .byteBuffer(let bytes) = data.data { push.body += String(buffer: bytes) }
+            guard data.endStream else { return }
+            let push = push
+            let index = record.withLockedValue { record in
+                record.pushes.append(push)
+                return record.pushes.count - 1
+            }
+            perform(script(push, index), context: context)
+        default: break
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    private func perform(_ step: PushStep, context: ChannelHandlerContext) {
+        switch step {
+        case .accept: answer(200, [("apns-id", push.headers["apns-id"]?.uppercased() ?? "")], "", context: context)
+        case .refuse(let status, let reason, let headers):
+            answer(status, headers, #"{"reason":"\#(reason)"}"#, context: context)
+        case .say(let status, let body): answer(status, [], body, context: context)
+        case .reset(let code): context.writeAndFlush(wrapOutboundOut(.rstStream(code)), promise: nil)
+        case .goAway:
+            let payload = HTTP2Frame.FramePayload.goAway(
+                lastStreamID: .rootStream,
+                errorCode: .noError,
+                opaqueData: ByteBuffer(string: #"{"reason":"Shutdown"}"#)
+            )
+            context.channel.parent?.writeAndFlush(HTTP2Frame(streamID: .rootStream, payload: payload), promise: nil)
+        case .close: context.channel.parent?.close(promise: nil)
+        case .silence: break
+        }
+    }
+
+    private func answer(_ status: Int, _ more: [(String, String)], _ body: String, context: ChannelHandlerContext) {
+        let headers = HPACKHeaders([(":status", "\(status)")] + more)
+        context.write(wrapOutboundOut(.headers(.init(headers: headers, endStream: body.isEmpty))), promise: nil)
+        if !body.isEmpty {
+            let data = IOData.byteBuffer(ByteBuffer(string: body))
+            context.write(wrapOutboundOut(.data(.init(data: data, endStream: true))), promise: nil)
+        }
+        context.flush()
+    }
+}
