@@ -16,6 +16,7 @@ package import Verification
 /// | `Record`   | results              | settles many in one transaction                      | events                |
 /// | `Publish`  | events, dead letters | produces them, then deletes them from the outbox     |                       |
 /// | `Sweep`    | what is overdue      | takes it over from dead workers, or ends it          | claimed sends, events |
+/// | `Receipts` | what providers say   | settles sends that were handed over                  | events                |
 ///
 /// Stages hand over in memory for speed; what they hand over is in PostgreSQL already, so nothing is lost with a worker.
 package struct Courier: Sendable {
@@ -24,31 +25,39 @@ package struct Courier: Sendable {
     private let record: Record
     private let publish: Publish
     private let sweep: Sweep
+    private let receipts: Receipts
     /// How the stages get on.
     package let progress: Progress
     private let sinkService: any Service
     private let sourceService: any Service
+    private let receiptService: any Service
 
     /// What a worker is made of.
     package struct Parts: Sendable {
         let source: any RecordSource & Service
+        let receipts: any RecordSource & Service
         let sink: any RecordSink & Service
         let ledger: any Ledger
         let providers: [String: any MessageProvider]
         let numbers: any NumberDirectory
         let keys: CodeKeys
         let policies: PolicySource
+        let receiptSecrets: ReceiptSecrets
 
         package init(
             source: any RecordSource & Service,
+            receipts: any RecordSource & Service,
             sink: any RecordSink & Service,
             ledger: any Ledger,
             providers: [any MessageProvider],
             numbers: any NumberDirectory,
             keys: CodeKeys,
-            policies: PolicySource
+            policies: PolicySource,
+            receiptSecrets: ReceiptSecrets = ReceiptSecrets()
         ) {
             self.source = source
+            self.receipts = receipts
+            self.receiptSecrets = receiptSecrets
             self.sink = sink
             self.ledger = ledger
             self.providers = Dictionary(providers.map { ($0.name, $0) }) { first, _ in first }
@@ -118,9 +127,19 @@ package struct Courier: Sendable {
             retry: retry,
             progress: progress
         )
+        receipts = Receipts(
+            source: parts.receipts,
+            ledger: parts.ledger,
+            secrets: parts.receiptSecrets,
+            settings: settings,
+            outbox: outbox,
+            retry: retry,
+            progress: progress
+        )
         self.progress = progress
         sinkService = parts.sink
         sourceService = parts.source
+        receiptService = parts.receipts
     }
 
     /// The services in the order in which they depend on each other; they stop in the reverse order.
@@ -128,6 +147,6 @@ package struct Courier: Sendable {
     /// So a worker stops reading first, leaves its group, stops sweeping, finishes the sends it holds, writes what
     /// became of them, publishes that, and closes the producer last.
     package var services: [any Service] {
-        [sinkService, publish, record, dispatch, sweep, sourceService, intake]
+        [sinkService, publish, record, dispatch, sweep, receiptService, receipts, sourceService, intake]
     }
 }

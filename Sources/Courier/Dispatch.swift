@@ -102,11 +102,10 @@ struct Dispatch: Service {
                     continue
                 }
                 let message = message(send, elapsed: elapsed)
-                let provider = providers.first { $0.name == name }
-                let answer = await provider?.send(message) ?? ProviderAnswer(.misconfigured, errorCode: "no_provider")
+                let answer = await call(providers.first { $0.name == name }, message)
                 settings.observe(.dispatchAnswered)
                 report(answer, provider: name, send)
-                last = SendResult.Attempt(provider: name, answer: answer, encoding: message.content.encoding)
+                last = SendResult.Attempt(provider: name, answer: answer, encoding: message?.content.encoding)
                 step = plan.step(after: answer)
             }
         }
@@ -129,7 +128,8 @@ struct Dispatch: Service {
     private func route(of send: ClaimedSend) -> [any MessageProvider] {
         guard let tenant = policies.current.tenants[send.tenant] else { return [] }
         guard send.isFictional else {
-            return tenant.routes.providers(for: send.region).compactMap { providers[$0] }
+            let names = tenant.routes.providers(for: send.region ?? .unknown)
+            return names.compactMap { providers[$0] }.filter { $0.channel == send.recipient.channel }
         }
         return [TestNumberProvider(fault: testNumber(of: send)?.fault)]
     }
@@ -152,19 +152,34 @@ struct Dispatch: Service {
         results.append([receipt, receipt])
     }
 
-    private func message(_ send: ClaimedSend, elapsed: Duration) -> OutboundMessage {
-        guard case .phone(let number) = send.recipient else {
-            preconditionFailure("only phone numbers get past the screener")
-        }
+    private func call(_ provider: (any MessageProvider)?, _ message: OutboundMessage?) async -> ProviderAnswer {
+        guard let provider else { return ProviderAnswer(.misconfigured, errorCode: "no_provider") }
+        guard let message else { return ProviderAnswer(.misconfigured, errorCode: "no_message") }
+        return await provider.send(message)
+    }
+
+    /// The message for a send, or nil where none is made for its channel.
+    private func message(_ send: ClaimedSend, elapsed: Duration) -> OutboundMessage? {
         let validity = max(.seconds(1), send.validityLeft - elapsed)
-        return OutboundMessage(
-            sendID: send.id,
-            content: .sms(
-                TextMessage(recipient: number, text: send.rendering.text(code: send.code, validity: validity))
-            ),
-            validity: validity,
-            callDeadline: settings.callDeadline
-        )
+        return content(send, validity).map {
+            OutboundMessage(sendID: send.id, content: $0, validity: validity, callDeadline: settings.callDeadline)
+        }
+    }
+
+    private func content(_ send: ClaimedSend, _ validity: Duration) -> MessageContent? {
+        switch (send.recipient, send.credential) {
+        case (.phone(let number), .code(let code)):
+            .sms(TextMessage(recipient: number, text: send.rendering.text(code: code, validity: validity)))
+        case (.device(let device), .push(let secret)):
+            .push(
+                PushMessage(
+                    device: device,
+                    receipt: send.reference.verificationID.description,
+                    secret: secret.text
+                )
+            )
+        case (.email, _), (.phone, _), (.device, _): nil
+        }
     }
 
     private func report(_ answer: ProviderAnswer, provider: String, _ send: ClaimedSend) {
@@ -175,7 +190,7 @@ struct Dispatch: Service {
             "error_code": "\(answer.errorCode ?? "")",
             "verification.id": "\(send.reference.verificationID)",
             "send.id": "\(send.id)",
-            "region": "\(send.region)",
+            "region": "\(send.region?.code ?? "")",
         ]
         switch answer.outcome {
         case .accepted: logger.debug("provider answered", metadata: metadata)

@@ -27,7 +27,8 @@ struct Intake: Service {
         while let batch = try await nextBatch() {
             settings.observe(.intakeRead)
             let isRecorded = await progress.during(.intake) {
-                guard let recorded = await recordAll(batch.records) else { return false }
+                let recorded = await retry.recordAll(batch.records, .intake) { try await record($0, as: $1) }
+                guard let recorded else { return false }
                 settings.observe(.intakeRecorded)
                 await source.commit(batch)
                 settings.observe(.intakeCommitted)
@@ -47,39 +48,10 @@ struct Intake: Service {
         }
     }
 
-    /// Records a batch; nil when the worker stops before.
-    ///
-    /// What the database can never take is halved until the record at fault is alone, and that one becomes a dead
-    /// letter: it neither stops its partition nor takes others with it.
-    private func recordAll(_ records: [InboundRecord]) async -> [Recorded<[ClaimedSend]>]? {
-        let outcome = await retry.untilStopped(.intake) { () async throws -> Recorded<[ClaimedSend]>? in
-            do { return try await record(records) } catch is UnrecordableBatch { return nil }
-        }
-        guard let outcome else { return nil }
-        if let recorded = outcome { return [recorded] }
-        guard records.count > 1 else { return await setAside(records) }
-        let middle = records.count / 2
-        guard let first = await recordAll(Array(records[..<middle])),
-            let second = await recordAll(Array(records[middle...]))
-        else { return nil }
-        return first + second
-    }
-
-    private func setAside(_ records: [InboundRecord]) async -> [Recorded<[ClaimedSend]>]? {
-        for record in records {
-            logger.error(
-                "a record that the database cannot take becomes a dead letter",
-                metadata: ["event": "intake.unrecordable", "record": "\(record)"]
-            )
-        }
-        let recorded = await retry.untilStopped(.intake) { try await record(records, as: .unrecordable) }
-        return recorded.map { [$0] }
-    }
-
     /// One batch: read and screen, then decide and record in one transaction.
     private func record(
         _ records: [InboundRecord],
-        as reason: DeadLetterReason? = nil
+        as reason: DeadLetterReason?
     ) async throws -> Recorded<[ClaimedSend]> {
         let policy = policies.current
         let screener = Screener(policy: policy, keys: keys, numbers: numbers)
@@ -105,7 +77,7 @@ struct Intake: Service {
 
     /// Rules that let a request through and want it known.
     private func report(_ candidate: Candidate) {
-        for rule in candidate.passed?.notes ?? [] {
+        for rule in candidate.at(.now).passed?.notes ?? [] {
             logger.info(
                 "request let through and recorded by a rule",
                 metadata: [

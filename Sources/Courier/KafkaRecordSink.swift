@@ -30,18 +30,44 @@ package struct KafkaRecordSink: RecordSink, Service {
     }
 
     package func publish(_ records: [OutboxRecord]) async -> [OutboxRecord] {
-        let results = await producer.send(
-            records.map { record in
-                ProducerRecord(
-                    topic: record.isDeadLetter ? deadLetters : deliveries,
-                    key: record.key,
-                    value: record.value,
-                    headers: record.headers.map { RecordHeader(name: $0.name, value: $0.value) }
-                )
+        let results = await producer.send(records.map { message(of: $0) })
+        var delivered: [OutboxRecord] = []
+        var tooLarge: [OutboxRecord] = []
+        for (record, result) in zip(records, results) {
+            switch result {
+            case .delivered: delivered.append(record)
+            case .failed(let error) where error.code == .messageTooLarge && record.isDeadLetter: tooLarge.append(record)
+            case .failed: continue
             }
-        )
-        return zip(records, results).compactMap { record, result in
-            if case .delivered = result { record } else { nil }
         }
+        guard !tooLarge.isEmpty else { return delivered }
+        // What no broker takes whole would be tried for ever: its beginning tells as much, and the rest has its place.
+        let shortened = await producer.send(tooLarge.map { message(of: $0.shortened) })
+        for case (let record, .delivered) in zip(tooLarge, shortened) { delivered.append(record) }
+        return delivered
+    }
+
+    private func message(of record: OutboxRecord) -> ProducerRecord {
+        ProducerRecord(
+            topic: record.isDeadLetter ? deadLetters : deliveries,
+            key: record.key,
+            value: record.value,
+            headers: record.headers.map { RecordHeader(name: $0.name, value: $0.value) }
+        )
+    }
+}
+
+extension OutboxRecord {
+    /// A dead letter with the beginning of its value, and how long it was in a header.
+    fileprivate var shortened: OutboxRecord {
+        let size = RecordField("dead-letter-value-bytes", String(value?.count ?? 0))
+        return OutboxRecord(
+            stream: stream,
+            sequence: sequence,
+            isDeadLetter: isDeadLetter,
+            key: key.map { Array($0.prefix(1024)) },
+            value: value.map { Array($0.prefix(65_536)) },
+            headers: headers.filter { ($0.value?.count ?? 0) <= 1024 } + [size]
+        )
     }
 }

@@ -5,13 +5,16 @@ package import Logging
 import ServiceLifecycle
 package import Verification
 
-/// Requests from a Kafka consumer.
+/// Records from a Kafka consumer.
 package struct KafkaRecordSource: RecordSource, Service {
     private let consumer: KafkaConsumer
+    private let area: String
     private let logger: Logger
 
-    package init(consumer: KafkaConsumer, logger: Logger) {
+    /// A source whose events in the log begin with `area`, such as `kafka` in `kafka.assigned`.
+    package init(consumer: KafkaConsumer, area: String, logger: Logger) {
         self.consumer = consumer
+        self.area = area
         self.logger = logger
     }
 
@@ -46,11 +49,14 @@ package struct KafkaRecordSource: RecordSource, Service {
         case .committed:
             break
         case .notAssigned:
-            logger.info("offsets were not committed: partitions have moved", metadata: ["event": "kafka.not_assigned"])
+            logger.info(
+                "offsets were not committed: partitions have moved",
+                metadata: ["event": "\(area).not_assigned"]
+            )
         case .failed(let error):
             logger.warning(
                 "offsets were not committed, the next commit covers them",
-                metadata: ["event": "kafka.commit_failed"],
+                metadata: ["event": "\(area).commit_failed"],
                 error: error
             )
         }
@@ -61,17 +67,17 @@ package struct KafkaRecordSource: RecordSource, Service {
         for await notice in consumer.notices {
             switch notice {
             case .assigned(let partitions):
-                log(.info, "partitions assigned", "kafka.assigned", partitions)
+                log(.info, "partitions assigned", "assigned", partitions)
             case .revoked(let partitions):
-                log(.info, "partitions revoked", "kafka.revoked", partitions)
+                log(.info, "partitions revoked", "revoked", partitions)
             case .lost(let partitions):
-                log(.warning, "partitions lost", "kafka.lost", partitions)
+                log(.warning, "partitions lost", "lost", partitions)
             case .brokersUnreachable:
-                logger.error("no broker can be reached, trying again", metadata: ["event": "kafka.unreachable"])
+                logger.error("no broker can be reached, trying again", metadata: ["event": "\(area).unreachable"])
             case .brokersReachable:
-                logger.notice("a broker answers again", metadata: ["event": "kafka.recovered"])
+                logger.notice("a broker answers again", metadata: ["event": "\(area).recovered"])
             case .error(let error):
-                logger.warning("the consumer reports an error", metadata: ["event": "kafka.error"], error: error)
+                logger.warning("the consumer reports an error", metadata: ["event": "\(area).error"], error: error)
             }
         }
     }
@@ -79,7 +85,7 @@ package struct KafkaRecordSource: RecordSource, Service {
     private func log(_ level: Logger.Level, _ message: Logger.Message, _ event: String, _ partitions: [TopicPartition])
     {
         let numbers = partitions.map { String($0.partition) }.joined(separator: ",")
-        logger.log(level: level, message, metadata: ["event": "\(event)", "partitions": "\(numbers)"])
+        logger.log(level: level, message, metadata: ["event": "\(area).\(event)", "partitions": "\(numbers)"])
     }
 }
 

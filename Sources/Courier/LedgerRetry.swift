@@ -3,6 +3,7 @@
 import Logging
 import ServiceLifecycle
 import Synchronization
+import Verification
 
 /// Repeats ledger operations while the database is away, with one log line when it goes and one when it is back.
 ///
@@ -84,6 +85,13 @@ final class LedgerRetry: Sendable {
             "the database fails, trying again",
             metadata: ["event": "postgres.failing", "stage": "\(stage)"],
             error: error
+        )
+    }
+
+    func noteUnrecordable(_ record: InboundRecord, _ stage: Progress.Stage) {
+        logger.error(
+            "a record that the database cannot take becomes a dead letter",
+            metadata: ["event": "postgres.unrecordable", "stage": "\(stage)", "record": "\(record)"]
         )
     }
 

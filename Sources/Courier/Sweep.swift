@@ -4,7 +4,7 @@ import ServiceLifecycle
 import Verification
 
 /// What time and dead workers leave behind: expired leases, due retries, unpublished records, verifications that ran
-/// out, and partitions.
+/// out, receipts that wait for their send, and partitions.
 struct Sweep: Service {
     let ledger: any Ledger
     let sends: BatchQueue<Dispatch.Claims>
@@ -39,6 +39,9 @@ struct Sweep: Service {
             }
         }
         if let swept = await retry.once(.sweep, { try await ledger.sweepExpired() }) {
+            outbox.append(swept.outbox)
+        }
+        if let swept = await retry.once(.sweep, { try await ledger.sweepReceipts() }) {
             outbox.append(swept.outbox)
         }
         // Records that this worker has not published yet come first.

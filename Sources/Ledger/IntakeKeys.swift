@@ -22,12 +22,13 @@ struct IntakeKeys: Sendable {
         var counts: [String: Int] = [:]
         for candidate in candidates {
             if requests[candidate.key] == nil { requests[candidate.key] = candidate }
-            guard let passed = candidate.passed else { continue }
-            if slots[passed.slot] == nil { slots[passed.slot] = candidate.verificationID }
-            guard passed.testNumber == nil else { continue }
-            windows.formUnion(passed.limits)
-            limits[passed.slot.tenant] = passed.tenant.limits.perTenant
-            counts[passed.slot.tenant, default: 0] += 1
+            for passed in candidate.possiblyPassed {
+                if slots[passed.slot] == nil { slots[passed.slot] = candidate.verificationID }
+                guard passed.testNumber == nil else { continue }
+                windows.formUnion(passed.limits)
+                limits[passed.slot.tenant] = passed.tenant.limits.perTenant
+                counts[passed.slot.tenant, default: 0] += 1
+            }
         }
         self.slots = slots.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
         self.windows = windows.sorted()

@@ -9,13 +9,20 @@ extension PostgresLedger {
         decide: @escaping @Sendable (IntakeFacts) -> IntakeChanges
     ) async throws -> Recorded<[ClaimedSend]> {
         let keys = IntakeKeys(candidates)
-        do {
+        return try await Self.tellingData {
             do {
                 return try await intake(keys, behindGates: false, decide: decide)
             } catch let error as PostgresError where error.sqlState == .tenantLimitWouldBreak {
                 // Another worker was faster with the rest of a tenant's limit: decide again, one worker at a time.
                 return try await intake(keys, behindGates: true, decide: decide)
             }
+        }
+    }
+
+    /// Throws `UnrecordableBatch` where a value, not the database, is at fault.
+    static func tellingData<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
         } catch let error as PostgresError where error.isOfData {
             throw UnrecordableBatch()
         }

@@ -91,8 +91,28 @@ extension PostgresLedger {
                 now: try answers[2].clock(),
                 source: settings.source
             )
-            return Recorded((), outbox: try write(changes, transaction))
+            let late = results.filter { !settled.contains($0.send.id) && $0.attempt?.messageID != nil }
+            let evidence = late.isEmpty ? [] : [Self.keepEvidence(late)]
+            return Recorded((), outbox: try write(changes, transaction, after: evidence))
         }
+    }
+
+    /// What a worker learned after its claim was lost: the provider's id, by which a receipt finds the send.
+    ///
+    /// It changes no state: only a receipt settles what is unknown.
+    static func keepEvidence(_ results: [SendResult]) -> Statement {
+        Statement(
+            """
+            UPDATE courier.send s
+            SET provider = u.provider, provider_message_id = u.provider_message_id
+            FROM unnest($1::uuid[], $2::text[], $3::text[]) AS u(id, provider, provider_message_id)
+            WHERE s.id = u.id AND s.state = 'unknown' AND s.provider_message_id IS NULL
+            """,
+            [
+                .uuids(results.map(\.send.id.uuid.value)), .texts(results.map(\.attempt?.provider)),
+                .texts(results.map(\.attempt?.messageID)),
+            ]
+        )
     }
 
     /// Writes settled verifications and their events, and commits.
@@ -110,12 +130,15 @@ extension PostgresLedger {
     }
 
     /// Takes results whose claim still holds; a write with an old fence changes nothing.
+    ///
+    /// What a message was made from goes when it is over: the target of a link may name a person.
     func settleSends(_ results: [SendResult]) -> Statement {
         Statement(
             """
             UPDATE courier.send s
             SET state = u.state, attempts = u.attempts, repeated = s.repeated OR u.repeated,
                 lease_until = clock_timestamp() + u.retry_after_ms * interval '1 millisecond',
+                rendering = CASE u.state WHEN 'pending' THEN s.rendering ELSE '' END,
                 provider = coalesce(u.provider, s.provider), provider_message_id = u.provider_message_id,
                 segments = u.segments, encoding = u.encoding, error_code = u.error_code
             FROM unnest(

@@ -11,7 +11,7 @@ extension PostgresLedger {
             SELECT v.id, v.tenant, v.purpose, v.channel, v.subject, v.fingerprint, v.region, v.masked, v.sealed,
                 v.seal_key, v.code_key, v.hash_key, v.generation, v.code_hash, v.code_length, v.state, v.status,
                 v.checks_used, v.max_checks, v.sends_used, v.max_sends, v.send_open, v.sequence, v.resend_after,
-                v.expires_at, v.policy_version, v.request_id, v.fictional
+                v.expires_at, v.policy_version, v.request_id, v.fictional, v.short_hash, v.short_until
             FROM courier.verification v
             WHERE v.id = ANY ($1::uuid[])
             ORDER BY v.id
@@ -37,20 +37,21 @@ extension PostgresLedger {
                 id, tenant, purpose, channel, subject, fingerprint, region, masked, sealed, seal_key, code_key,
                 hash_key, generation, code_hash, code_length, state, status, checks_used, max_checks, sends_used,
                 max_sends, send_open, sequence, resend_after, expires_at, policy_version,
-                request_id, fictional
+                request_id, fictional, short_hash, short_until
             )
             SELECT * FROM unnest(
                 $1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::text[], $8::text[],
                 $9::bytea[], $10::int2[], $11::int2[], $12::int2[], $13::int4[], $14::bytea[], $15::int2[],
                 $16::text[], $17::text[], $18::int2[], $19::int2[], $20::int2[], $21::int2[], $22::bool[],
-                $23::int4[], $24::timestamptz[], $25::timestamptz[], $26::text[], $27::text[], $28::bool[]
+                $23::int4[], $24::timestamptz[], $25::timestamptz[], $26::text[], $27::text[], $28::bool[],
+                $29::bytea[], $30::timestamptz[]
             )
             """,
             [
                 .uuids(rows.map(\.id.uuid.value)), .texts(rows.map(\.tenant)),
                 .texts(rows.map(\.purpose.rawValue)), .texts(rows.map(\.channel.rawValue)),
                 .texts(rows.map(\.subject)), .bytesArray(rows.map(\.fingerprint)),
-                .texts(rows.map(\.region.code)), .texts(rows.map(\.masked)),
+                .texts(rows.map(\.region?.code)), .texts(rows.map(\.masked)),
                 .bytesArray(rows.map(\.sealed)), .int16s(rows.map(\.sealKey.number)),
                 .int16s(rows.map(\.codeKey.number)), .int16s(rows.map(\.hashKey.number)),
                 .int32s(rows.map(\.generation)), .bytesArray(rows.map(\.codeHash)),
@@ -61,6 +62,7 @@ extension PostgresLedger {
                 .int32s(rows.map(\.sequence)), .timestamps(rows.map(\.resendAfter.microseconds)),
                 .timestamps(rows.map(\.expiresAt.microseconds)), .texts(rows.map(\.policyVersion)),
                 .texts(rows.map(\.requestID)), .bools(rows.map(\.isFictional)),
+                .bytesArray(rows.map(\.shortCode?.hash)), .timestamps(rows.map(\.shortCode?.until.microseconds)),
             ]
         )
     }
@@ -74,16 +76,17 @@ extension PostgresLedger {
                 code_length = u.code_length, status = u.status, checks_used = u.checks_used,
                 sends_used = u.sends_used, send_open = u.send_open, sequence = u.sequence,
                 resend_after = u.resend_after, expires_at = u.expires_at, policy_version = u.policy_version,
-                state = u.state,
+                state = u.state, short_hash = u.short_hash, short_until = u.short_until,
                 sealed = CASE u.state WHEN 'live' THEN v.sealed END,
                 ended_at = CASE WHEN u.state = 'expired' THEN coalesce(v.ended_at, clock_timestamp())
                     ELSE v.ended_at END
             FROM unnest(
                 $1::uuid[], $2::int2[], $3::int2[], $4::int4[], $5::bytea[], $6::int2[], $7::text[], $8::int2[],
-                $9::int2[], $10::bool[], $11::int4[], $12::timestamptz[], $13::timestamptz[], $14::text[], $15::text[]
+                $9::int2[], $10::bool[], $11::int4[], $12::timestamptz[], $13::timestamptz[], $14::text[], $15::text[],
+                $16::bytea[], $17::timestamptz[]
             ) AS u(
                 id, code_key, hash_key, generation, code_hash, code_length, status, checks_used, sends_used,
-                send_open, sequence, resend_after, expires_at, policy_version, state
+                send_open, sequence, resend_after, expires_at, policy_version, state, short_hash, short_until
             )
             WHERE v.id = u.id
             """,
@@ -95,7 +98,8 @@ extension PostgresLedger {
                 .int16s(rows.map(\.sendsUsed)), .bools(rows.map(\.sendOpen)), .int32s(rows.map(\.sequence)),
                 .timestamps(rows.map(\.resendAfter.microseconds)),
                 .timestamps(rows.map(\.expiresAt.microseconds)), .texts(rows.map(\.policyVersion)),
-                .texts(rows.map(\.state.rawValue)),
+                .texts(rows.map(\.state.rawValue)), .bytesArray(rows.map(\.shortCode?.hash)),
+                .timestamps(rows.map(\.shortCode?.until.microseconds)),
             ]
         )
     }
@@ -115,7 +119,7 @@ extension StoredVerification {
             channel: channel,
             subject: try row.optionalText(4),
             fingerprint: try row.bytes(5),
-            region: Region(try row.text(6)) ?? .unknown,
+            region: try row.optionalText(6).flatMap { Region($0) ?? .unknown },
             masked: try row.text(7),
             sealed: try row.optionalBytes(8),
             sealKey: KeyID(try row.int16(9)),
@@ -123,7 +127,8 @@ extension StoredVerification {
             hashKey: KeyID(try row.int16(11)),
             generation: try row.int32(12),
             codeHash: try row.bytes(13),
-            codeLength: try row.int16(14),
+            shortCode: try ShortCode(row),
+            codeLength: try row.optionalInt16(14),
             state: state,
             status: try row.optionalText(16).flatMap(DeliveryStatus.init(rawValue:)),
             checksUsed: try row.int16(17),
@@ -137,6 +142,14 @@ extension StoredVerification {
             policyVersion: try row.text(25),
             isFictional: try row.bool(27)
         )
+    }
+}
+
+extension StoredVerification.ShortCode {
+    /// Nil where the row has none.
+    fileprivate init?(_ row: Row) throws {
+        guard let hash = try row.optionalBytes(28), let until = try row.optionalTimestamp(29) else { return nil }
+        self.init(hash: hash, until: Timestamp(microseconds: until))
     }
 }
 

@@ -24,16 +24,21 @@ package struct PostgresLedger: Ledger {
         /// Whether a send that may have left is handed over once more (`worker.unknownOutcome: resend_once`).
         package let repeatsUnknown: Bool
 
+        /// How long a receipt waits for its send.
+        package let receiptGrace: Duration
+
         package init(
             source: String,
             lease: Duration = .seconds(30),
             sweepSize: Int32 = 500,
-            repeatsUnknown: Bool = false
+            repeatsUnknown: Bool = false,
+            receiptGrace: Duration = .seconds(3600)
         ) {
             self.source = source
             self.lease = lease
             self.sweepSize = sweepSize
             self.repeatsUnknown = repeatsUnknown
+            self.receiptGrace = receiptGrace
         }
     }
 

@@ -43,14 +43,16 @@ package struct Verifier: Sendable {
         }
     }
 
-    /// Checks a guess.
+    /// Checks a guess: a code, the token of a link, the secret of a push.
     ///
-    /// Only a verification of this tenant and purpose can be approved: both are in the hash.
+    /// Only a verification of this tenant and purpose can be approved: both are in the hash. One by e-mail is approved
+    /// only with the fingerprint of the address that the person gives, so that a link that went astray is of no use.
     package func check(
         _ verification: VerificationID,
         tenant: String,
         purpose: Purpose,
-        code: String
+        code: String,
+        recipientFingerprint: [UInt8]? = nil
     ) async throws -> Answer {
         let hashKeys = hashKeys
         return try await pool.withSession { session in
@@ -69,8 +71,8 @@ package struct Verifier: Sendable {
             )
             let row = try session.execute(
                 Statement(
-                    "SELECT status, checks_left, subject FROM courier.check_code($1, $2)",
-                    [.uuid(verification.uuid.value), .bytes(hash)]
+                    "SELECT status, checks_left, subject FROM courier.check_code($1, $2, $3)",
+                    [.uuid(verification.uuid.value), .bytes(hash), .bytes(recipientFingerprint)]
                 )
             ).onlyRow
             guard let status = Answer.Status(rawValue: try row.text(0)) else {

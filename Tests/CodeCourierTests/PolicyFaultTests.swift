@@ -100,7 +100,7 @@ struct PolicyFaultTests {
             "\"2027-01-01\" }", "2027-01-01 }, { number: \"+16505550123\", code: \"111111\" }",
             "20: tenants.default.testNumbers[1]: repeats the number"
         ),
-        ("[example.com]", "[localhost]", "21: tenants.default.emailLinks.authorizedDomains[0]: must be a host name"),
+        ("[example.com]", "[local_host]", "21: tenants.default.emailLinks.authorizedDomains[0]: must be a host name"),
         (
             "[example.com]", "[a.example, A.example]",
             "21: tenants.default.emailLinks.authorizedDomains: names a domain more than once"

@@ -8,6 +8,7 @@ import Verification
 final class MemoryLedger: Ledger {
     enum Method: String, CaseIterable, Sendable {
         case intake, markDispatching, record, release, sweepSends, sweepExpired, sweepOutbox, published, maintain
+        case receive, sweepReceipts
     }
 
     /// What happens instead of an answer.
@@ -22,7 +23,7 @@ final class MemoryLedger: Ledger {
     struct Away: Error {}
 
     /// A send, and whether some worker holds it.
-    private struct Held {
+    fileprivate struct Held {
         var claim: ClaimedSend
         var state: DueSend.State?
         var isLeased: Bool
@@ -99,7 +100,7 @@ extension MemoryLedger {
         return try perform(.intake) { state in
             for candidate in candidates {
                 if state.requests[candidate.key] == nil { state.requests[candidate.key] = KnownRequest(candidate) }
-                if let slot = candidate.passed?.slot, state.slots[slot] == nil {
+                if let slot = candidate.possiblyPassed.first?.slot, state.slots[slot] == nil {
                     state.slots[slot] = candidate.verificationID
                 }
             }
@@ -179,6 +180,26 @@ extension MemoryLedger {
         }
     }
 
+    func receive(_ receipts: [ReceivedReceipt], deadLetters: [OutboxRecord]) async throws -> Recorded<Void> {
+        try perform(.receive) { state in
+            let sends = state.sends.values.map(ReportedSend.init)
+            let changes = ReceiptDecision.settle(
+                receipts,
+                sends: sends,
+                verifications: state.verifications,
+                now: .now,
+                settings: .init(source: "/test")
+            )
+            state.verifications.merge(changes.verifications) { $1 }
+            state.outbox += (deadLetters + changes.outbox).map { ($0, true) }
+            return Recorded((), outbox: deadLetters + changes.outbox)
+        }
+    }
+
+    func sweepReceipts() async throws -> Recorded<Void> {
+        try perform(.sweepReceipts) { _ in Recorded((), outbox: []) }
+    }
+
     func published(_ records: [OutboxRecord]) async throws {
         try perform(.published) { state in
             state.outbox.removeAll { entry in records.contains(entry.record) }
@@ -202,6 +223,20 @@ extension MemoryLedger {
         for verification in changes.verifications { state.verifications[verification.id] = verification }
         state.outbox += changes.outbox.map { ($0, true) }
         return changes.outbox
+    }
+}
+
+extension ReportedSend {
+    fileprivate init(_ held: MemoryLedger.Held) {
+        self.init(
+            reference: held.claim.reference,
+            state: held.state.flatMap { State(rawValue: $0.rawValue) } ?? .sent,
+            provider: nil,
+            messageID: nil,
+            segments: nil,
+            encoding: nil,
+            errorCode: nil
+        )
     }
 }
 
@@ -236,7 +271,7 @@ extension ClaimedSend {
             purpose: claim.purpose,
             region: claim.region,
             recipient: claim.recipient,
-            code: claim.code,
+            credential: claim.credential,
             rendering: claim.rendering,
             deadline: claim.deadline,
             validityLeft: claim.validityLeft,

@@ -49,6 +49,7 @@ struct MemoryWorker: Sendable {
         let courier = Courier(
             parts: Courier.Parts(
                 source: source,
+                receipts: MemorySource(journal: journal),
                 sink: sink,
                 ledger: ledger,
                 providers: providers,

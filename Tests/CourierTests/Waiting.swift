@@ -59,7 +59,10 @@ final class Journal: Sendable {
     /// The entries without those of the sweeps, which come all the time.
     var work: [Entry] {
         entries.filter {
-            ![.ledger(.sweepSends), .ledger(.sweepExpired), .ledger(.sweepOutbox), .ledger(.maintain)].contains($0)
+            ![
+                .ledger(.sweepSends), .ledger(.sweepExpired), .ledger(.sweepReceipts), .ledger(.sweepOutbox),
+                .ledger(.maintain),
+            ].contains($0)
         }
     }
 

@@ -12,7 +12,7 @@ import Verification
     /// How many elements each array parameter has.
     private static let batch = 200
 
-    @Test(.timeLimit(.minutes(2))) func `no statement is planned over a whole table that was never analysed`()
+    @Test(.timeLimit(.minutes(10))) func `no statement is planned over a whole table that was never analysed`()
         async throws
     {
         try await LedgerDatabase.with { database in
@@ -63,6 +63,11 @@ import Verification
             ("lock due sends", ledger.lockDue(claimable: true)),
             ("lock expired", ledger.lockExpired()),
             ("take over outbox", ledger.takeOverOutbox()),
+            ("keep evidence", PostgresLedger.keepEvidence([])),
+            ("lock reported sends", PostgresLedger.lockReportedSends([])),
+            ("settle reported sends", PostgresLedger.settleReportedSends([])),
+            ("lock due receipts", ledger.lockDueReceipts()),
+            ("delete receipts", PostgresLedger.deleteReceipts([])),
             ("delete outbox", PostgresLedger.delete([])),
         ]
     }

@@ -17,7 +17,7 @@ import Verification
         }
 
         let one = try #require(counts[1])
-        #expect(one.count == 8)
+        #expect(one.count == 9)
         for (name, count) in one {
             #expect(count.statements > 0, "\(name)")
             #expect(counts[100]?[name] == count, "\(name)")
@@ -29,6 +29,7 @@ import Verification
         #expect(one["markDispatching"]?.roundTrips == 1)
         #expect(one["record"]?.roundTrips == 2)
         #expect(one["published"]?.roundTrips == 1)
+        #expect(one["receive"]?.roundTrips == 3)
     }
 
     private func counts(_ database: LedgerDatabase, size: Int) async throws -> Counts {
@@ -57,6 +58,10 @@ import Verification
                 let results = swept.map { SendResult($0, .sent) }
                 let events = try await step("record") { try await ledger.record(results) }.outbox
                 #expect(events.count == size)
+                try await ledger.published(events)
+                let receipts = swept.map { ReceivedReceipt(.of($0, .delivered)) }
+                let told = try await step("receive") { try await ledger.receive(receipts, deadLetters: []) }.outbox
+                #expect(told.count == size)
                 try await database.script("UPDATE courier.verification SET expires_at = clock_timestamp()")
                 _ = try await step("sweepExpired") { try await ledger.sweepExpired() }
                 return counts

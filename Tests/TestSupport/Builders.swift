@@ -23,7 +23,7 @@ extension KeyRing {
 }
 
 extension Policy {
-    /// One tenant `default` that allows a few regions and sends by `main`.
+    /// One tenant `default` that allows a few regions and links to `example.com`, and sends by `main`.
     package static func test(
         version: String = "test.1",
         _ change: (inout TenantPolicy) -> Void = { _ in }
@@ -35,6 +35,7 @@ extension Policy {
                 .allowlistOnly(allowed: Set(regions)),
                 confirmedOnly: Set(["IN"].compactMap { Region($0) })
             ),
+            emailLinks: EmailLinkPolicy(authorizedDomains: ["example.com", "links.example.com"]),
             routes: Routes(fallback: ["main"])
         )
         change(&tenant)
@@ -67,6 +68,41 @@ extension InboundRecord {
     ) -> InboundRecord {
         let json =
             #"{"requestId":"\#(id)","purpose":"\#(purpose)","recipient":{"phoneNumber":"\#(phoneNumber)"}\#(more)}"#
+        return .raw(json, offset: offset, partition: partition, at: time)
+    }
+
+    /// A request for an e-mail link.
+    package static func email(
+        id: String,
+        address: String = "ada@example.com",
+        purpose: String = "sign_in",
+        actionCode: String = #"{"url":"https://example.com/finish?user=ada","handleCodeInApp":true}"#,
+        offset: Int64 = 0,
+        partition: Int32 = 0,
+        at time: Timestamp,
+        more: String = ""
+    ) -> InboundRecord {
+        let json = """
+            {"requestId":"\(id)","channel":"email","purpose":"\(purpose)","recipient":{"email":"\(address)"},\
+            "actionCode":\(actionCode)\(more)}
+            """
+        return .raw(json, offset: offset, partition: partition, at: time)
+    }
+
+    /// A request for an app verification by silent push.
+    package static func push(
+        id: String,
+        token: String = String(repeating: "0f", count: 32),
+        purpose: String = "app_verification",
+        offset: Int64 = 0,
+        partition: Int32 = 0,
+        at time: Timestamp,
+        more: String = ""
+    ) -> InboundRecord {
+        let json = """
+            {"requestId":"\(id)","channel":"apns","purpose":"\(purpose)","recipient":{"deviceToken":"\(token)",\
+            "bundleId":"com.example.app","environment":"sandbox"}\(more)}
+            """
         return .raw(json, offset: offset, partition: partition, at: time)
     }
 
@@ -141,4 +177,9 @@ package struct TestSeed: RandomNumberGenerator, Sendable {
     package mutating func pick<Value>(_ values: [Value]) -> Value {
         values[below(values.count)]
     }
+}
+
+extension ClaimedSend {
+    /// The code that a person types; a claim without one has an empty code, which is never right.
+    package var code: VerificationCode { credential.code ?? VerificationCode(fixed: "") }
 }

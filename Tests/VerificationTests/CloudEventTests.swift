@@ -11,7 +11,7 @@ import Testing
     static let structured = ("content-type", Optional("application/cloudevents+json; charset=UTF-8"))
 
     private func read(_ value: String?, _ headers: [(String, String?)]) -> RequestReading {
-        VerificationRequest.read(RequestSample.record(value, headers: headers), now: RequestSample.now)
+        VerificationRequest.read(RequestSample.record(value, headers: headers))
     }
 
     private func envelope(_ rest: String, type: String = type, version: String = "1.0") -> String {
@@ -28,7 +28,7 @@ import Testing
                 ]
             ).request
         )
-        #expect(request.requestID == "r-1" && request.requestedAt == RequestSample.now)
+        #expect(request.requestID == "r-1" && request.arrivedAt == RequestSample.now)
         #expect(request.trace?.traceparent == Self.trace && request.trace?.state == "a=b")
     }
 

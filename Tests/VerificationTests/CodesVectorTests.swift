@@ -13,6 +13,8 @@ struct CodesVectors: Decodable {
     let draws: [Draw]
     let reductions: [Reduction]
     let codes: [Code]
+    let links: [Secret]
+    let pushSecrets: [Secret]
     let fingerprints: [Fingerprint]
 
     struct Keys: Decodable {
@@ -49,6 +51,17 @@ struct CodesVectors: Decodable {
         let purpose: String
         let digits: Int
         let code: String
+        let codeHash: String
+    }
+
+    struct Secret: Decodable {
+        let codeKey: Int16
+        let hashKey: Int16
+        let verificationId: String
+        let generation: Int32
+        let tenant: String
+        let purpose: String
+        let token: String
         let codeHash: String
     }
 
@@ -121,6 +134,36 @@ struct CodesVectors: Decodable {
                 tenant: vector.tenant,
                 purpose: vector.purpose,
                 key: hashRing.active
+            )
+            #expect(hexadecimal(hash) == vector.codeHash)
+        }
+    }
+
+    @Test(arguments: [DerivedSecret.Use.link, .push])
+    func `secrets and their hashes are those of the vectors`(use: DerivedSecret.Use) throws {
+        let secrets = use == .link ? vectors.links : vectors.pushSecrets
+        #expect(secrets.count >= 3)
+        for vector in secrets {
+            let verification = VerificationID(try #require(UUIDValue(vector.verificationId)))
+            let key = try CodesVectors.ring(vectors.keys.code, active: vector.codeKey).active
+            let secret = DerivedSecret(use, verification: verification, generation: vector.generation, key: key)
+            #expect(secret.text == vector.token)
+            let credential = try #require(
+                Credential(
+                    use == .link ? .email : .apns,
+                    verification: verification,
+                    generation: vector.generation,
+                    codeLength: 6,
+                    key: key
+                )
+            )
+            #expect(credential.secret == vector.token)
+            let hash = VerificationCode.hash(
+                secret: credential.secret,
+                verification: verification,
+                tenant: vector.tenant,
+                purpose: vector.purpose,
+                key: try CodesVectors.ring(vectors.keys.hash, active: vector.hashKey).active
             )
             #expect(hexadecimal(hash) == vector.codeHash)
         }

@@ -35,6 +35,7 @@ struct DecisionHistory {
             tenant.resend.windows = [.seconds(30)]
             tenant.code.validity = .seconds(300)
             tenant.code.maxChecks = 3
+            tenant.emailLinks.validity = .seconds(420)
         }
     }
 
@@ -85,12 +86,30 @@ struct DecisionHistory {
             #""purpose":"\#(random.pick(["sign_in", "sign_in", "sign_in", "sign_up", "x"]))""#,
             #""recipient":{"phoneNumber":"\#(random.pick(numbers))","confirmed":\#(random.chance(50))}"#,
         ]
+        if random.chance(25) { members[1...] = otherChannel()[...] }
         if random.chance(10) {
             members.append(#""deadline":"\#((now + .seconds(random.pick([-1, 0, 1, 90]))).rfc3339)""#)
         }
         if random.chance(2) { members.append(#""tenant":"nobody""#) }
         let age: [Duration] = [.zero, .zero, .zero, .zero, .seconds(2), .seconds(299), .seconds(300), .seconds(301)]
         return place("{\(members.joined(separator: ","))}", at: now - random.pick(age))
+    }
+
+    /// An e-mail or a push instead of a text message.
+    private mutating func otherChannel() -> [String] {
+        if random.chance(40) {
+            let token = String(repeating: random.pick(["0f", "1e"]), count: 32)
+            return [
+                #""channel":"apns""#, #""purpose":"\#(random.pick(["app_verification", "sign_in"]))""#,
+                #""recipient":{"deviceToken":"\#(token)","bundleId":"com.example.app"}"#,
+            ]
+        }
+        let url = random.pick(["https://example.com/", "https://example.com/a?b=c", "https://example.org/"])
+        return [
+            #""channel":"email""#, #""purpose":"sign_in""#,
+            #""recipient":{"email":"\#(random.pick(["ada@example.com", "bob@example.com"]))"}"#,
+            #""actionCode":{"url":"\#(url)","handleCodeInApp":true}"#,
+        ]
     }
 
     private mutating func place(_ text: String, at time: Timestamp) -> InboundRecord {

@@ -22,7 +22,7 @@ import Verification
         let expected: Set = [
             "sent", "suppressed", "rejected", "expired_unsent", "failed", "unknown", "expired", "duplicate_request",
             "request_id_conflict", "max_sends", "locked", "resend_window", "worker_lost", "second generation",
-            "taken over", "dead letter",
+            "taken over", "dead letter", "unauthorized_domain", "email", "apns", "second email",
         ]
         #expect(expected.subtracting(seen).isEmpty)
     }
@@ -61,6 +61,10 @@ private struct DecisionPlay {
             watch.decided(candidate, changes, tables)
             see(changes.outbox)
             if changes.sends.contains(where: { $0.generation > 1 }) { seen.insert("second generation") }
+            for claim in changes.sends {
+                seen.insert(claim.recipient.channel.rawValue)
+                if claim.link != nil, claim.generation > 1 { seen.insert("second email") }
+            }
         }
     }
 

@@ -165,15 +165,8 @@ import Verification
 }
 
 extension DecisionTables {
-    /// The hash that the verifier would make of the code of a claim.
+    /// The hash that the verifier would make of what a claim hands over.
     func codeHash(of claim: ClaimedSend, _ verification: StoredVerification) -> [UInt8]? {
-        keys.hash[verification.hashKey].map { key in
-            claim.code.hash(
-                verification: verification.id,
-                tenant: verification.tenant,
-                purpose: verification.purpose.rawValue,
-                key: key
-            )
-        }
+        hash(of: claim.credential.secret, verification)
     }
 }

@@ -90,9 +90,10 @@ struct DecisionTables {
             )
             requests[candidate.key] = requests[candidate.key] ?? own
             batchRequests[candidate.key] = requests[candidate.key]
-            guard case .request(_, .passed(let passed)) = candidate.content else { continue }
-            slots[passed.slot] = slots[passed.slot] ?? candidate.verificationID
-            batchSlots[passed.slot] = slots[passed.slot]
+            for passed in candidate.possiblyPassed {
+                slots[passed.slot] = slots[passed.slot] ?? candidate.verificationID
+                batchSlots[passed.slot] = slots[passed.slot]
+            }
         }
         let known = Set(batchSlots.values).union(batchRequests.values.compactMap(\.verificationID))
         return IntakeFacts(

@@ -9,7 +9,7 @@ import Verification
 struct DecisionWatch {
     private(set) var broken: [String] = []
     private var sequences: [UUIDValue: Int32] = [:]
-    private var codes: [CodeKey: VerificationCode] = [:]
+    private var codes: [CodeKey: Credential] = [:]
     private var openSends: [VerificationID: SendID] = [:]
     private var closedUntil: [VerificationID: Timestamp] = [:]
     private var countedSends: [VerificationID: Int] = [:]
@@ -62,11 +62,15 @@ struct DecisionWatch {
     mutating func handed(_ claim: ClaimedSend, _ tables: DecisionTables) {
         let id = claim.reference.verificationID
         let key = CodeKey(verification: id, generation: claim.generation)
-        check(codes[key] ?? claim.code == claim.code, "a generation has one code")
-        codes[key] = claim.code
+        check(codes[key] ?? claim.credential == claim.credential, "a generation has one code")
+        codes[key] = claim.credential
         check(openSends[id] == claim.id, "only an open send is handed over")
         guard let row = tables.verifications[id] else { return check(false, "the verification is there") }
         check(row.codeHash == tables.codeHash(of: claim, row), "the stored hash is that of the code that leaves")
+        let short = claim.credential.shortCode.flatMap { tables.hash(of: $0.digits, row) }
+        check(row.shortCode?.hash == short, "the code beside a link has its hash in the row")
+        check(row.shortCode.map { $0.until <= row.expiresAt } ?? true, "no code outlives its link")
+        check((claim.link == nil) == (row.channel != .email), "an e-mail and nothing else has a link")
         check(row.sendOpen, "the verification knows of its open send")
     }
 

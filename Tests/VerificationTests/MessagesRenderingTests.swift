@@ -72,10 +72,29 @@ import Verification
 
     @Test(arguments: [
         Rendering(language: "en", appName: "Acme", domain: nil, androidAppHash: nil),
+        Rendering(
+            language: "en",
+            appName: "Acme",
+            domain: nil,
+            androidAppHash: nil,
+            sealedActionCode: [0, 1, 254, 255],
+            pushApp: PushApp(bundleID: "com.example.app", environment: .unknown)
+        ),
         Rendering(language: "zh-Hant-TW", appName: #"„A\"b"🔑"#, domain: "example.com", androidAppHash: "FA+9qCX9VSu"),
     ])
     func `a rendering is read back from what its row keeps`(rendering: Rendering) {
         #expect(Rendering(json: rendering.json) == rendering)
+    }
+
+    @Test func `the row of a text message has only what a text is made from`() throws {
+        let json = try rendering(of: #","autofill":{"domain":"example.com"}"#).json
+        #expect(json == #"{"language":"en","appName":"Acme","domain":"example.com"}"#)
+    }
+
+    @Test(arguments: [#","sealedActionCode":"?""#, #","bundleId":"com.example.app","environment":"moon""#])
+    func `what cannot be read of a row is left out`(more: String) throws {
+        let rendering = try #require(Rendering(json: #"{"language":"en","appName":"Acme"\#(more)}"#))
+        #expect(rendering == self.rendering())
     }
 
     @Test(arguments: ["", "{", "[]", "{}", #"{"language":"en"}"#, #"{"language":1,"appName":"Acme"}"#])

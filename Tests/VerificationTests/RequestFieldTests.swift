@@ -90,7 +90,6 @@ import Testing
         ("actionCode", #"{"androidMinimumVersion":12}"#, "actionCode.androidMinimumVersion"),
         ("actionCode", #"{"androidInstallApp":"yes"}"#, "actionCode.androidInstallApp"),
         ("actionCode", #"{"handleCodeInApp":0}"#, "actionCode.handleCodeInApp"),
-        ("requestedAt", quoted("2026-11-20T12:40:00.001Z"), "requestedAt"),
         ("requestedAt", "1700000000", "requestedAt"),
         ("requestedAt", quoted("yesterday"), "requestedAt"), ("deadline", quoted("2026-11-20"), "deadline"),
         ("deadline", "null", "deadline"),

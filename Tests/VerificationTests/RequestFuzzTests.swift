@@ -23,7 +23,7 @@ import Testing
                 value: seed.mutate(samples[seed.below(samples.count)]),
                 headers: []
             )
-            switch VerificationRequest.read(record, now: RequestSample.now) {
+            switch VerificationRequest.read(record) {
             case .deadLetter: counts[0] += 1
             case .invalid: counts[1] += 1
             case .request(let request):
@@ -44,7 +44,7 @@ import Testing
             "{" + (0..<6000).map { "\"\($0)\":1" }.joined(separator: ",") + "}", String(repeating: " ", count: size),
         ]
         for value in values {
-            #expect(VerificationRequest.read(RequestSample.record(value), now: RequestSample.now).deadLetter != nil)
+            #expect(VerificationRequest.read(RequestSample.record(value)).deadLetter != nil)
         }
     }
 }

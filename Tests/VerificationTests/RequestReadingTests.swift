@@ -40,7 +40,7 @@ enum RequestSample {
     }
 
     static func read(_ changes: [(String, String?)]) -> RequestReading {
-        VerificationRequest.read(record(document(changes)), now: now)
+        VerificationRequest.read(record(document(changes)))
     }
 }
 
@@ -52,7 +52,7 @@ extension RequestReading {
 
 @Suite struct RequestReadingTests {
     private func reason(_ value: String?) -> DeadLetterReason? {
-        VerificationRequest.read(RequestSample.record(value), now: RequestSample.now).deadLetter
+        VerificationRequest.read(RequestSample.record(value)).deadLetter
     }
 
     @Test func `the smallest request is read with the defaults`() throws {
@@ -63,7 +63,7 @@ extension RequestReading {
         #expect(request.languageCode == nil && request.appName == nil && request.subject == nil)
         #expect(request.client == nil && request.appVerification == nil && request.autofill == nil)
         #expect(request.actionCode == nil && request.deadline == nil && request.trace == nil)
-        #expect(request.requestedAt == RequestSample.now)
+        #expect(request.requestedAt == nil && request.arrivedAt == RequestSample.now)
     }
 
     @Test func `every field of a full request is read`() throws {
@@ -101,7 +101,7 @@ extension RequestReading {
         #expect(action.linkDomain?.text == "links.example.com" && action.iosBundleID == "com.example.App")
         #expect(action.androidPackageName == "com.example.app" && action.androidMinimumVersion == "12")
         #expect(action.androidInstallApp == true && action.handleCodeInApp == false)
-        #expect(request.requestedAt.rfc3339 == "2026-11-20T12:34:56.789Z")
+        #expect(request.requestedAt?.rfc3339 == "2026-11-20T12:34:56.789Z")
         #expect(request.deadline?.rfc3339 == "2026-11-20T12:00:00.000Z")
     }
 
@@ -138,7 +138,7 @@ extension RequestReading {
             value: bytes,
             headers: []
         )
-        #expect(VerificationRequest.read(record, now: RequestSample.now).deadLetter == .invalidUTF8)
+        #expect(VerificationRequest.read(record).deadLetter == .invalidUTF8)
     }
 
     @Test(arguments: [1, 128])
@@ -159,7 +159,7 @@ extension RequestReading {
         let changes: [(String, String?)] = [("tenant", #""acme""#), ("recipient", #"{"phoneNumber":"0650"}"#)]
         let traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
         let record = RequestSample.record(RequestSample.document(changes), headers: [("traceparent", traceparent)])
-        let invalid = try #require(VerificationRequest.read(record, now: RequestSample.now).invalid)
+        let invalid = try #require(VerificationRequest.read(record).invalid)
         #expect(invalid.requestID == "r-1" && invalid.tenant == "acme")
         #expect(invalid.channel == .sms && invalid.purpose == .signIn)
         #expect(invalid.field == "recipient.phoneNumber" && invalid.reason == .invalidPhoneNumber)
@@ -186,14 +186,16 @@ extension RequestReading {
         }
     }
 
-    @Test func `a request that names no time has the record's but never one ahead of ours`() {
+    @Test func `a request that names no time has the record's but never one ahead of ours`() throws {
         let now = RequestSample.now
-        func requestedAt(_ timestamp: Timestamp?) -> Timestamp? {
-            VerificationRequest.read(RequestSample.record(RequestSample.document(), timestamp: timestamp), now: now)
-                .request?.requestedAt
+        func asked(_ timestamp: Timestamp?) -> Timestamp? {
+            VerificationRequest.read(RequestSample.record(RequestSample.document(), timestamp: timestamp))
+                .request?.asked(before: now)
         }
-        #expect(requestedAt(now - .seconds(90)) == now - .seconds(90))
-        #expect(requestedAt(nil) == now)
-        #expect(requestedAt(now + .seconds(3600)) == now)
+        #expect(asked(now - .seconds(90)) == now - .seconds(90))
+        #expect(asked(nil) == now)
+        #expect(asked(now + .seconds(3600)) == now)
+        let stated = try #require(RequestSample.read([("requestedAt", #""2026-11-20T12:00:00Z""#)]).request)
+        #expect(stated.asked(before: now).rfc3339 == "2026-11-20T12:00:00.000Z")
     }
 }

@@ -50,15 +50,17 @@ CREATE TABLE IF NOT EXISTS courier.verification (
     channel text NOT NULL,
     subject text,
     fingerprint bytea NOT NULL,
-    region text NOT NULL,
+    region text,                       -- of a phone number
     masked text NOT NULL,
     sealed bytea,                      -- the recipient under AES-GCM; NULL once the verification has ended
     seal_key smallint NOT NULL,
     code_key smallint NOT NULL,
     hash_key smallint NOT NULL,
     generation integer NOT NULL,
-    code_hash bytea NOT NULL,
-    code_length smallint NOT NULL,
+    code_hash bytea NOT NULL,          -- of the code, of a link's token or of a push's secret
+    short_hash bytea,                  -- of the code beside a link, which is over at short_until; NULL without a link
+    short_until timestamptz,
+    code_length smallint,              -- NULL for a push, of which nothing is typed
     state text NOT NULL CHECK (state IN ('live', 'approved', 'expired', 'locked', 'cancelled')),
     status text,                       -- of the newest published event, NULL before the first
     checks_used smallint NOT NULL DEFAULT 0,
@@ -92,7 +94,7 @@ CREATE TABLE IF NOT EXISTS courier.send (
     repeated boolean NOT NULL DEFAULT false, -- handed over once more after an unknown outcome (resend_once)
     resend_window_ms integer NOT NULL,
     validity_ms integer,               -- fresh validity from the moment of this send; NULL for the same code again
-    rendering text NOT NULL,           -- what the message is made from, as JSON: language, names, autofill; no recipient
+    rendering text NOT NULL,           -- what the message is made from, as JSON without a recipient; '' once it is over
     traceparent text,
     provider text,
     provider_message_id text,

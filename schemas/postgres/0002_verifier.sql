@@ -1,7 +1,7 @@
 -- The verifier's whole contract: two functions, and no table. Every statement may be run again.
 
--- Checks one guess. The guess is counted before it is compared, concurrent guesses wait for each other on the
--- verification's row, and only one can approve it.
+-- Checks one guess: a code, the token of a link or the code beside it, or the secret of a push. The guess is counted
+-- before it is compared, concurrent guesses wait for each other on the verification's row, and only one can approve it.
 --
 -- status: approved | incorrect | expired | locked | already_approved | not_found
 CREATE OR REPLACE FUNCTION courier.check_code(
@@ -52,8 +52,15 @@ BEGIN
     END IF;
 
     -- 3. Compare digests of the hashes, so that the time taken tells nothing of how much of a guess was right.
+    --    The code beside a link is approved like the link while it lives, and is a wrong guess afterwards.
     checks_left := checks_left - 1;
-    matches := sha256(coalesce(guess, ''::bytea)) = sha256(found_row.code_hash)
+    guess := sha256(coalesce(guess, ''::bytea));
+    matches := (
+            guess = sha256(found_row.code_hash)
+            OR coalesce(
+                guess = sha256(found_row.short_hash) AND found_row.short_until > clock_timestamp(), false
+            )
+        )
         AND CASE
             WHEN claimed IS NOT NULL THEN sha256(claimed) = sha256(found_row.fingerprint)
             ELSE found_row.channel <> 'email'

@@ -18,6 +18,7 @@ struct PolicyExplainCommand: AsyncParsableCommand {
             request would be sent, 1 when it would not, 2 when something cannot be read.
 
               code-courier policy explain policy.yaml --phone +16502530000 --purpose sign_in
+              code-courier policy explain policy.yaml --email ada@example.com --url https://example.com/
               code-courier policy explain policy.yaml --request request.json --json
             """
     )
@@ -32,6 +33,12 @@ struct PolicyExplainCommand: AsyncParsableCommand {
 
     @Option(help: "The phone number in E.164 form: + and digits.")
     var phone: String?
+
+    @Option(help: "The e-mail address, for a link.")
+    var email: String?
+
+    @Option(help: "With --email, where the link leads on to.")
+    var url: String?
 
     @Option(help: "sign_up, sign_in, mfa_enrollment, mfa_sign_in, reauthentication, account_link or app_verification.")
     var purpose = "sign_in"
@@ -73,21 +80,23 @@ struct PolicyExplainCommand: AsyncParsableCommand {
     }
 
     private func value() throws -> [UInt8] {
-        switch (request, phone) {
-        case (let path?, nil):
-            return try ExplainedRecord.read(path)
-        case (nil, let phone?):
-            return ExplainedRecord.json(
-                phone: phone,
-                purpose: purpose,
-                tenant: tenant,
-                subject: subject,
-                ip: ip,
-                isConfirmed: confirmed
-            )
-        case (nil, nil), (_?, _?):
-            throw StartFailure.report(["give either --request or --phone"])
+        switch (request, phone, email) {
+        case (let path?, nil, nil): return try ExplainedRecord.read(path)
+        case (nil, let phone?, nil): return json(ExplainedRecord.Recipient(channel: .sms, address: phone))
+        case (nil, nil, let email?): return json(ExplainedRecord.Recipient(channel: .email, address: email, url: url))
+        default: throw StartFailure.report(["give one of --request, --phone and --email"])
         }
+    }
+
+    private func json(_ recipient: ExplainedRecord.Recipient) -> [UInt8] {
+        ExplainedRecord.json(
+            recipient,
+            purpose: purpose,
+            tenant: tenant,
+            subject: subject,
+            ip: ip,
+            isConfirmed: confirmed
+        )
     }
 }
 
@@ -110,8 +119,17 @@ enum ExplainedRecord {
         )
     }
 
+    /// Whom a request made from options is for.
+    struct Recipient {
+        let channel: Channel
+        let address: String
+
+        /// Where a link leads on to.
+        var url: String?
+    }
+
     static func json(
-        phone: String,
+        _ recipient: Recipient,
         purpose: String,
         tenant: String,
         subject: String?,
@@ -122,10 +140,17 @@ enum ExplainedRecord {
         writer.object { request in
             request.member("requestId", "explained")
             request.member("tenant", tenant)
+            request.member("channel", recipient.channel.rawValue)
             request.member("purpose", purpose)
-            request.object("recipient") { recipient in
-                recipient.member("phoneNumber", phone)
-                recipient.member("confirmed", isConfirmed)
+            request.object("recipient") { fields in
+                fields.member(recipient.channel == .email ? "email" : "phoneNumber", recipient.address)
+                fields.member("confirmed", isConfirmed)
+            }
+            if let url = recipient.url {
+                request.object("actionCode") { fields in
+                    fields.member("url", url)
+                    fields.member("handleCodeInApp", true)
+                }
             }
             request.member("subject", ifPresent: subject)
             if let ip { request.object("client") { $0.member("ip", ip) } }

@@ -14,7 +14,11 @@ struct VerifyCommand: AsyncParsableCommand {
             Exit code 0 when the code is right, 1 when it is not. Wrong guesses count; the
             fifth locks the verification.
 
+            A verification by e-mail needs the address as well, and takes the link's oobCode
+            or the code beside it.
+
               code-courier verify --config courier.yaml --verification 019a… --code 123456
+              code-courier verify --config courier.yaml --verification 019a… --code AbtdA… --email ada@example.com
             """
     )
 
@@ -23,8 +27,11 @@ struct VerifyCommand: AsyncParsableCommand {
     @Option(help: "The verificationId of the delivery event.")
     var verification: String
 
-    @Option(help: "What the person typed.")
+    @Option(help: "What the person typed, or a link's oobCode.")
     var code: String
+
+    @Option(help: "The e-mail address that the person gives; required for the channel email.")
+    var email: String?
 
     @Option(help: "The tenant of the request.")
     var tenant = "default"
@@ -42,6 +49,9 @@ struct VerifyCommand: AsyncParsableCommand {
                 "--purpose must be one of \(Purpose.allCases.map(\.rawValue).joined(separator: ", "))"
             )
         }
+        guard email.map({ EmailAddress($0) != nil }) ?? true else {
+            throw ValidationError("--email must be an e-mail address")
+        }
     }
 
     func run() async throws {
@@ -49,12 +59,19 @@ struct VerifyCommand: AsyncParsableCommand {
         let keys = try StartFailure.unwrap(
             CourierConfiguration.loadHashKeys(path: options.config, environment: options.environment)
         )
+        let fingerprint = try fingerprint()
         let url = try postgresURL ?? options.databaseURL()
         let pool = PostgresPool(PostgresConfiguration(url: url, applicationName: "code-courier verify"), size: 1)
         let answer: Verifier.Answer
         do {
             answer = try await Verifier(pool: pool, hashKeys: keys)
-                .check(VerificationID(uuid), tenant: tenant, purpose: purpose, code: code)
+                .check(
+                    VerificationID(uuid),
+                    tenant: tenant,
+                    purpose: purpose,
+                    code: code,
+                    recipientFingerprint: fingerprint
+                )
             await pool.close()
         } catch {
             await pool.close()
@@ -63,5 +80,13 @@ struct VerifyCommand: AsyncParsableCommand {
         let left = answer.checksLeft.map { ", \($0) guesses left" } ?? ""
         print(answer.status == .incorrect ? "incorrect\(left)" : answer.status.rawValue)
         guard answer.status == .approved else { throw ExitCode(1) }
+    }
+
+    private func fingerprint() throws -> [UInt8]? {
+        guard let address = email.flatMap({ EmailAddress($0) }) else { return nil }
+        let keys = try StartFailure.unwrap(
+            CourierConfiguration.loadFingerprintKeys(path: options.config, environment: options.environment)
+        )
+        return Recipient.email(address).fingerprint(key: keys.active)
     }
 }

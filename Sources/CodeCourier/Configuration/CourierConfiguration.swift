@@ -84,4 +84,13 @@ extension CourierConfiguration {
         let source = ConfigurationSource(path: path, environment: environment)
         return source.faults.result(KeySettings.readHash(source))
     }
+
+    /// Reads only the ring of fingerprint keys: what a verifier of e-mail links needs beside the hash keys.
+    package static func loadFingerprintKeys(
+        path: String?,
+        environment: [String: String]
+    ) -> Result<KeyRing, ConfigurationFaults> {
+        let source = ConfigurationSource(path: path, environment: environment)
+        return source.faults.result(KeySettings.readFingerprint(source))
+    }
 }

@@ -39,6 +39,11 @@ enum KeySettings {
         ring("hash", source)?.keyRing
     }
 
+    /// Reads the ring of fingerprint keys alone: with it an e-mail address becomes what its verification knows it by.
+    static func readFingerprint(_ source: ConfigurationSource) -> KeyRing? {
+        ring("fingerprint", source)?.keyRing
+    }
+
     /// The keys of one ring; those of the seal are AES-256 keys, hence of exactly 32 bytes.
     private static func ring(
         _ name: String,

@@ -30,7 +30,9 @@ extension ValueRule where Value == String {
 
     /// A host name of two labels or more, put in lower case.
     static var domain: Self {
-        Self(requirement: "must be a host name such as example.com") { HostName($0)?.text }
+        Self(requirement: "must be a host name such as example.com, or localhost") { text in
+            text.lowercased() == "localhost" ? "localhost" : HostName(text)?.text
+        }
     }
 
     /// An HTTP address without credentials, query or fragment, which would be lost or logged, and without a last slash.

@@ -28,7 +28,8 @@ struct DemoStage {
             throw StartFailure.report([DatabaseFault(error)])
         }
         cluster = try MockCluster(brokers: 1)
-        for topic in ["verification.requests", "verification.deliveries", "verification.dead-letters"] {
+        let topics = KafkaSettings().topics
+        for topic in [topics.requests, topics.receipts, topics.deliveries, topics.deadLetters] {
             try cluster.createTopic(topic, partitions: 3)
         }
         sandbox = Sandbox(configuration: SandboxConfiguration(port: FreePort.prefer(port)))

@@ -49,7 +49,7 @@ struct PolicyExplanation {
         let keys = CodeKeys.throwAway()
         let screener = Screener(policy: policy, keys: keys, numbers: numbers)
         var generator = SystemRandomNumberGenerator()
-        let candidate = screener.candidate(for: record, now: now, using: &generator)
+        let candidate = screener.candidate(for: record, now: now, using: &generator).at(now)
         var ledger = SimulatedLedger(policy: policy, keys: keys, maxRequestAge: maxRequestAge)
         decision = ledger.decide(candidate, at: now)
         policyVersion = policy.version
@@ -69,23 +69,41 @@ struct PolicyExplanation {
             leaveOut(from: ScreeningStep.channel.rawValue)
         case .request(let request, let screening):
             isUnreadable = false
-            _ = screener.screen(request, now: now) { steps[$0] = $1 }
+            _ = screener.screen(request) { steps[$0] = $1 }
             read(record, .passes)
             let view = RequestView(request: request, policy: policy, numbers: numbers, now: now)
             var isTest = false
             if case .passed(let passed) = screening { isTest = passed.testNumber != nil }
             explain([.tenant], view, steps, isTest: isTest)
             add("shape", "every field by its rule", .passes)
-            explain([.channel, .numberPlan], view, steps, isTest: isTest)
+            explain(Self.stepsBeforeID(request.channel), view, steps, isTest: isTest)
             add("request id", "the same id again gets the same answer", .liveState)
             explainTime(request, maxRequestAge, now)
-            let rest: [ScreeningStep] = [.testNumber, .onlyTestNumbers, .region, .numberType, .appVerification]
-            explain(rest, view, steps, isTest: isTest)
+            explain(Self.stepsAfterTime(request.channel), view, steps, isTest: isTest)
             explainMemory(view, isTest: isTest)
         }
     }
 
-    /// The rules in the order of the decision.
+    private static func stepsBeforeID(_ channel: Channel) -> [ScreeningStep] {
+        switch channel {
+        case .sms: [.channel, .numberPlan]
+        case .email: [.channel, .actionCode]
+        case .apns: [.channel, .purpose]
+        }
+    }
+
+    private static func stepsAfterTime(_ channel: Channel) -> [ScreeningStep] {
+        switch channel {
+        case .sms: [.testNumber, .onlyTestNumbers, .region, .numberType, .appVerification]
+        case .email: [.onlyTestNumbers, .linkDomain, .appVerification]
+        case .apns: [.onlyTestNumbers]
+        }
+    }
+
+    /// The steps that a test number takes as well.
+    private static let stepsOfAll: Set<ScreeningStep> = [.tenant, .channel, .testNumber]
+
+    /// The rules in the order of the decision, as a request by SMS meets them.
     private static let order =
         ["tenant", "shape", "channel", "number", "request id", "time", "test number", "test numbers only", "region"]
         + ["number type", "app verification", "slot"] + RequestView.limitNames + ["send"]
@@ -105,7 +123,7 @@ struct PolicyExplanation {
     }
 
     private mutating func explainTime(_ request: VerificationRequest, _ maxRequestAge: Duration, _ now: Timestamp) {
-        var saw = "asked at \(request.requestedAt.rfc3339), decided at \(now.rfc3339)"
+        var saw = "asked at \(request.asked(before: now).rfc3339), decided at \(now.rfc3339)"
         saw += ", at most \(DurationText.format(maxRequestAge)) later"
         if let deadline = request.deadline { saw += ", deadline \(deadline.rfc3339)" }
         let isTooLate = decision.kind == .expiredUnsent
@@ -120,7 +138,8 @@ struct PolicyExplanation {
         isTest: Bool
     ) {
         for step in wanted {
-            add(step.rawValue, view.saw(step), steps[step].map(Verdict.init) ?? (isTest ? .skipped : .notReached))
+            let isSkipped = isTest && !Self.stepsOfAll.contains(step)
+            add(step.rawValue, view.saw(step), isSkipped ? .skipped : steps[step].map(Verdict.init) ?? .notReached)
         }
     }
 

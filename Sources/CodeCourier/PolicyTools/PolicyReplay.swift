@@ -32,7 +32,7 @@ struct PolicyReplay {
         let now = min(record.timestamp ?? lastTime, latest)
         lastTime = now
         let candidate = screeners.current.candidate(for: record, now: now, using: &generator)
-        let other = screened(candidate, by: screeners.candidate, now)
+        let other = screened(candidate, by: screeners.candidate)
         let decisions = Pair(
             current: ledgers.current.decide(candidate, at: now),
             candidate: ledgers.candidate.decide(other, at: now)
@@ -41,11 +41,11 @@ struct PolicyReplay {
     }
 
     /// The same record under another policy; only the screening differs.
-    private func screened(_ candidate: Candidate, by screener: Screener, _ now: Timestamp) -> Candidate {
+    private func screened(_ candidate: Candidate, by screener: Screener) -> Candidate {
         guard case .request(let request, _) = candidate.content else { return candidate }
         return Candidate(
             record: candidate.record,
-            content: .request(request, screener.screen(request, now: now)),
+            content: .request(request, screener.screen(request)),
             key: candidate.key,
             digest: candidate.digest,
             verificationID: candidate.verificationID,

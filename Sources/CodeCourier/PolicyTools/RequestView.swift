@@ -32,6 +32,9 @@ struct RequestView {
         case .numberPlan:
             "\(request.recipient.masked) is \(facts?.isValid == true ? "valid" : "not valid") in \(region)"
         case .region: regionRule
+        case .purpose: "\(request.purpose.rawValue), which for a push has to be app_verification"
+        case .actionCode: actionCode
+        case .linkDomain: "\(request.actionCode?.hosts ?? "none"); authorised: \(authorizedDomains)"
         case .numberType: "\(facts?.type.rawValue ?? "none"); voip: \(tenant?.voip.rawValue ?? "")"
         case .appVerification: "\(tenant?.appVerification.text ?? ""); \(shown)"
         }
@@ -52,9 +55,30 @@ struct RequestView {
 
     /// What is sent, and by which providers.
     var send: String {
-        guard let tenant, let facts else { return "" }
+        guard let tenant else { return "" }
         if tenant.testNumber(for: request, at: now) != nil { return "a fixed code and no message" }
-        return "\(tenant.code.text); by \(tenant.routes.providers(for: facts.region).joined(separator: ", then "))"
+        switch request.channel {
+        case .sms:
+            let providers = tenant.routes.providers(for: facts?.region ?? .unknown)
+            return "\(tenant.code.text); by \(providers.joined(separator: ", then "))"
+        case .email:
+            let link = DurationText.format(tenant.validity(of: .email))
+            let code = DurationText.format(tenant.shortCodeValidity)
+            return "a link for \(link), and a code of \(tenant.code.length) digits for \(code)"
+        case .apns:
+            return "a secret for \(DurationText.format(tenant.validity(of: .apns)))"
+        }
+    }
+
+    private var actionCode: String {
+        guard let actionCode = request.actionCode else { return "none" }
+        let scheme = actionCode.url.map { $0.isEncrypted ? "https" : "http" } ?? "no url"
+        return "\(scheme), handleCodeInApp \(actionCode.handleCodeInApp ?? false)"
+    }
+
+    private var authorizedDomains: String {
+        let domains = tenant?.emailLinks.authorizedDomains ?? []
+        return domains.isEmpty ? "none" : domains.joined(separator: ", ")
     }
 
     private var region: String { facts?.region.code ?? Region.unknown.code }
@@ -78,6 +102,13 @@ struct RequestView {
         guard let shown = request.appVerification else { return "the request shows none" }
         let parts = [shown.method.rawValue, shown.verdict?.rawValue, shown.score.map { "\($0)" }]
         return "the request shows \(parts.compactMap(\.self).joined(separator: ", "))"
+    }
+}
+
+extension RequestActionCode {
+    /// The hosts that have to be authorised.
+    fileprivate var hosts: String {
+        [url?.host, linkDomain?.text].compactMap(\.self).joined(separator: " by ")
     }
 }
 

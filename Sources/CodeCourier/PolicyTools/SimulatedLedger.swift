@@ -82,6 +82,7 @@ struct SimulatedLedger {
 
     /// Decides one record and keeps what follows from it.
     mutating func decide(_ candidate: Candidate, at now: Timestamp) -> SimulatedDecision {
+        let candidate = candidate.at(now)
         advance(towards: now)
         if let known = requests.find(candidate) { return repeated(candidate, known) }
         let changes = IntakeDecision.decide(

@@ -17,6 +17,7 @@ struct Worker {
     let policies: PolicySource
     private let courier: Courier
     private let consumer: KafkaRecordSource
+    private let receipts: KafkaRecordSource
     private let pool: PostgresPool
     private let client: HTTPClient
     private let drainTimeout: Duration
@@ -67,10 +68,12 @@ struct Worker {
         let client = makeProviderHTTPClient(maximumConnections: settings.maxInFlight)
         policies = PolicySource(policy)
         do {
-            consumer = try Self.source(configuration.kafka, logger: logger)
+            consumer = try Self.requests(configuration.kafka, logger)
+            receipts = try Self.receipts(configuration.kafka, logger)
             courier = Courier(
                 parts: Courier.Parts(
                     source: consumer,
+                    receipts: receipts,
                     sink: try Self.sink(configuration.kafka),
                     ledger: ledger,
                     providers: configuration.providers.map { $0.provider(client: client, logger: logger) },
@@ -129,7 +132,7 @@ struct Worker {
 
     private func watchdog(_ logger: Logger) -> Watchdog {
         Watchdog {
-            var pulses = ["consumer": consumer.pulse]
+            var pulses = ["consumer": consumer.pulse, "receipt_consumer": receipts.pulse]
             for (stage, steps) in courier.progress.atWork { pulses[stage.rawValue] = steps }
             return pulses
         } onStall: { stalled in
@@ -141,13 +144,23 @@ struct Worker {
         }
     }
 
-    private static func source(_ kafka: KafkaSettings, logger: Logger) throws(KafkaError) -> KafkaRecordSource {
+    private static func requests(_ kafka: KafkaSettings, _ logger: Logger) throws(KafkaError) -> KafkaRecordSource {
         let consumer = try KafkaConsumer(
             configuration: kafka.client,
             groupID: kafka.groupID,
             topics: [kafka.topics.requests]
         )
-        return KafkaRecordSource(consumer: consumer, logger: logger)
+        return KafkaRecordSource(consumer: consumer, area: "kafka", logger: logger)
+    }
+
+    /// Receipts have a group of their own: a rebalance of one topic is none of the other's business.
+    private static func receipts(_ kafka: KafkaSettings, _ logger: Logger) throws(KafkaError) -> KafkaRecordSource {
+        let consumer = try KafkaConsumer(
+            configuration: kafka.client,
+            groupID: "\(kafka.groupID)-receipts",
+            topics: [kafka.topics.receipts]
+        )
+        return KafkaRecordSource(consumer: consumer, area: "receipts", logger: logger)
     }
 
     private static func sink(_ kafka: KafkaSettings) throws(KafkaError) -> KafkaRecordSink {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Crypto
+package import Crypto
 
 /// The four rings of a courier: what each one makes is said at the function that uses it.
 package struct CodeKeys: Sendable {
@@ -16,13 +16,9 @@ package struct CodeKeys: Sendable {
         self.seal = seal
     }
 
-    /// The keyed identity of a recipient: HMAC-SHA-256 over `"recipient" ‖ channel ‖ canonical recipient`.
+    /// The keyed identity of a recipient.
     package func fingerprint(of recipient: Recipient) -> [UInt8] {
-        var fields = FieldJoiner()
-        fields.append("recipient")
-        fields.append(recipient.channel.rawValue)
-        fields.append(recipient.canonical)
-        return authenticate(fields, with: fingerprint.active)
+        recipient.fingerprint(key: fingerprint.active)
     }
 
     /// The keyed identity of an IP address: HMAC-SHA-256 over `"ip" ‖ canonical address`.
@@ -41,6 +37,17 @@ package struct CodeKeys: Sendable {
         fields.append("payload")
         fields.append(payload)
         return Array(authenticate(fields, with: fingerprint.active).prefix(16))
+    }
+}
+
+extension Recipient {
+    /// HMAC-SHA-256 over `"recipient" ‖ channel ‖ canonical recipient`.
+    package func fingerprint(key: SymmetricKey) -> [UInt8] {
+        var fields = FieldJoiner()
+        fields.append("recipient")
+        fields.append(channel.rawValue)
+        fields.append(canonical)
+        return authenticate(fields, with: key)
     }
 }
 

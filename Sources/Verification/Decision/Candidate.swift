@@ -70,6 +70,36 @@ package struct Candidate: Sendable {
         guard case .request(_, .passed(let passed)) = content else { return nil }
         return passed
     }
+
+    /// All that the request may carry on with, whatever time it is decided at: what to lock and to read for it.
+    package var possiblyPassed: [Screening.Passed] {
+        guard case .request(_, let screening) = content else { return [] }
+        return screening.possiblyPassed
+    }
+
+    /// The same when what depends on the time of the decision is decided.
+    ///
+    /// The time is the database's, so that no worker's clock refuses what another lets through.
+    package func at(_ now: Timestamp) -> Candidate {
+        guard case .request(let request, let screening) = content else { return self }
+        let current = screening.at(now)
+        guard request.isFromFuture(at: now), !current.isOfUnknownTenant else {
+            return with(.request(request, current))
+        }
+        let invalid = InvalidRequest(request, field: "requestedAt")
+        return with(.invalid(invalid, Refusal(.invalidRequest, rule: "shape.requestedAt", field: "requestedAt")))
+    }
+
+    private func with(_ content: Content) -> Candidate {
+        Candidate(
+            record: record,
+            content: content,
+            key: key,
+            digest: digest,
+            verificationID: verificationID,
+            sendID: sendID
+        )
+    }
 }
 
 /// What the rules without memory say of a request.
@@ -77,10 +107,34 @@ package enum Screening: Sendable {
     case refused(Refusal)
     case passed(Passed)
 
+    /// A test number until a time, and from then on whatever the rules for other numbers say.
+    indirect case testNumber(Passed, until: Timestamp, then: Screening)
+
+    /// What is said at a time.
+    package func at(_ now: Timestamp) -> Screening {
+        guard case .testNumber(let passed, let until, let then) = self else { return self }
+        return now < until ? .passed(passed) : then
+    }
+
+    fileprivate var possiblyPassed: [Passed] {
+        switch self {
+        case .refused: []
+        case .passed(let passed): [passed]
+        case .testNumber(let passed, _, let then): [passed] + then.possiblyPassed
+        }
+    }
+
+    fileprivate var isOfUnknownTenant: Bool {
+        guard case .refused(let refusal) = self else { return false }
+        return refusal.reason == .unknownTenant
+    }
+
     /// What a request that got through carries on with.
     package struct Passed: Sendable {
         package let slot: SlotKey
-        package let region: Region
+
+        /// Of a phone number.
+        package let region: Region?
         package let tenant: TenantPolicy
 
         /// The windows that the request counts in: its recipient's, and its IP address's where it has one.
@@ -94,7 +148,7 @@ package enum Screening: Sendable {
 
         package init(
             slot: SlotKey,
-            region: Region,
+            region: Region?,
             tenant: TenantPolicy,
             limits: [LimitKey],
             testNumber: TestNumber? = nil,

@@ -31,16 +31,26 @@ package struct ClaimedSend: Sendable {
     package let reference: SendReference
     package let tenant: String
     package let purpose: Purpose
-    package let region: Region
+
+    /// Of a phone number.
+    package let region: Region?
     package let recipient: Recipient
-    package let code: VerificationCode
+    package let credential: Credential
     package let rendering: Rendering
+
+    /// Where the link of an e-mail leads.
+    package let actionCode: RequestActionCode?
 
     /// After it the message is never handed over.
     package let deadline: Timestamp
 
-    /// What is left of the code's validity at the moment of the claim.
+    /// What is left of the credential's validity at the moment of the claim.
     package let validityLeft: Duration
+
+    /// The same of the code beside a link; nil without a link.
+    ///
+    /// It may be over: then only the link is worth sending.
+    package let shortCodeLeft: Duration?
     package let generation: Int32
 
     /// Calls to providers made for this send before.
@@ -56,12 +66,14 @@ package struct ClaimedSend: Sendable {
         reference: SendReference,
         tenant: String,
         purpose: Purpose,
-        region: Region,
+        region: Region?,
         recipient: Recipient,
-        code: VerificationCode,
+        credential: Credential,
         rendering: Rendering,
+        actionCode: RequestActionCode? = nil,
         deadline: Timestamp,
         validityLeft: Duration,
+        shortCodeLeft: Duration? = nil,
         generation: Int32,
         attempts: Int16,
         isFictional: Bool,
@@ -72,10 +84,12 @@ package struct ClaimedSend: Sendable {
         self.purpose = purpose
         self.region = region
         self.recipient = recipient
-        self.code = code
+        self.credential = credential
         self.rendering = rendering
+        self.actionCode = actionCode
         self.deadline = deadline
         self.validityLeft = validityLeft
+        self.shortCodeLeft = shortCodeLeft
         self.generation = generation
         self.attempts = attempts
         self.isFictional = isFictional
@@ -83,6 +97,19 @@ package struct ClaimedSend: Sendable {
     }
 
     package var id: SendID { reference.id }
+
+    /// The link of an e-mail.
+    package var link: ActionLink? {
+        guard case .link(let token, _) = credential, let actionCode else { return nil }
+        return ActionLink(
+            token: token,
+            verification: reference.verificationID,
+            tenant: tenant,
+            purpose: purpose,
+            language: rendering.language,
+            actionCode: actionCode
+        )
+    }
 }
 
 /// One claim of a send: what is needed to settle it.

@@ -5,7 +5,8 @@ extension IntakeDecision {
     mutating func begin(_ candidate: Candidate, _ request: VerificationRequest, _ passed: Screening.Passed) {
         guard admits(candidate, request, passed) else { return }
         let id = candidate.verificationID
-        let code = newCode(id, generation: 1, passed)
+        let credential = newCredential(request, id, generation: 1, passed)
+        let validity = passed.tenant.validity(of: request.channel)
         guard
             let sealed = RecipientSeal.seal(request.recipient.canonical, for: id, key: keys.seal.active)
         else { preconditionFailure("AES-GCM seals any text with a key of 32 bytes") }
@@ -24,8 +25,9 @@ extension IntakeDecision {
             codeKey: keys.code.activeID,
             hashKey: keys.hash.activeID,
             generation: 1,
-            codeHash: hash(code, id, request),
-            codeLength: Int16(code.digits.utf8.count),
+            codeHash: hash(credential.secret, id, request),
+            shortCode: shortCode(credential, id, request, passed),
+            codeLength: credential.code.map { Int16($0.digits.utf8.count) },
             state: .live,
             status: nil,
             checksUsed: 0,
@@ -35,7 +37,7 @@ extension IntakeDecision {
             sendOpen: true,
             sequence: 0,
             resendAfter: facts.now,
-            expiresAt: facts.now + passed.tenant.code.validity,
+            expiresAt: facts.now + validity,
             policyVersion: policy.version,
             isFictional: passed.testNumber != nil
         )
@@ -45,7 +47,7 @@ extension IntakeDecision {
             slots[passed.slot] = id
             changes.slots[passed.slot] = id
         }
-        send(candidate, request, passed, verification, code, validity: passed.tenant.code.validity)
+        send(candidate, request, passed, verification, credential, validity: validity)
     }
 
     mutating func resend(
@@ -57,38 +59,24 @@ extension IntakeDecision {
         guard admits(candidate, request, passed) else { return }
         var verification = current
         belong(candidate, to: verification.id)
-        if let code = sameCode(verification, passed) {
-            // While no message has left, the code's life has not begun.
-            let validity = verification.sendsUsed == 0 ? passed.tenant.code.validity : nil
-            if validity != nil { verification.expiresAt = facts.now + passed.tenant.code.validity }
-            send(candidate, request, passed, verification, code, validity: validity)
+        let validity = passed.tenant.validity(of: request.channel)
+        if let credential = sameCredential(verification, passed) {
+            // While no message has left, the credential's life has not begun.
+            let isFirst = verification.sendsUsed == 0
+            if isFirst { verification.restart(at: facts.now, validity: validity) }
+            send(candidate, request, passed, verification, credential, validity: isFirst ? validity : nil)
             return
         }
         verification.generation += 1
-        let code = newCode(verification.id, generation: verification.generation, passed)
+        let credential = newCredential(request, verification.id, generation: verification.generation, passed)
         verification.codeKey = keys.code.activeID
         verification.hashKey = keys.hash.activeID
-        verification.codeLength = Int16(code.digits.utf8.count)
+        verification.codeLength = credential.code.map { Int16($0.digits.utf8.count) }
         verification.checksUsed = 0
-        verification.codeHash = hash(code, verification.id, request)
-        verification.expiresAt = facts.now + passed.tenant.code.validity
-        send(candidate, request, passed, verification, code, validity: passed.tenant.code.validity)
-    }
-
-    /// The code that is out already, while it lives long enough and its key is known.
-    ///
-    /// A test number's code may have been changed in the policy, so it always counts as a new one.
-    private func sameCode(_ verification: StoredVerification, _ passed: Screening.Passed) -> VerificationCode? {
-        guard passed.testNumber == nil,
-            verification.expiresAt - facts.now >= passed.tenant.resend.sameCodeWhileLeft,
-            let key = keys.code[verification.codeKey]
-        else { return nil }
-        return VerificationCode(
-            verification: verification.id,
-            generation: verification.generation,
-            length: Int(verification.codeLength),
-            key: key
-        )
+        verification.codeHash = hash(credential.secret, verification.id, request)
+        verification.shortCode = shortCode(credential, verification.id, request, passed)
+        verification.expiresAt = facts.now + validity
+        send(candidate, request, passed, verification, credential, validity: validity)
     }
 
     mutating func send(
@@ -96,7 +84,7 @@ extension IntakeDecision {
         _ request: VerificationRequest,
         _ passed: Screening.Passed,
         _ current: StoredVerification,
-        _ code: VerificationCode,
+        _ credential: Credential,
         validity: Duration?
     ) {
         var verification = current
@@ -108,7 +96,8 @@ extension IntakeDecision {
         verification.resendAfter = facts.now + window
         verification.policyVersion = policy.version
         keep(verification)
-        let latest = request.requestedAt + settings.maxRequestAge
+        let latest = request.asked(before: facts.now) + settings.maxRequestAge
+        let actionCode = request.channel == .email ? request.actionCode : nil
         changes.sends.append(
             ClaimedSend(
                 reference: SendReference(
@@ -125,10 +114,16 @@ extension IntakeDecision {
                 purpose: request.purpose,
                 region: passed.region,
                 recipient: request.recipient,
-                code: code,
-                rendering: Rendering(request, tenant: passed.tenant),
+                credential: credential,
+                rendering: Rendering(
+                    request,
+                    tenant: passed.tenant,
+                    sealedActionCode: actionCode.flatMap { seal($0.json, verification) }
+                ),
+                actionCode: actionCode,
                 deadline: [request.deadline, latest, verification.expiresAt].compactMap(\.self).min() ?? latest,
                 validityLeft: verification.expiresAt - facts.now,
+                shortCodeLeft: verification.shortCode.map { $0.until - facts.now },
                 generation: verification.generation,
                 attempts: 0,
                 isFictional: isFictional
@@ -180,24 +175,5 @@ extension IntakeDecision {
     mutating func keep(_ verification: StoredVerification) {
         verifications[verification.id] = verification
         if !inserted.contains(verification.id) { updated.insert(verification.id) }
-    }
-
-    private func newCode(_ id: VerificationID, generation: Int32, _ passed: Screening.Passed) -> VerificationCode {
-        if let testNumber = passed.testNumber { return VerificationCode(fixed: testNumber.code) }
-        return VerificationCode(
-            verification: id,
-            generation: generation,
-            length: passed.tenant.code.length,
-            key: keys.code.active
-        )
-    }
-
-    func hash(_ code: VerificationCode, _ id: VerificationID, _ request: VerificationRequest) -> [UInt8] {
-        code.hash(
-            verification: id,
-            tenant: request.tenant,
-            purpose: request.purpose.rawValue,
-            key: keys.hash.active
-        )
     }
 }

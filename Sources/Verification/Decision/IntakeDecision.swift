@@ -10,7 +10,7 @@
 /// 3. tenant, shape, number (`Screener`)
 /// 4. the same request id: the same answer, or a conflict
 /// 5. time: too old to be sent
-/// 6. test number, region, type of number, app verification (`Screener`)
+/// 6. test number, region, type of number, domain of a link, app verification (`Screener`)
 /// 7. slot: locked, resend window, sends used up
 /// 8. limits, which count only what gets this far; the budget and the toll-fraud brake follow them
 /// 9. send
@@ -64,7 +64,7 @@ package struct IntakeDecision {
     ) -> IntakeChanges {
         var decision = IntakeDecision(facts: facts, policy: policy, settings: settings, keys: keys)
         for candidate in candidates {
-            decision.decide(candidate)
+            decision.decide(candidate.at(facts.now))
         }
         return decision.finish()
     }
@@ -93,7 +93,7 @@ package struct IntakeDecision {
     }
 
     private mutating func decide(_ candidate: Candidate, _ request: VerificationRequest, _ screening: Screening) {
-        if request.requestedAt < facts.now - settings.maxRequestAge {
+        if request.asked(before: facts.now) < facts.now - settings.maxRequestAge {
             expireUnsent(candidate, request, reason: "stale_request", rule: "time.age")
             return
         }
@@ -104,6 +104,7 @@ package struct IntakeDecision {
         switch screening {
         case .refused(let refusal): refuse(candidate, refusal, describing: .init(request, keys: keys))
         case .passed(let passed): decide(candidate, request, passed)
+        case .testNumber: decide(candidate, request, screening.at(facts.now))
         }
     }
 

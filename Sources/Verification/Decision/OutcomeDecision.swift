@@ -54,7 +54,7 @@ package enum OutcomeDecision {
         // A verification that has run out stays so: its slot may have gone to another one.
         let isAlive = verification.state == .live && verification.expiresAt > now
         if let validity = result.send.validity, result.disposition == .sent, isAlive {
-            verification.expiresAt = now + validity
+            verification.restart(at: now, validity: validity)
         }
     }
 

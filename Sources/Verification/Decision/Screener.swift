@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The rules that need no memory: tenant, shape, number, region, type of number, app verification.
+/// The rules that need no memory: tenant, shape, what the channel asks of number or address, app verification.
 ///
 /// Their order is that of the decision, so that the first rule to refuse is the one the event names.
 package struct Screener: Sendable {
@@ -16,8 +16,7 @@ package struct Screener: Sendable {
 
     /// Reads and screens one record.
     ///
-    /// `now` is the worker's clock, for `requestedAt` in the future and for new ids; what is too old to be sent is
-    /// decided later, by the database's clock.
+    /// `now` is the worker's clock, for new ids only: whatever depends on the time is decided later, by the database's.
     package func candidate(
         for record: InboundRecord,
         now: Timestamp,
@@ -35,7 +34,7 @@ package struct Screener: Sendable {
                 sendID: sendID
             )
         }
-        switch VerificationRequest.read(record, now: now) {
+        switch VerificationRequest.read(record) {
         case .deadLetter(let reason):
             return candidate(.deadLetter(reason), .place(of: record), record.value ?? [])
         case .invalid(let invalid):
@@ -43,7 +42,7 @@ package struct Screener: Sendable {
             return candidate(.invalid(invalid, refusal(of: invalid)), key, record.value ?? [])
         case .request(let request):
             let key = RequestKey(tenant: request.tenant, requestID: request.requestID)
-            return candidate(.request(request, screen(request, now: now)), key, request.payloadDigestInput)
+            return candidate(.request(request, screen(request)), key, request.payloadDigestInput)
         }
     }
 
@@ -52,27 +51,34 @@ package struct Screener: Sendable {
     /// `observe` is told of each step that was taken and what it said; an explanation shows that.
     package func screen(
         _ request: VerificationRequest,
-        now: Timestamp,
         observing observe: (ScreeningStep, RuleVerdict) -> Void = { _, _ in }
     ) -> Screening {
-        func refuse(_ step: ScreeningStep, _ refusal: Refusal) -> Screening {
-            observe(step, .refuses(refusal))
-            return .refused(refusal)
-        }
         guard let tenant = policy.tenants[request.tenant] else {
-            return refuse(.tenant, Self.unknownTenant)
+            observe(.tenant, .refuses(Self.unknownTenant))
+            return .refused(Self.unknownTenant)
         }
         observe(.tenant, .passes)
-        guard case .phone(let number) = request.recipient else {
-            return refuse(.channel, Refusal(.invalidRequest, rule: "channel", field: "channel"))
-        }
         observe(.channel, .passes)
+        guard case .phone(let number) = request.recipient else {
+            return apply(Screener.rules(for: request.channel), request, tenant, nil, observe)
+        }
         let facts = policy.numberPlan.facts(of: number, as: .policy) { numbers.facts(of: number) }
-        let testNumber = tenant.testNumber(number, at: now)
         observe(.testNumber, .passes)
-        if let testNumber { return .passed(passed(request, tenant, facts, testNumber: testNumber)) }
+        func ordinary() -> Screening { apply(Screener.rules(for: .sms), request, tenant, facts, observe) }
+        guard let testNumber = tenant.testNumbers.first(where: { $0.number == number }) else { return ordinary() }
+        let fictional = passed(request, tenant, facts, testNumber: testNumber)
+        return testNumber.until.map { .testNumber(fictional, until: $0, then: ordinary()) } ?? .passed(fictional)
+    }
+
+    private func apply(
+        _ rules: [NamedRule],
+        _ request: VerificationRequest,
+        _ tenant: TenantPolicy,
+        _ facts: NumberFacts?,
+        _ observe: (ScreeningStep, RuleVerdict) -> Void
+    ) -> Screening {
         var notes: [String] = []
-        for rule in Self.rules {
+        for rule in rules {
             let verdict = rule.apply(request, facts, tenant)
             observe(rule.step, verdict)
             switch verdict {
@@ -94,7 +100,7 @@ package struct Screener: Sendable {
     private func passed(
         _ request: VerificationRequest,
         _ tenant: TenantPolicy,
-        _ facts: NumberFacts,
+        _ facts: NumberFacts?,
         testNumber: TestNumber? = nil,
         notes: [String] = []
     ) -> Screening.Passed {
@@ -110,7 +116,7 @@ package struct Screener: Sendable {
         }
         return Screening.Passed(
             slot: SlotKey(tenant: request.tenant, purpose: request.purpose, fingerprint: fingerprint),
-            region: facts.region,
+            region: facts?.region,
             tenant: tenant,
             limits: limits,
             testNumber: testNumber,

@@ -17,14 +17,18 @@ package enum ScreeningStep: String, Sendable, CaseIterable {
     /// Never refuses: a test number skips the steps that follow.
     case testNumber = "test number"
     case numberPlan = "number"
+    case purpose
+    case actionCode = "action code"
     case onlyTestNumbers = "test numbers only"
     case region
     case numberType = "number type"
+    case linkDomain = "link domain"
     case appVerification = "app verification"
 }
 
 extension Screener {
-    typealias Rule = @Sendable (VerificationRequest, NumberFacts, TenantPolicy) -> RuleVerdict
+    /// The facts are those of a phone number, nil on the other channels.
+    typealias Rule = @Sendable (VerificationRequest, NumberFacts?, TenantPolicy) -> RuleVerdict
 
     /// A rule and the step that it is.
     struct NamedRule: Sendable {
@@ -32,8 +36,18 @@ extension Screener {
         let apply: Rule
     }
 
-    /// The rules for numbers that are no test numbers, in the order of the decision.
-    static let rules = [
+    /// The rules of a channel for what is no test number, in the order of the decision.
+    ///
+    /// A silent push is itself the verification of an app, so it need not show one.
+    static func rules(for channel: Channel) -> [NamedRule] {
+        switch channel {
+        case .sms: phoneRules
+        case .email: emailRules
+        case .apns: pushRules
+        }
+    }
+
+    private static let phoneRules = [
         NamedRule(step: .numberPlan, apply: numberPlan),
         NamedRule(step: .onlyTestNumbers, apply: onlyTestNumbers),
         NamedRule(step: .region, apply: region),
@@ -41,13 +55,25 @@ extension Screener {
         NamedRule(step: .appVerification, apply: appVerification),
     ]
 
+    private static let emailRules = [
+        NamedRule(step: .actionCode, apply: actionCode),
+        NamedRule(step: .onlyTestNumbers, apply: onlyTestNumbers),
+        NamedRule(step: .linkDomain, apply: linkDomain),
+        NamedRule(step: .appVerification, apply: appVerification),
+    ]
+
+    private static let pushRules = [
+        NamedRule(step: .purpose, apply: pushPurpose),
+        NamedRule(step: .onlyTestNumbers, apply: onlyTestNumbers),
+    ]
+
     private static let onlyTestNumbers: Rule = { _, facts, tenant in
         guard tenant.appVerification == .off else { return .passes }
-        return .refuses(Refusal(.testNumberOnly, rule: "test_numbers", region: facts.region))
+        return .refuses(Refusal(.testNumberOnly, rule: "test_numbers", region: facts?.region))
     }
 
     private static let numberPlan: Rule = { _, facts, _ in
-        guard !facts.isValid else { return .passes }
+        guard let facts, !facts.isValid else { return .passes }
         let rule = "number.plan\(facts.table.suffix)"
         return .refuses(
             Refusal(.invalidPhoneNumber, rule: rule, field: "recipient.phoneNumber", region: facts.region)
@@ -56,11 +82,14 @@ extension Screener {
 
     private static let region: Rule = { request, facts, tenant in
         let policy = tenant.regions(for: request.purpose)
-        guard let reason = policy.refusal(of: facts, confirmed: request.recipientConfirmed) else { return .passes }
+        guard let facts, let reason = policy.refusal(of: facts, confirmed: request.recipientConfirmed) else {
+            return .passes
+        }
         return .refuses(Refusal(reason, rule: "regions", region: facts.region))
     }
 
     private static let numberType: Rule = { _, facts, tenant in
+        guard let facts else { return .passes }
         let rule = "numberTypes.\(facts.type.rawValue)\(facts.table.suffix)"
         switch (facts.type, tenant.voip) {
         case (.mobile, _), (.fixedLineOrMobile, _), (.voip, .allow): return .passes
@@ -72,7 +101,7 @@ extension Screener {
     private static let appVerification: Rule = { request, facts, tenant in
         guard case .on(let isRequired, let minimumScore) = tenant.appVerification else { return .passes }
         func refuse(_ reason: RejectionReason, _ rule: String) -> RuleVerdict {
-            .refuses(Refusal(reason, rule: "appVerification.\(rule)", region: facts.region))
+            .refuses(Refusal(reason, rule: "appVerification.\(rule)", region: facts?.region))
         }
         guard let shown = request.appVerification, shown.method != .notVerified, let verdict = shown.verdict else {
             return isRequired ? refuse(.appVerificationRequired, "required") : .passes

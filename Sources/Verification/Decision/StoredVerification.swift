@@ -13,6 +13,17 @@ package struct StoredVerification: Sendable, Equatable {
         case cancelled
     }
 
+    /// A code that is approved like the secret it stands beside, and is over earlier.
+    package struct ShortCode: Sendable, Equatable {
+        package let hash: [UInt8]
+        package var until: Timestamp
+
+        package init(hash: [UInt8], until: Timestamp) {
+            self.hash = hash
+            self.until = until
+        }
+    }
+
     package let id: VerificationID
     /// The request that began it.
     package let requestID: String
@@ -21,15 +32,24 @@ package struct StoredVerification: Sendable, Equatable {
     package let channel: Channel
     package let subject: String?
     package let fingerprint: [UInt8]
-    package let region: Region
+
+    /// Of a phone number.
+    package let region: Region?
     package let masked: String
     package let sealed: [UInt8]?
     package let sealKey: KeyID
     package var codeKey: KeyID
     package var hashKey: KeyID
     package var generation: Int32
+
+    /// Of the credential's secret: the code, the token of a link, what a push hands over.
     package var codeHash: [UInt8]
-    package var codeLength: Int16
+
+    /// The code beside a link.
+    package var shortCode: ShortCode?
+
+    /// Digits that a person types; nil for a push.
+    package var codeLength: Int16?
     package var state: State
 
     /// The status of the newest event, nil before the first.
@@ -59,7 +79,7 @@ package struct StoredVerification: Sendable, Equatable {
         channel: Channel,
         subject: String?,
         fingerprint: [UInt8],
-        region: Region,
+        region: Region?,
         masked: String,
         sealed: [UInt8]?,
         sealKey: KeyID,
@@ -67,7 +87,8 @@ package struct StoredVerification: Sendable, Equatable {
         hashKey: KeyID,
         generation: Int32,
         codeHash: [UInt8],
-        codeLength: Int16,
+        shortCode: ShortCode? = nil,
+        codeLength: Int16?,
         state: State,
         status: DeliveryStatus?,
         checksUsed: Int16,
@@ -96,6 +117,7 @@ package struct StoredVerification: Sendable, Equatable {
         self.hashKey = hashKey
         self.generation = generation
         self.codeHash = codeHash
+        self.shortCode = shortCode
         self.codeLength = codeLength
         self.state = state
         self.status = status
@@ -109,6 +131,16 @@ package struct StoredVerification: Sendable, Equatable {
         self.expiresAt = expiresAt
         self.policyVersion = policyVersion
         self.isFictional = isFictional
+    }
+
+    /// Until when everything that was sent can be approved.
+    package var wholeUntil: Timestamp { shortCode.map { min($0.until, expiresAt) } ?? expiresAt }
+
+    /// Lets the credential's life begin now; the code beside a link keeps its distance from the end.
+    mutating func restart(at now: Timestamp, validity: Duration) {
+        let end = now + validity
+        if let short = shortCode { shortCode?.until = short.until + (end - expiresAt) }
+        expiresAt = end
     }
 }
 

@@ -76,7 +76,7 @@ package enum SweepDecision {
             } else if let claim = send.claim(of: verification, keys, isRepeat: isRepeat || send.isRepeated, now: now) {
                 if swept.claims.count < capacity { swept.claims.append(claim) }
             } else {
-                // The key that sealed the recipient or derives the code is gone from the ring.
+                // The key that sealed the recipient or derives the credential is gone from the ring.
                 swept.results.append(send.result(.failed(.providerUnavailable)))
             }
         }
@@ -120,19 +120,23 @@ extension DueSend {
         isRepeat: Bool,
         now: Timestamp
     ) -> ClaimedSend? {
-        guard let rendering, let recipient = recipient(verification, keys), let code = code(verification, keys) else {
-            return nil
-        }
+        guard let rendering, let recipient = recipient(verification, rendering, keys),
+            let credential = credential(verification, keys)
+        else { return nil }
+        let actionCode = actionCode(verification, rendering, keys)
+        guard actionCode != nil || verification.channel != .email else { return nil }
         return ClaimedSend(
             reference: reference.reclaimed,
             tenant: verification.tenant,
             purpose: verification.purpose,
             region: verification.region,
             recipient: recipient,
-            code: code,
+            credential: credential,
             rendering: rendering,
+            actionCode: actionCode,
             deadline: deadline,
             validityLeft: verification.expiresAt - now,
+            shortCodeLeft: verification.shortCode.map { $0.until - now },
             generation: generation,
             attempts: attempts,
             isFictional: verification.isFictional,
@@ -140,19 +144,32 @@ extension DueSend {
         )
     }
 
-    private func recipient(_ verification: StoredVerification, _ keys: CodeKeys) -> Recipient? {
-        guard let sealed = verification.sealed, let key = keys.seal[verification.sealKey],
-            let text = RecipientSeal.open(sealed, for: verification.id, key: key)
-        else { return nil }
-        return PhoneNumber(text).map { .phone($0) }
+    private func recipient(_ verification: StoredVerification, _ rendering: Rendering, _ keys: CodeKeys) -> Recipient? {
+        open(verification.sealed, of: verification, keys).flatMap {
+            Recipient(verification.channel, canonical: $0, pushApp: rendering.pushApp)
+        }
     }
 
-    private func code(_ verification: StoredVerification, _ keys: CodeKeys) -> VerificationCode? {
+    private func actionCode(
+        _ verification: StoredVerification,
+        _ rendering: Rendering,
+        _ keys: CodeKeys
+    ) -> RequestActionCode? {
+        open(rendering.sealedActionCode, of: verification, keys).flatMap { RequestActionCode(json: $0) }
+    }
+
+    private func open(_ sealed: [UInt8]?, of verification: StoredVerification, _ keys: CodeKeys) -> String? {
+        guard let sealed, let key = keys.seal[verification.sealKey] else { return nil }
+        return RecipientSeal.open(sealed, for: verification.id, key: key)
+    }
+
+    private func credential(_ verification: StoredVerification, _ keys: CodeKeys) -> Credential? {
         guard generation == verification.generation, let key = keys.code[verification.codeKey] else { return nil }
-        return VerificationCode(
+        return Credential(
+            verification.channel,
             verification: verification.id,
             generation: generation,
-            length: Int(verification.codeLength),
+            codeLength: verification.codeLength.map { Int($0) },
             key: key
         )
     }

@@ -34,6 +34,7 @@ extension DeliveryEvent.Description {
             switch screening {
             case .passed(let passed): region = passed.region
             case .refused(let refusal): region = refusal.region
+            case .testNumber(let passed, _, _): region = passed.region
             }
         }
     }

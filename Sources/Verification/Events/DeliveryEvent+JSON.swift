@@ -51,7 +51,7 @@ extension DeliveryEvent {
     private func writeVerification(_ event: inout JSONWriter) {
         guard let verification else { return }
         event.object("code") { code in
-            code.member("length", Int(verification.codeLength))
+            code.member("length", ifPresent: verification.codeLength.map { Int($0) })
             code.member("generation", verification.generation)
         }
         event.member("resendAfter", verification.resendAfter.rfc3339)

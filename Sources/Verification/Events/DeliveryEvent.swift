@@ -55,7 +55,7 @@ package struct DeliveryEvent: Sendable, Equatable {
     package struct Verification: Sendable, Equatable {
         package let id: VerificationID
         package let sequence: Int32
-        package let codeLength: Int16
+        package let codeLength: Int16?
         package let generation: Int32
         package let resendAfter: Timestamp
         package let expiresAt: Timestamp

@@ -9,6 +9,9 @@ extension Rendering {
             rendering.member("appName", appName)
             rendering.member("domain", ifPresent: domain)
             rendering.member("androidAppHash", ifPresent: androidAppHash)
+            rendering.member("sealedActionCode", ifPresent: sealedActionCode.map(Base64.encode))
+            rendering.member("bundleId", ifPresent: pushApp?.bundleID)
+            rendering.member("environment", ifPresent: pushApp?.environment.rawValue)
         }
         return String(decoding: writer.bytes, as: UTF8.self)
     }
@@ -23,8 +26,20 @@ extension Rendering {
             language: language,
             appName: appName,
             domain: members.text("domain"),
-            androidAppHash: members.text("androidAppHash")
+            androidAppHash: members.text("androidAppHash"),
+            sealedActionCode: members.text("sealedActionCode").flatMap(Base64.decode),
+            pushApp: PushApp(members)
         )
+    }
+}
+
+extension PushApp {
+    /// The app of a row, or nil for a message that is no push.
+    fileprivate init?(_ members: JSONObject) {
+        guard let bundleID = members.text("bundleId"),
+            let environment = members.text("environment").flatMap(PushEnvironment.init(rawValue:))
+        else { return nil }
+        self.init(bundleID: bundleID, environment: environment)
     }
 }
 

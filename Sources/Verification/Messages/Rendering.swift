@@ -11,20 +11,37 @@ package struct Rendering: Sendable, Equatable {
     /// The Android app's hash for the SMS Retriever API, which must end the message.
     package let androidAppHash: String?
 
-    package init(language: String, appName: String, domain: String?, androidAppHash: String?) {
+    /// Of an e-mail: the request's action code under the seal of its verification, since its address may name a person.
+    package let sealedActionCode: [UInt8]?
+
+    /// Of a silent push.
+    package let pushApp: PushApp?
+
+    package init(
+        language: String,
+        appName: String,
+        domain: String?,
+        androidAppHash: String?,
+        sealedActionCode: [UInt8]? = nil,
+        pushApp: PushApp? = nil
+    ) {
         self.language = language
         self.appName = appName
         self.domain = domain
         self.androidAppHash = androidAppHash
+        self.sealedActionCode = sealedActionCode
+        self.pushApp = pushApp
     }
 
-    package init(_ request: VerificationRequest, tenant: TenantPolicy) {
+    package init(_ request: VerificationRequest, tenant: TenantPolicy, sealedActionCode: [UInt8]? = nil) {
         let appHash = request.client?.platform == .android ? request.autofill?.androidAppHash : nil
         self.init(
             language: request.languageCode?.text ?? tenant.defaultLanguage,
             appName: request.appName?.text ?? tenant.appName,
             domain: appHash == nil ? request.autofill?.domain?.text : nil,
-            androidAppHash: appHash
+            androidAppHash: appHash,
+            sealedActionCode: sealedActionCode,
+            pushApp: request.recipient.pushApp
         )
     }
 

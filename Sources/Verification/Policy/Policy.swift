@@ -68,6 +68,14 @@ package struct TenantPolicy: Sendable, Equatable {
         }
     }
 
+    /// How long a verification lives from its first send: the link of an e-mail, or the code.
+    package func validity(of channel: Channel) -> Duration {
+        channel == .email ? emailLinks.validity : code.validity
+    }
+
+    /// How long the code beside a link lives: as any code, and no longer than the link.
+    package var shortCodeValidity: Duration { min(code.validity, emailLinks.validity) }
+
     package func regions(for purpose: Purpose) -> RegionPolicy {
         purposeRegions[purpose] ?? regions
     }

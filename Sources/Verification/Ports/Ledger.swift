@@ -29,6 +29,12 @@ package protocol Ledger: Sendable {
     /// Ends verifications that ran out unapproved.
     func sweepExpired() async throws -> Recorded<Void>
 
+    /// Settles sends by what providers say of them; a receipt whose send is not there yet is kept.
+    func receive(_ receipts: [ReceivedReceipt], deadLetters: [OutboxRecord]) async throws -> Recorded<Void>
+
+    /// Looks again for the sends of receipts that wait; what has waited too long becomes a dead letter.
+    func sweepReceipts() async throws -> Recorded<Void>
+
     /// Takes over records that another worker left unpublished.
     func sweepOutbox() async throws -> [OutboxRecord]
 

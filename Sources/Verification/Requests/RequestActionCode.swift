@@ -41,6 +41,9 @@ package struct LinkTarget: Sendable, Hashable, Redacted {
     /// The host in lower case.
     package let host: String
 
+    /// Scheme, host and port in lower case.
+    package let origin: String
+
     package init?(_ text: String) {
         guard text.isASCII(within: 1...2048, where: Self.isAllowed) else { return nil }
         let lowered = text.lowercased()
@@ -54,7 +57,13 @@ package struct LinkTarget: Sendable, Hashable, Redacted {
         guard name == "localhost" || HostName(String(name)) != nil else { return nil }
         self.text = text
         host = String(name)
+        origin = scheme + authority
     }
+
+    package var isEncrypted: Bool { origin.hasPrefix("https:") }
+
+    /// Whether it leads to the machine that it is opened on.
+    package var isLocal: Bool { host == "localhost" }
 
     package var description: String { "link to \(host)" }
 

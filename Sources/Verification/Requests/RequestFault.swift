@@ -28,6 +28,15 @@ package enum DeadLetterReason: String, Error, Sendable, Hashable, CaseIterable {
     /// The database refuses a value of it.
     case unrecordable
 
+    /// An object that is no receipt, or whose parts contradict each other.
+    case invalidReceipt = "invalid_receipt"
+
+    /// A receipt whose signature is wrong, or missing where there must be one.
+    case badSignature = "bad_signature"
+
+    /// A receipt whose send did not turn up in time.
+    case unknownReceipt = "unknown_receipt"
+
     init(_ fault: JSONFault) {
         switch fault {
         case .notJSON: self = .notJSON
@@ -63,6 +72,19 @@ package struct InvalidRequest: Sendable, Hashable {
 struct RequestFault: Error, Sendable, Hashable {
     let field: String
     let reason: RejectionReason
+}
+
+extension InvalidRequest {
+    /// A request that was read and has a fault all the same, told as one that could not be.
+    init(_ request: VerificationRequest, field: String) {
+        requestID = request.requestID
+        tenant = request.tenant
+        channel = request.channel
+        purpose = request.purpose
+        self.field = field
+        reason = .invalidRequest
+        trace = request.trace
+    }
 }
 
 /// Why a request is refused before any send.

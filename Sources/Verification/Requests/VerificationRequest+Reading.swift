@@ -4,19 +4,13 @@ extension VerificationRequest {
     /// The tenant of a request that names none.
     package static let defaultTenant = "default"
 
-    /// How far ahead of our clock a gateway's may be.
-    package static let allowedClockSkew: Duration = .seconds(300)
-
     /// Reads a record into a request, or into what becomes of it instead.
     ///
     /// Total: every record gives exactly one of the three readings. The fault that is told is the first in the order of
     /// the fields' table; unknown fields are ignored, and so are the other channels' fields of `recipient`.
     ///
-    /// - Parameters:
-    ///   - record: The record as Kafka gave it.
-    ///   - now: The time of reading, against which `requestedAt` is held.
-    /// - Returns: The request, the refusal, or the reason for a dead letter.
-    package static func read(_ record: InboundRecord, now: Timestamp) -> RequestReading {
+    /// No clock is asked: whether `requestedAt` lies in the future is for the decision, which has the database's.
+    package static func read(_ record: InboundRecord) -> RequestReading {
         let event: CloudEvent
         do {
             event = try CloudEvent.payload(of: record, expecting: .requested)
@@ -29,11 +23,14 @@ extension VerificationRequest {
             return .deadLetter(.invalidRequestID)
         }
         let fields = RequestFields(object)
-        // A record's own time may come from a producer's clock that is ahead.
-        let arrival = min(record.timestamp ?? now, now)
         do {
             return .request(
-                try VerificationRequest(fields, requestID: requestID, arrival: arrival, now: now, trace: event.trace)
+                try VerificationRequest(
+                    fields,
+                    requestID: requestID,
+                    arrivedAt: record.timestamp,
+                    trace: event.trace
+                )
             )
         } catch {
             return .invalid(InvalidRequest(error, in: fields, requestID: requestID, trace: event.trace))
@@ -43,8 +40,7 @@ extension VerificationRequest {
     private init(
         _ fields: RequestFields,
         requestID: String,
-        arrival: Timestamp,
-        now: Timestamp,
+        arrivedAt: Timestamp?,
         trace: TraceContext?
     ) throws(RequestFault) {
         self.requestID = requestID
@@ -70,8 +66,8 @@ extension VerificationRequest {
         } else {
             actionCode = nil
         }
-        requestedAt = try fields.parsed("requestedAt") { Timestamp(rfc3339: $0) } ?? arrival
-        guard requestedAt <= now + Self.allowedClockSkew else { throw fields.fault("requestedAt") }
+        requestedAt = try fields.parsed("requestedAt") { Timestamp(rfc3339: $0) }
+        self.arrivedAt = arrivedAt
         deadline = try fields.parsed("deadline") { Timestamp(rfc3339: $0) }
         self.trace = trace
     }

@@ -26,8 +26,11 @@ package struct VerificationRequest: Sendable, Hashable, Redacted {
     package let autofill: RequestAutofill?
     package let actionCode: RequestActionCode?
 
-    /// When the person asked, by the gateway's clock or else Kafka's.
-    package let requestedAt: Timestamp
+    /// When the person asked, by the gateway's clock; nil when it does not say.
+    package let requestedAt: Timestamp?
+
+    /// When the record came to Kafka, by the clock of its producer or of the broker.
+    package let arrivedAt: Timestamp?
 
     /// After this nothing may be sent.
     package let deadline: Timestamp?
@@ -35,4 +38,19 @@ package struct VerificationRequest: Sendable, Hashable, Redacted {
     package let trace: TraceContext?
 
     package var description: String { "request \(requestID) of \(tenant)" }
+
+    /// How far ahead of our clock a gateway's may be.
+    package static let allowedClockSkew: Duration = .seconds(300)
+
+    /// Whether the gateway's clock is further ahead of ours than it may be.
+    package func isFromFuture(at now: Timestamp) -> Bool {
+        requestedAt.map { $0 > now + Self.allowedClockSkew } ?? false
+    }
+
+    /// When the person asked: as the gateway says, or else when the record came to Kafka.
+    ///
+    /// A producer's clock may be ahead, so what Kafka has is never taken for later than now.
+    package func asked(before now: Timestamp) -> Timestamp {
+        requestedAt ?? min(arrivedAt ?? now, now)
+    }
 }

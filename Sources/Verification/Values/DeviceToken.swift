@@ -42,3 +42,14 @@ package enum PushEnvironment: String, Sendable, Hashable, CaseIterable {
     case sandbox
     case unknown
 }
+
+/// The app that a device token was made for, and where: what a push needs beside the token.
+package struct PushApp: Sendable, Hashable {
+    package let bundleID: String
+    package let environment: PushEnvironment
+
+    package init(bundleID: String, environment: PushEnvironment) {
+        self.bundleID = bundleID
+        self.environment = environment
+    }
+}

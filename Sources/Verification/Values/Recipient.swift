@@ -34,5 +34,32 @@ package enum Recipient: Sendable, Hashable, Redacted {
         }
     }
 
+    /// The app of a device, which its canonical form leaves out.
+    package var pushApp: PushApp? {
+        guard case .device(let token) = self else { return nil }
+        return PushApp(bundleID: token.bundleID, environment: token.environment)
+    }
+
+    /// Reads back what `canonical` wrote, or nil; a device needs its app as well.
+    package init?(_ channel: Channel, canonical: String, pushApp: PushApp?) {
+        switch channel {
+        case .sms:
+            guard let number = PhoneNumber(canonical) else { return nil }
+            self = .phone(number)
+        case .email:
+            guard let address = EmailAddress(canonical) else { return nil }
+            self = .email(address)
+        case .apns:
+            guard let pushApp,
+                let token = DeviceToken(
+                    hex: canonical,
+                    bundleID: pushApp.bundleID,
+                    environment: pushApp.environment
+                )
+            else { return nil }
+            self = .device(token)
+        }
+    }
+
     package var description: String { masked }
 }

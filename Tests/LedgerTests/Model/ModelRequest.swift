@@ -40,7 +40,8 @@ struct ModelRequest: Sendable {
 
     /// What another request with the same id must repeat.
     var payload: String {
-        if realFault != nil { return json }
+        // A time is no part of a payload, however wrong it is.
+        if let realFault, realFault != .future { return json }
         return "\(purpose) \(number) \(language ?? "-")"
     }
 

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import Verification
+
+extension LedgerRetry {
+    /// Records a batch of records in one transaction; nil when the worker stops before.
+    ///
+    /// What the database can never take is halved until the record at fault is alone, and `record` is told to make a
+    /// dead letter of that one: it neither stops its partition nor takes others with it.
+    func recordAll<Value: Sendable>(
+        _ records: [InboundRecord],
+        _ stage: Progress.Stage,
+        _ record: @Sendable ([InboundRecord], DeadLetterReason?) async throws -> Recorded<Value>
+    ) async -> [Recorded<Value>]? {
+        let outcome = await untilStopped(stage) { () async throws -> Recorded<Value>? in
+            do { return try await record(records, nil) } catch is UnrecordableBatch { return nil }
+        }
+        guard let outcome else { return nil }
+        if let recorded = outcome { return [recorded] }
+        guard records.count > 1 else { return await setAside(records, stage, record) }
+        let middle = records.count / 2
+        guard let first = await recordAll(Array(records[..<middle]), stage, record),
+            let second = await recordAll(Array(records[middle...]), stage, record)
+        else { return nil }
+        return first + second
+    }
+
+    private func setAside<Value: Sendable>(
+        _ records: [InboundRecord],
+        _ stage: Progress.Stage,
+        _ record: @Sendable ([InboundRecord], DeadLetterReason?) async throws -> Recorded<Value>
+    ) async -> [Recorded<Value>]? {
+        for record in records { noteUnrecordable(record, stage) }
+        let recorded = await untilStopped(stage) { try await record(records, .unrecordable) }
+        return recorded.map { [$0] }
+    }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import ServiceLifecycle
+import Verification
+
+/// The stage beside the others: what providers say of messages later settles their sends.
+///
+/// It has a consumer of its own, so that requests that wait for room do not keep it.
+struct Receipts: Service {
+    let source: any RecordSource
+    let ledger: any Ledger
+    let secrets: ReceiptSecrets
+    let settings: CourierSettings
+    let outbox: BatchQueue<OutboxRecord>
+    let retry: LedgerRetry
+    let progress: Progress
+
+    func run() async throws {
+        while let batch = try await nextBatch() {
+            settings.observe(.receiptsRead)
+            let isRecorded = await progress.during(.receipts) {
+                let recorded = await retry.recordAll(batch.records, .receipts) { try await record($0, as: $1) }
+                guard let recorded else { return false }
+                settings.observe(.receiptsRecorded)
+                await source.commit(batch)
+                for part in recorded { outbox.append(part.outbox) }
+                return true
+            }
+            if !isRecorded { return }
+        }
+    }
+
+    private func nextBatch() async throws -> SourceBatch? {
+        try await cancelWhenGracefulShutdown { try await source.nextBatch(maximum: settings.batchSize) }
+    }
+
+    private func record(_ records: [InboundRecord], as reason: DeadLetterReason?) async throws -> Recorded<Void> {
+        var receipts: [ReceivedReceipt] = []
+        var deadLetters: [OutboxRecord] = []
+        for record in records {
+            switch reason.map(ReceiptReading.deadLetter) ?? Receipt.read(record, secrets: secrets) {
+            case .receipt(let receipt): receipts.append(ReceivedReceipt(receipt, in: record))
+            case .ignored: continue
+            case .deadLetter(let reason): deadLetters.append(.deadLetter(record, reason: reason, at: settings.now()))
+            }
+        }
+        return try await ledger.receive(receipts, deadLetters: deadLetters)
+    }
+}

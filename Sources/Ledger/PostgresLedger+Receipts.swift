@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import PostgresClient
+package import Verification
+
+extension PostgresLedger {
+    package func receive(
+        _ receipts: [ReceivedReceipt],
+        deadLetters: [OutboxRecord]
+    ) async throws -> Recorded<Void> {
+        try await Self.tellingData {
+            try await pool.withTransaction { transaction in
+                let changes = try settle(receipts, transaction)
+                return Recorded((), outbox: try write(changes, adding: deadLetters, transaction))
+            }
+        }
+    }
+
+    package func sweepReceipts() async throws -> Recorded<Void> {
+        try await pool.withTransaction { transaction in
+            let rows = try transaction.run([lockDueReceipts()])[0]
+            var receipts: [ReceivedReceipt] = []
+            for row in rows { receipts.append(try ReceivedReceipt(row, keys: keys)) }
+            if receipts.isEmpty { return Recorded((), outbox: []) }
+            let changes = try settle(receipts, transaction)
+            let forget = Self.deleteReceipts(receipts)
+            return Recorded((), outbox: try write(changes, after: forget, transaction))
+        }
+    }
+
+    private func settle(_ receipts: [ReceivedReceipt], _ transaction: Transaction) throws -> ReceiptDecision.Changes {
+        var sends: [ReportedSend] = []
+        for row in try transaction.run([Self.lockReportedSends(receipts)])[0] { sends.append(try ReportedSend(row)) }
+        let answers = try transaction.run([
+            Self.lockVerifications(Set(sends.map(\.reference.verificationID))), Statement("SELECT clock_timestamp()"),
+        ])
+        return ReceiptDecision.settle(
+            receipts,
+            sends: sends,
+            verifications: try Self.verifications(answers[0]),
+            now: try answers[1].clock(),
+            settings: .init(source: settings.source, grace: settings.receiptGrace)
+        )
+    }
+
+    private func write(
+        _ changes: ReceiptDecision.Changes,
+        after earlier: Statement? = nil,
+        adding deadLetters: [OutboxRecord] = [],
+        _ transaction: Transaction
+    ) throws -> [OutboxRecord] {
+        var statements = earlier.map { [$0] } ?? []
+        if !changes.sends.isEmpty { statements.append(Self.settleReportedSends(changes.sends.values)) }
+        if !changes.waiting.isEmpty { statements.append(insertReceipts(changes.waiting)) }
+        let verifications = changes.verifications.values.sorted { $0.id < $1.id }
+        if !verifications.isEmpty { statements.append(Self.updateVerifications(verifications)) }
+        let outbox = deadLetters + changes.outbox
+        if !outbox.isEmpty { statements.append(insertOutbox(outbox)) }
+        let answers = try transaction.commit(statements)
+        guard !outbox.isEmpty, let inserted = answers.last else { return [] }
+        return try Self.handedOver(outbox, inserted)
+    }
+}
+
+// MARK: - Statements
+
+extension PostgresLedger {
+    /// The sends that receipts name by our id or by the provider's, in the order of their ids.
+    static func lockReportedSends(_ receipts: [ReceivedReceipt]) -> Statement {
+        Statement(
+            """
+            SELECT s.id, s.verification_id, s.number, s.request_id, s.state, s.fence, s.resend_window_ms,
+                s.validity_ms, s.traceparent, s.provider, s.provider_message_id, s.segments, s.encoding, s.error_code
+            FROM courier.send s
+            WHERE s.id = ANY (ARRAY(
+                SELECT unnest($1::uuid[])
+                UNION
+                SELECT m.id FROM courier.send m WHERE m.provider_message_id = ANY ($2::text[])
+            ))
+            ORDER BY s.id
+            FOR UPDATE
+            """,
+            [
+                .uuids(receipts.compactMap(\.receipt.sendID?.uuid.value)),
+                .texts(receipts.compactMap(\.receipt.providerMessageID)),
+            ]
+        )
+    }
+
+    /// The rows are locked by their reader before; the fence says that they are still the ones that were read.
+    static func settleReportedSends(_ sends: some Collection<ReportedSend>) -> Statement {
+        let rows = sends.sorted { $0.reference.id < $1.reference.id }
+        return Statement(
+            """
+            UPDATE courier.send s
+            SET state = u.state, provider = u.provider, provider_message_id = u.provider_message_id,
+                error_code = u.error_code
+            FROM unnest($1::uuid[], $2::int4[], $3::text[], $4::text[], $5::text[], $6::text[])
+                AS u(id, fence, state, provider, provider_message_id, error_code)
+            WHERE s.id = u.id AND s.fence = u.fence
+            """,
+            [
+                .uuids(rows.map(\.reference.id.uuid.value)), .int32s(rows.map(\.reference.fence)),
+                .texts(rows.map(\.state.rawValue)), .texts(rows.map(\.provider)), .texts(rows.map(\.messageID)),
+                .texts(rows.map(\.errorCode)),
+            ]
+        )
+    }
+
+    func lockDueReceipts() -> Statement {
+        Statement(
+            """
+            SELECT r.id, r.provider, r.send_id, r.provider_message_id, r.status, r.reason, r.error_code, r.sealed,
+                r.seal_key, r.received_at, r.tries
+            FROM courier.receipt r
+            WHERE r.due_at < statement_timestamp()
+            ORDER BY r.due_at
+            LIMIT $1
+            FOR UPDATE SKIP LOCKED
+            """,
+            [.int32(settings.sweepSize)]
+        )
+    }
+
+    func insertReceipts(_ waiting: [(receipt: ReceivedReceipt, due: Timestamp)]) -> Statement {
+        let rows = waiting.sorted { $0.receipt.id.value < $1.receipt.id.value }
+        let receipts = rows.map(\.receipt)
+        return Statement(
+            """
+            INSERT INTO courier.receipt (
+                id, provider, send_id, provider_message_id, status, reason, error_code, sealed, seal_key, received_at,
+                tries, due_at
+            )
+            SELECT u.id, u.provider, u.send_id, u.provider_message_id, u.status, u.reason, u.error_code, u.sealed, $11,
+                coalesce(u.received_at, clock_timestamp()), u.tries, u.due_at
+            FROM unnest(
+                $1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bytea[],
+                $9::timestamptz[], $10::int2[], $12::timestamptz[]
+            ) AS u(
+                id, provider, send_id, provider_message_id, status, reason, error_code, sealed, received_at, tries,
+                due_at
+            )
+            ON CONFLICT (id) DO NOTHING
+            """,
+            [
+                .uuids(receipts.map(\.id.value)), .texts(receipts.map(\.receipt.provider)),
+                .uuids(receipts.map { $0.receipt.sendID?.uuid.value }),
+                .texts(receipts.map(\.receipt.providerMessageID)), .texts(receipts.map(\.receipt.status.rawValue)),
+                .texts(receipts.map { $0.receipt.reason?.rawValue }), .texts(receipts.map(\.receipt.errorCode)),
+                .bytesArray(receipts.map { $0.sealedRecord(keys) }),
+                .timestamps(receipts.map { $0.receivedAt?.microseconds }),
+                .int16s(receipts.map { $0.tries == .max ? .max : $0.tries + 1 }), .int16(keys.seal.activeID.number),
+                .timestamps(rows.map(\.due.microseconds)),
+            ]
+        )
+    }
+
+    static func deleteReceipts(_ receipts: [ReceivedReceipt]) -> Statement {
+        Statement(
+            "DELETE FROM courier.receipt r WHERE r.id = ANY ($1::uuid[])",
+            [.uuids(receipts.map(\.id.value))]
+        )
+    }
+}
+
+// MARK: - Rows
+
+extension ReportedSend {
+    fileprivate init(_ row: Row) throws {
+        guard let state = State(rawValue: try row.text(4)) else { throw PostgresError(.unexpectedResult) }
+        self.init(
+            reference: SendReference(
+                id: SendID(UUIDValue(try row.uuid(0))),
+                verificationID: VerificationID(UUIDValue(try row.uuid(1))),
+                fence: try row.int32(5),
+                number: try row.int16(2),
+                requestID: try row.text(3),
+                resendWindow: .milliseconds(try row.int32(6)),
+                validity: try row.optionalInt32(7).map { .milliseconds($0) },
+                trace: try row.optionalText(8).flatMap { TraceContext(traceparent: Array($0.utf8)) }
+            ),
+            state: state,
+            provider: try row.optionalText(9),
+            messageID: try row.optionalText(10),
+            segments: try row.optionalInt16(11),
+            encoding: try row.optionalText(12),
+            errorCode: try row.optionalText(13)
+        )
+    }
+}
+
+extension ReceivedReceipt {
+    fileprivate init(_ row: Row, keys: CodeKeys) throws {
+        guard let status = Receipt.Status(rawValue: try row.text(4)) else { throw PostgresError(.unexpectedResult) }
+        let id = UUIDValue(try row.uuid(0))
+        let key = keys.seal[KeyID(try row.int16(8))]
+        let record = try key.flatMap { RecipientSeal.open(try row.bytes(7), in: id.bytes, key: $0) }
+        self.init(
+            id: id,
+            receipt: Receipt(
+                provider: try row.text(1),
+                sendID: try row.optionalUUID(2).map { SendID(UUIDValue($0)) },
+                providerMessageID: try row.optionalText(3),
+                status: status,
+                reason: try row.optionalText(5).flatMap(UndeliveredReason.init(rawValue:)),
+                errorCode: try row.optionalText(6)
+            ),
+            record: InboundRecord(stored: record ?? []),
+            receivedAt: try Timestamp(row, 9),
+            tries: try row.int16(10)
+        )
+    }
+
+    fileprivate func sealedRecord(_ keys: CodeKeys) -> [UInt8] {
+        guard let sealed = RecipientSeal.seal(record.stored, in: id.bytes, key: keys.seal.active) else {
+            preconditionFailure("AES-GCM seals any bytes with a key of 32 bytes")
+        }
+        return sealed
+    }
+}

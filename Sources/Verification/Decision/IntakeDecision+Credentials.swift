@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What a message hands over, and what is kept of it.
+extension IntakeDecision {
+    /// The credential that is out already, while all of it lives long enough and its key is known.
+    ///
+    /// A test number's code may have been changed in the policy, so it always counts as a new one.
+    func sameCredential(_ verification: StoredVerification, _ passed: Screening.Passed) -> Credential? {
+        guard passed.testNumber == nil,
+            verification.wholeUntil - facts.now >= passed.tenant.resend.sameCodeWhileLeft,
+            let key = keys.code[verification.codeKey]
+        else { return nil }
+        return Credential(
+            verification.channel,
+            verification: verification.id,
+            generation: verification.generation,
+            codeLength: verification.codeLength.map { Int($0) },
+            key: key
+        )
+    }
+
+    func newCredential(
+        _ request: VerificationRequest,
+        _ id: VerificationID,
+        generation: Int32,
+        _ passed: Screening.Passed
+    ) -> Credential {
+        if let testNumber = passed.testNumber { return .code(VerificationCode(fixed: testNumber.code)) }
+        let credential = Credential(
+            request.channel,
+            verification: id,
+            generation: generation,
+            codeLength: passed.tenant.code.length,
+            key: keys.code.active
+        )
+        guard let credential else { preconditionFailure("a policy has the length of its codes") }
+        return credential
+    }
+
+    func shortCode(
+        _ credential: Credential,
+        _ id: VerificationID,
+        _ request: VerificationRequest,
+        _ passed: Screening.Passed
+    ) -> StoredVerification.ShortCode? {
+        credential.shortCode.map { code in
+            .init(
+                hash: hash(code.digits, id, request),
+                until: facts.now + passed.tenant.shortCodeValidity
+            )
+        }
+    }
+
+    /// Seals with the key of the recipient, so that one is never lost without the other.
+    func seal(_ text: String, _ verification: StoredVerification) -> [UInt8]? {
+        keys.seal[verification.sealKey].flatMap { RecipientSeal.seal(text, for: verification.id, key: $0) }
+    }
+
+    func hash(_ secret: String, _ id: VerificationID, _ request: VerificationRequest) -> [UInt8] {
+        VerificationCode.hash(
+            secret: secret,
+            verification: id,
+            tenant: request.tenant,
+            purpose: request.purpose.rawValue,
+            key: keys.hash.active
+        )
+    }
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A receipt on its way to the send that it speaks of.
+package struct ReceivedReceipt: Sendable {
+    /// Made from the record's place, so that the same record is the same receipt.
+    package let id: UUIDValue
+    package let receipt: Receipt
+
+    /// As it came, for the dead letters.
+    package let record: InboundRecord
+
+    /// When it came first; nil when it comes now.
+    package let receivedAt: Timestamp?
+
+    /// How often its send has been looked for.
+    package let tries: Int16
+
+    package init(id: UUIDValue, receipt: Receipt, record: InboundRecord, receivedAt: Timestamp?, tries: Int16) {
+        self.id = id
+        self.receipt = receipt
+        self.record = record
+        self.receivedAt = receivedAt
+        self.tries = tries
+    }
+
+    /// A receipt that has come just now.
+    package init(_ receipt: Receipt, in record: InboundRecord) {
+        self.init(
+            id: .digest(of: FieldJoiner(), and: record),
+            receipt: receipt,
+            record: record,
+            receivedAt: nil,
+            tries: 0
+        )
+    }
+}
+
+/// A send as a receipt finds it.
+package struct ReportedSend: Sendable {
+    package enum State: String, Sendable {
+        case pending
+        case claimed
+        case dispatching
+        case sent
+        case failed
+        case unknown
+        case delivered
+        case undelivered
+    }
+
+    package let reference: SendReference
+    package var state: State
+    package var provider: String?
+    package var messageID: String?
+    package let segments: Int16?
+    package let encoding: String?
+    package var errorCode: String?
+
+    package init(
+        reference: SendReference,
+        state: State,
+        provider: String?,
+        messageID: String?,
+        segments: Int16?,
+        encoding: String?,
+        errorCode: String?
+    ) {
+        self.reference = reference
+        self.state = state
+        self.provider = provider
+        self.messageID = messageID
+        self.segments = segments
+        self.encoding = encoding
+        self.errorCode = errorCode
+    }
+}
+
+/// Settles sends by what providers said of them later: a pure function.
+///
+/// A receipt settles a send that was handed over, or of which nobody knows it; what is settled never goes back. One that
+/// outruns its send waits for it, for a time.
+package enum ReceiptDecision {
+    package struct Changes: Sendable {
+        package var sends: [SendID: ReportedSend] = [:]
+        package var verifications: [VerificationID: StoredVerification] = [:]
+        package var outbox: [OutboxRecord] = []
+
+        /// What is looked at again at its time.
+        package var waiting: [(receipt: ReceivedReceipt, due: Timestamp)] = []
+    }
+
+    package struct Settings: Sendable {
+        /// `ce_source` of the events.
+        package let source: String
+
+        /// How long a receipt waits for its send.
+        package let grace: Duration
+
+        package init(source: String, grace: Duration = .seconds(3600)) {
+            self.source = source
+            self.grace = grace
+        }
+    }
+
+    /// Settles a batch in its order.
+    ///
+    /// `sends` are those that the receipts name by either id, locked, and `verifications` theirs; `now` is the database's
+    /// clock.
+    package static func settle(
+        _ receipts: [ReceivedReceipt],
+        sends: [ReportedSend],
+        verifications: [VerificationID: StoredVerification],
+        now: Timestamp,
+        settings: Settings
+    ) -> Changes {
+        var desk = Desk(sends, verifications, now, settings)
+        for receipt in receipts { desk.settle(receipt) }
+        return desk.changes
+    }
+
+    private struct Desk {
+        private var sends: [SendID: ReportedSend]
+        private var messages: [String: SendID] = [:]
+        private var verifications: [VerificationID: StoredVerification]
+        private let now: Timestamp
+        private let settings: Settings
+        private(set) var changes = Changes()
+
+        init(
+            _ sends: [ReportedSend],
+            _ verifications: [VerificationID: StoredVerification],
+            _ now: Timestamp,
+            _ settings: Settings
+        ) {
+            self.sends = Dictionary(sends.map { ($0.reference.id, $0) }) { first, _ in first }
+            for send in sends {
+                if let messageID = send.messageID { messages[messageID] = send.reference.id }
+            }
+            self.verifications = verifications
+            self.now = now
+            self.settings = settings
+        }
+
+        mutating func settle(_ received: ReceivedReceipt) {
+            let receipt = received.receipt
+            guard let send = send(of: receipt) else { return wait(received) }
+            // A send may have been offered to several providers: only the message that counts is spoken of.
+            if let known = send.messageID, let named = receipt.providerMessageID, known != named { return }
+            switch send.state {
+            case .pending, .claimed, .dispatching: wait(received)
+            case .failed, .delivered, .undelivered: return
+            case .sent where receipt.status == .sent: return
+            case .sent, .unknown: settle(send, by: receipt)
+            }
+        }
+
+        private func send(of receipt: Receipt) -> ReportedSend? {
+            let named = receipt.sendID.flatMap { sends[$0] }
+            return named ?? receipt.providerMessageID.flatMap { messages[$0] }.flatMap { sends[$0] }
+        }
+
+        private mutating func wait(_ received: ReceivedReceipt) {
+            guard now - (received.receivedAt ?? now) < settings.grace else {
+                changes.outbox.append(.deadLetter(received.record, reason: .unknownReceipt, at: now))
+                return
+            }
+            let delay = min(Duration.seconds(1) * (1 << Int(min(max(received.tries, 0), 6))), .seconds(60))
+            changes.waiting.append((received, now + delay))
+        }
+
+        private mutating func settle(_ old: ReportedSend, by receipt: Receipt) {
+            var send = old
+            send.state = receipt.status.sendState
+            send.provider = send.provider ?? receipt.provider
+            send.messageID = send.messageID ?? receipt.providerMessageID
+            send.errorCode = receipt.errorCode
+            if let messageID = send.messageID { messages[messageID] = send.reference.id }
+            sends[send.reference.id] = send
+            changes.sends[send.reference.id] = send
+            guard var verification = verifications[send.reference.verificationID] else { return }
+            verification.sequence += 1
+            // A verification that ran out stays expired for whoever asks again.
+            if verification.state != .expired { verification.status = receipt.status.deliveryStatus }
+            verifications[verification.id] = verification
+            changes.verifications[verification.id] = verification
+            changes.outbox.append(event(send, verification, receipt).record(source: settings.source))
+        }
+
+        private func event(
+            _ send: ReportedSend,
+            _ verification: StoredVerification,
+            _ receipt: Receipt
+        ) -> DeliveryEvent {
+            DeliveryEvent(
+                of: verification,
+                requestID: send.reference.requestID,
+                status: receipt.status.deliveryStatus,
+                reason: receipt.reason?.rawValue,
+                rule: "receipt",
+                send: DeliveryEvent.Send(
+                    id: send.reference.id,
+                    number: send.reference.number,
+                    max: verification.maxSends,
+                    provider: send.provider,
+                    providerMessageID: send.messageID,
+                    segments: send.segments.map(Int.init),
+                    encoding: send.encoding,
+                    errorCode: send.errorCode
+                ),
+                trace: send.reference.trace,
+                policyVersion: verification.policyVersion,
+                occurredAt: now
+            )
+        }
+    }
+}
+
+extension Receipt.Status {
+    fileprivate var sendState: ReportedSend.State {
+        switch self {
+        case .sent: .sent
+        case .delivered: .delivered
+        case .undelivered: .undelivered
+        }
+    }
+
+    fileprivate var deliveryStatus: DeliveryStatus {
+        switch self {
+        case .sent: .sent
+        case .delivered: .delivered
+        case .undelivered: .undelivered
+        }
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The link in an e-mail, at a path that apps can claim as Firebase Authentication's do: `/__/auth/links`.
+///
+/// The page or app behind it asks for the e-mail address, unless it remembers it, and hands address, `verificationId`
+/// and `oobCode` to the verifier, which calls `courier.check_code`; only that uses the link up. The page must do nothing
+/// of the kind when it is merely fetched: the scanners of mail servers open every link before its reader does.
+///
+/// `tenantId` and `purpose` are what the verifier hashes the token with; changing them makes it another guess. The
+/// other parameters are the request's own action code. It describes itself as hidden, since it holds the token.
+package struct ActionLink: Sendable, Hashable, Redacted {
+    /// The whole address, of unreserved characters, percent signs and delimiters only.
+    package let url: String
+
+    /// The link of a verification, or nil when the action code has no address to go on to.
+    ///
+    /// Its host is the action code's `linkDomain`, or else that of the address: both are the tenant's own domains.
+    package init?(
+        token: DerivedSecret,
+        verification: VerificationID,
+        tenant: String,
+        purpose: Purpose,
+        language: String,
+        actionCode: RequestActionCode
+    ) {
+        guard let target = actionCode.url else { return nil }
+        let parameters: [(name: String, value: String?)] = [
+            ("mode", "signIn"),
+            ("oobCode", token.text),
+            ("verificationId", verification.description),
+            ("tenantId", tenant),
+            ("purpose", purpose.rawValue),
+            ("lang", language),
+            ("continueUrl", target.text),
+            ("iosBundleId", actionCode.iosBundleID),
+            ("androidPackageName", actionCode.androidPackageName),
+            ("androidMinimumVersion", actionCode.androidMinimumVersion),
+            ("androidInstallApp", actionCode.androidInstallApp.map { $0 ? "true" : "false" }),
+        ]
+        let query = parameters.compactMap { name, value in value.map { "\(name)=\(Self.encode($0))" } }
+        let origin = actionCode.linkDomain.map { "https://\($0.text)" } ?? target.origin
+        url = "\(origin)/__/auth/links?\(query.joined(separator: "&"))"
+    }
+
+    package var description: String { "<link>" }
+
+    /// Every byte but the unreserved characters of RFC 3986, section 2.3, as a percent sign and two digits.
+    private static func encode(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var encoded: [UInt8] = []
+        encoded.reserveCapacity(text.utf8.count)
+        for byte in text.utf8 {
+            if byte.isASCIILetterOrDigit || unreservedMarks.contains(byte) {
+                encoded.append(byte)
+            } else {
+                encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: encoded, as: UTF8.self)
+    }
+
+    private static let unreservedMarks = Array("-._~".utf8)
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How providers sign their callbacks, by the provider's name.
+///
+/// A provider that is not in here signs nothing that is checked.
+package struct ReceiptSecrets: Sendable, Redacted {
+    /// How a provider signs.
+    package enum Scheme: Sendable, Hashable {
+        /// The header `X-Twilio-Signature`; the secret is the account's auth token.
+        case twilio
+
+        /// The parameter `sig` of the SMS API, made as the account is set to; or the token of the Messages API in the
+        /// header `Authorization`. The secret is the account's signature secret.
+        case vonage(VonageDigest)
+    }
+
+    /// The secrets of one provider.
+    package struct Entry: Sendable, Redacted {
+        package let scheme: Scheme
+
+        /// Whichever of them fits is good, so that a secret can be changed without losing receipts.
+        let secrets: [[UInt8]]
+
+        /// Whether a receipt without a signature is refused; otherwise only a wrong one is.
+        package let isRequired: Bool
+
+        package init(_ scheme: Scheme, secrets: [[UInt8]], isRequired: Bool = false) {
+            self.scheme = scheme
+            self.secrets = secrets.filter { !$0.isEmpty }
+            self.isRequired = isRequired
+        }
+
+        package var description: String { "\(scheme), \(secrets.count) secrets, required: \(isRequired)" }
+    }
+
+    private let entries: [String: Entry]
+
+    package init(_ entries: [String: Entry] = [:]) {
+        self.entries = entries
+    }
+
+    package var description: String { "ReceiptSecrets(\(entries.keys.sorted().joined(separator: ", ")))" }
+
+    /// Whether a receipt may be believed, as far as its provider signs.
+    ///
+    /// A receipt with anything of its HTTP request beside it must be signed rightly: a forged callback comes in no other
+    /// way. One without is a trusted gateway's own, unless signatures are required.
+    func accept(_ record: ReceiptRecord) -> Bool {
+        guard let entry = entries[record.provider] else { return true }
+        let mustBeSigned = entry.isRequired || record.url != nil || record.headers != nil
+        return switch entry.scheme {
+        case .twilio: !mustBeSigned || TwilioSignature.isValid(record, entry.secrets)
+        case .vonage(let digest):
+            !(mustBeSigned || record.parameters["sig"] != nil) || VonageSignature.isValid(record, digest, entry.secrets)
+        }
+    }
+
+    /// The reason that a normalised receipt's code tells, by the provider's own list.
+    func reason(of errorCode: String, by provider: String) -> UndeliveredReason? {
+        switch entries[provider]?.scheme {
+        case .twilio: TwilioCallback.reasons[errorCode]
+        case .vonage: VonageReceipt.reasons[errorCode] ?? VonageMessageStatus.reasons[errorCode]
+        case nil: nil
+        }
+    }
+}
+
+/// How Vonage's SMS API makes `sig`, as the account's settings choose.
+package enum VonageDigest: String, Sendable, Hashable, CaseIterable {
+    /// MD5 of the parameters and then the secret.
+    case md5Hash = "md5hash"
+    case md5 = "md5"
+    case sha1 = "sha1"
+    case sha256 = "sha256"
+    case sha512 = "sha512"
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+
+/// Twilio's signature of a callback: the base64 of HMAC-SHA-1 over the address it called and the form's parameters,
+/// sorted by name, each name and value after the other (Twilio, "Validating requests").
+enum TwilioSignature {
+    static func isValid(_ record: ReceiptRecord, _ secrets: [[UInt8]]) -> Bool {
+        guard let url = record.url, let text = record.headers?["x-twilio-signature"] else { return false }
+        guard let signature = Base64.decode(text), signature.count == Insecure.SHA1.byteCount else { return false }
+        var parameters = record.parameters
+        // Gateways that merge the query into the form repeat the send's id there; Twilio never posts it.
+        if let sendID = record.sendIDParameter, parameters["sendId"] == String(sendID) { parameters["sendId"] = nil }
+        let form = parameters.sortedByName.flatMap { Array($0.key.utf8) + Array($0.value.utf8) }
+        return forms(of: url).contains { url in
+            let signed = Array(url.utf8) + form
+            return secrets.contains { secret in
+                let key = SymmetricKey(data: secret)
+                return HMAC<Insecure.SHA1>.isValidAuthenticationCode(signature, authenticating: signed, using: key)
+            }
+        }
+    }
+
+    /// The address with its scheme's port and without: Twilio signs one form, and a proxy may pass on the other.
+    private static func forms(of url: String) -> [String] {
+        let schemes = [("https://", ":443"), ("http://", ":80")]
+        guard let (scheme, port) = schemes.first(where: { url.hasPrefix($0.0) }) else { return [url] }
+        let rest = url.dropFirst(scheme.count)
+        let host = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        let path = rest[host.endIndex...]
+        if host.hasSuffix(port) { return [url, "\(scheme)\(host.dropLast(port.count))\(path)"] }
+        return host.contains(":") ? [url] : [url, "\(scheme)\(host)\(port)\(path)"]
+    }
+}
+
+extension [String: String] {
+    /// The parameters in the order of their names' bytes.
+    var sortedByName: [(key: String, value: String)] {
+        sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+    }
+}

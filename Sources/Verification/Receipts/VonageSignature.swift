@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+
+/// Vonage's two signatures.
+///
+/// Neither is checked for its age: a receipt may wait in Kafka for longer than a token lives, and a repeated one changes
+/// nothing.
+enum VonageSignature {
+    static func isValid(_ record: ReceiptRecord, _ digest: VonageDigest, _ secrets: [[UInt8]]) -> Bool {
+        if let authorization = record.headers?["authorization"], let token = bearer(authorization) {
+            // What the token vouches for must be what is read.
+            guard let body = record.body, record.isBodyRead else { return false }
+            return secrets.contains { isValid(token: token, body: body, $0) }
+        }
+        guard let signature = record.parameters["sig"].flatMap({ Hexadecimal.bytes($0) }) else { return false }
+        let signed = signedText(record.parameters)
+        return secrets.contains { isValid(signature, of: signed, digest, $0) }
+    }
+
+    /// The parameters but `sig`, sorted by name, as `&name=value`, with `&` and `=` in values made `_` (Vonage, "Signing
+    /// messages").
+    private static func signedText(_ parameters: [String: String]) -> [UInt8] {
+        var text: [UInt8] = []
+        for (name, value) in parameters.sortedByName where name != "sig" {
+            text.append(UInt8(ascii: "&"))
+            text.append(contentsOf: name.utf8)
+            text.append(UInt8(ascii: "="))
+            text.append(
+                contentsOf: value.utf8.map { byte in
+                    byte == UInt8(ascii: "&") || byte == UInt8(ascii: "=") ? UInt8(ascii: "_") : byte
+                }
+            )
+        }
+        return text
+    }
+
+    private static func isValid(
+        _ signature: [UInt8],
+        of signed: [UInt8],
+        _ digest: VonageDigest,
+        _ secret: [UInt8]
+    ) -> Bool {
+        switch digest {
+        case .md5Hash: Insecure.MD5.hash(data: signed + secret) == signature
+        case .md5: isValid(signature, of: signed, secret, HMAC<Insecure.MD5>.self)
+        case .sha1: isValid(signature, of: signed, secret, HMAC<Insecure.SHA1>.self)
+        case .sha256: isValid(signature, of: signed, secret, HMAC<SHA256>.self)
+        case .sha512: isValid(signature, of: signed, secret, HMAC<SHA512>.self)
+        }
+    }
+
+    private static func isValid<Hash>(
+        _ signature: [UInt8],
+        of signed: [UInt8],
+        _ secret: [UInt8],
+        _ code: HMAC<Hash>.Type
+    ) -> Bool {
+        code.isValidAuthenticationCode(signature, authenticating: signed, using: SymmetricKey(data: secret))
+    }
+}
+
+// MARK: - The token of the Messages API
+
+extension VonageSignature {
+    /// Whether a JSON web token is signed with HS256 and the secret, and its `payload_hash` is the body's SHA-256.
+    private static func isValid(token: Substring, body: String, _ secret: [UInt8]) -> Bool {
+        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3 else { return false }
+        guard let signature = Base64.decode(url: parts[2]) else { return false }
+        guard isValid(signature, of: Array("\(parts[0]).\(parts[1])".utf8), secret, HMAC<SHA256>.self) else {
+            return false
+        }
+        guard let header = object(parts[0]), case .string("HS256")? = header["alg"] else { return false }
+        guard let claims = object(parts[1]), case .string(let text)? = claims["payload_hash"] else { return false }
+        guard let hash = Hexadecimal.bytes(text) else { return false }
+        return SHA256.hash(data: Array(body.utf8)) == hash
+    }
+
+    private static func bearer(_ authorization: String) -> Substring? {
+        let parts = authorization.split(separator: " ")
+        return parts.count == 2 && parts[0].lowercased() == "bearer" ? parts[1] : nil
+    }
+
+    private static func object(_ part: Substring) -> JSONObject? {
+        guard let bytes = Base64.decode(url: part) else { return nil }
+        guard case .object(let object)? = try? JSONScanner.parse(bytes) else { return nil }
+        return object
+    }
+}
+
+extension Base64 {
+    /// The bytes that a text in the alphabet for addresses spells, without padding (RFC 4648, section 5).
+    fileprivate static func decode(url text: Substring) -> [UInt8]? {
+        let digits = text.utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "-"): UInt8(ascii: "+")
+            case UInt8(ascii: "_"): UInt8(ascii: "/")
+            default: byte
+            }
+        }
+        let padding = String(repeating: "=", count: (4 - digits.count % 4) % 4)
+        return decode(String(decoding: digits, as: UTF8.self) + padding)
+    }
+}
+
+extension Hexadecimal {
+    /// The bytes that pairs of digits spell, either case; nil for any other text.
+    fileprivate static func bytes(_ text: String) -> [UInt8]? {
+        let digits = text.utf8.compactMap { value(of: $0) }
+        guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
+        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Courier
+import KafkaClient
+import ServiceLifecycle
+import Testing
+import Verification
+
+@Suite struct KafkaRecordSinkTests {
+    @Test func `a dead letter that no broker takes whole goes out shortened, with its length beside it`() async throws {
+        let cluster = try MockCluster(brokers: 1)
+        defer { cluster.close() }
+        try cluster.createTopic("deliveries", partitions: 1)
+        try cluster.createTopic("dead-letters", partitions: 1)
+        let configuration = KafkaConfiguration(bootstrapServers: cluster.bootstrapServers)
+        let sink = KafkaRecordSink(
+            producer: try KafkaProducer(configuration: configuration),
+            deliveries: "deliveries",
+            deadLetters: "dead-letters"
+        )
+        let reader = try await TopicReader.open(configuration: configuration, topic: "dead-letters", from: .beginning)
+        let serving = Task { try await sink.run() }
+        let record = OutboxRecord(
+            stream: UUIDValue(1),
+            sequence: 1,
+            isDeadLetter: true,
+            key: [1],
+            value: [UInt8](repeating: 7, count: 100_000),
+            headers: [RecordField("dead-letter-reason", "too_large")]
+        )
+        try cluster.pushErrors(.produce, [.messageTooLarge])
+        #expect(await sink.publish([record]) == [record])
+
+        let letter = try #require(try await reader.next(maximum: 1, within: .seconds(30)).first)
+        #expect(letter.value?.count == 65_536)
+        #expect(
+            letter.headers == [
+                RecordHeader(name: "dead-letter-reason", value: Array("too_large".utf8)),
+                RecordHeader(name: "dead-letter-value-bytes", value: Array("100000".utf8)),
+            ]
+        )
+        await reader.close()
+        serving.cancel()
+        _ = await serving.result
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Testing
+import Verification
+
+@testable import Ledger
+
+/// Workers whose clocks are wrong, in the real database.
+@Suite struct ClockTests {
+    @Test(arguments: [Duration.seconds(-600), .seconds(600)])
+    func `a worker whose clock is off by ten minutes sends what is valid`(error: Duration) async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let screener = Screener(policy: worker.policy, keys: worker.keys, numbers: FixedNumbers())
+            let now = try await worker.now()
+            let stated = #","requestedAt":"\#(now.rfc3339)""#
+            let candidates = [
+                screener.candidate(for: .request(id: "r1", at: now), now: now + error),
+                screener.candidate(
+                    for: .request(id: "r2", phoneNumber: "+4915100000002", offset: 1, at: now, more: stated),
+                    now: now + error
+                ),
+            ]
+            #expect(try await worker.intake(candidates: candidates).value.count == 2)
+        }
+    }
+
+    @Test(arguments: [Duration.seconds(-600), .seconds(600)])
+    func `a test number that has just ended counts in the limits of an ordinary one`(error: Duration) async throws {
+        try await LedgerDatabase.with { database in
+            let now = try await LedgerWorker(database.ledger()).now()
+            let number = try #require(PhoneNumber("+4915123456789"))
+            let policy = Policy.test { tenant in
+                tenant.testNumbers = [TestNumber(number: number, code: "654321", until: now)]
+                tenant.limits = LimitPolicy(perRecipient: [RateLimit(count: 1, per: .seconds(3600))])
+                tenant.resend.windows = [.zero]
+            }
+            let worker = LedgerWorker(database.ledger(), policy: policy)
+            let screener = Screener(policy: policy, keys: worker.keys, numbers: FixedNumbers())
+            func ask(_ id: String, _ offset: Int64) async throws -> Recorded<[ClaimedSend]> {
+                let record = InboundRecord.request(id: id, offset: offset, at: now)
+                return try await worker.intake(candidates: [screener.candidate(for: record, now: now + error)])
+            }
+            let first = try #require(try await ask("r1", 0).value.first)
+            #expect(!first.isFictional)
+            _ = try await worker.settle([first], .sent)
+            #expect(try await ask("r2", 1).outbox.first?.json?.text("reason") == "quota_recipient")
+        }
+    }
+}

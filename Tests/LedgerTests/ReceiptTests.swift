@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Ledger
+import TestSupport
+import Testing
+import Verification
+
+@Suite struct ReceiptTests {
+    @Test func `a receipt is told once however often its record comes`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claim = try await worker.claim()
+            try await worker.publish(try await worker.settle([claim], .sent))
+            let receipt = ReceivedReceipt(.of(claim, .delivered))
+
+            let told = try await worker.ledger.receive([receipt], deadLetters: []).outbox
+            #expect(told.map { $0.json?.text("status") } == ["delivered"])
+            #expect(told.map(\.sequence) == [2])
+            try await worker.ledger.published(told)
+            #expect(try await worker.ledger.receive([receipt], deadLetters: []).outbox.isEmpty)
+            #expect(try await database.text("SELECT state FROM courier.send") == "delivered")
+            #expect(try await database.count("SELECT count(*) FROM courier.receipt") == 0)
+        }
+    }
+
+    @Test func `one that comes before its send is kept sealed, and settles it in a sweep`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claim = try await worker.claim()
+            _ = try await worker.ledger.markDispatching([claim])
+            let receipt = ReceivedReceipt(.of(claim, .undelivered))
+            for _ in 0..<2 {
+                #expect(try await worker.ledger.receive([receipt], deadLetters: []).outbox.isEmpty)
+            }
+            #expect(try await database.count("SELECT count(*) FROM courier.receipt") == 1)
+            let row = try await database.text("SELECT receipt::text FROM courier.receipt")
+            #expect(row?.contains("4915100000000") == false)
+
+            #expect(try await worker.ledger.sweepReceipts().outbox.isEmpty, "it is not due yet")
+            try await worker.publish(try await worker.ledger.record([.init(claim, .sent)]))
+            try await database.script("UPDATE courier.receipt SET due_at = clock_timestamp()")
+            let told = try await worker.ledger.sweepReceipts().outbox
+            #expect(told.map { $0.json?.text("status") } == ["undelivered"])
+            #expect(told.map { $0.json?.text("reason") } == ["unreachable"])
+            #expect(try await database.count("SELECT count(*) FROM courier.receipt") == 0)
+        }
+    }
+
+    @Test func `one whose send never turns up waits longer and longer, and becomes a dead letter as it came`()
+        async throws
+    {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let stray = ReceivedReceipt(
+                Receipt(provider: "main", sendID: nil, providerMessageID: "SM9", status: .delivered)
+            )
+            _ = try await worker.ledger.receive([stray], deadLetters: [])
+            var waits: [Int] = []
+            for _ in 0..<8 {
+                let wait = try await database.text(
+                    "SELECT extract(epoch FROM due_at - clock_timestamp())::int::text FROM courier.receipt"
+                )
+                waits.append(wait.flatMap { Int($0) } ?? -1)
+                try await database.script("UPDATE courier.receipt SET due_at = clock_timestamp()")
+                #expect(try await worker.ledger.sweepReceipts().outbox.isEmpty)
+            }
+            #expect(waits == waits.sorted())
+            #expect(waits.last.map { (50...60).contains($0) } == true, "\(waits)")
+
+            try await database.script(
+                "UPDATE courier.receipt SET due_at = clock_timestamp(), received_at = received_at - interval '1 hour'"
+            )
+            let dead = try await worker.ledger.sweepReceipts().outbox
+            #expect(dead.map(\.isDeadLetter) == [true])
+            #expect(dead.first?.value == stray.record.value)
+            #expect(dead.first?.headers.contains(RecordField("dead-letter-reason", "unknown_receipt")) == true)
+            #expect(try await database.count("SELECT count(*) FROM courier.receipt") == 0)
+        }
+    }
+
+    @Test func `what a worker learned too late changes no state, and lets a receipt find the send`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claim = try await worker.claim()
+            _ = try await worker.ledger.markDispatching([claim])
+            try await database.script("UPDATE courier.send SET lease_until = clock_timestamp() - interval '1 second'")
+            try await worker.publish(try await worker.ledger.sweepSends(capacity: 10))
+            #expect(try await database.text("SELECT state FROM courier.send") == "unknown")
+
+            #expect(try await worker.ledger.record([.init(claim, .sent)]).outbox.isEmpty)
+            #expect(try await database.text("SELECT state FROM courier.send") == "unknown")
+            let byMessage = Receipt(provider: "main", sendID: nil, providerMessageID: "SM1", status: .delivered)
+            let told = try await worker.ledger.receive([ReceivedReceipt(byMessage)], deadLetters: []).outbox
+            #expect(told.map { $0.json?.text("status") } == ["delivered"])
+        }
+    }
+}
+
+extension Receipt {
+    static func of(_ claim: ClaimedSend, _ status: Status) -> Receipt {
+        Receipt(
+            provider: "main",
+            sendID: claim.id,
+            providerMessageID: nil,
+            status: status,
+            reason: status == .undelivered ? .unreachable : nil
+        )
+    }
+}
+
+extension ReceivedReceipt {
+    /// A receipt in a record of its own, which holds a number as a provider's callback does.
+    init(_ receipt: Receipt) {
+        let record = InboundRecord(
+            topic: "receipts",
+            partition: 0,
+            offset: Int64.random(in: 0...(.max)),
+            timestamp: nil,
+            key: nil,
+            value: Array(#"{"raw":{"To":"+4915100000000"}}"#.utf8),
+            headers: []
+        )
+        self.init(receipt, in: record)
+    }
+}

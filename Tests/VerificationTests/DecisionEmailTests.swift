@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Testing
+import Verification
+
+/// E-mail links: which requests get one, and how long what was sent lives.
+@Suite struct DecisionEmailTests {
+    typealias Refused = (actionCode: String, reason: String, field: String)
+
+    static let refusals: [Refused] = [
+        (#"{"handleCodeInApp":true}"#, "invalid_request", "actionCode.url"),
+        (#"{"url":"http://example.com/","handleCodeInApp":true}"#, "invalid_request", "actionCode.url"),
+        (#"{"url":"https://example.com/"}"#, "invalid_request", "actionCode.handleCodeInApp"),
+        (
+            #"{"url":"https://example.com/","handleCodeInApp":false}"#, "invalid_request",
+            "actionCode.handleCodeInApp"
+        ),
+        (
+            #"{"url":"https://example.com/","handleCodeInApp":true,"androidInstallApp":true}"#, "invalid_request",
+            "actionCode.androidPackageName"
+        ),
+        (
+            #"{"url":"https://example.com/","handleCodeInApp":true,"androidMinimumVersion":"1"}"#, "invalid_request",
+            "actionCode.androidPackageName"
+        ),
+        (#"{"url":"https://example.org/","handleCodeInApp":true}"#, "unauthorized_domain", "actionCode.url"),
+        (#"{"url":"https://www.example.com/","handleCodeInApp":true}"#, "unauthorized_domain", "actionCode.url"),
+        (#"{"url":"https://notexample.com/","handleCodeInApp":true}"#, "unauthorized_domain", "actionCode.url"),
+        (#"{"url":"https://example.com.evil.org/","handleCodeInApp":true}"#, "unauthorized_domain", "actionCode.url"),
+        (#"{"url":"http://localhost/","handleCodeInApp":true}"#, "unauthorized_domain", "actionCode.url"),
+        (
+            #"{"url":"https://example.com/","linkDomain":"evil.org","handleCodeInApp":true}"#, "unauthorized_domain",
+            "actionCode.linkDomain"
+        ),
+    ]
+
+    @Test(arguments: refusals.indices) func `an action code that breaks a rule is refused with its field`(
+        index: Int
+    ) throws {
+        let (actionCode, reason, field) = Self.refusals[index]
+        var tables = DecisionTables()
+        let changes = tables.intake(.email(id: "r1", actionCode: actionCode, at: tables.now))
+        let event = try #require(changes.events.first)
+        #expect(changes.sends.isEmpty && changes.insertedVerifications.isEmpty)
+        #expect(event.status == "rejected")
+        #expect(event.reason == reason)
+        #expect(event.text("field") == field)
+        #expect(event.rule == (reason == "invalid_request" ? "shape.\(field)" : "email_link.domain"))
+        #expect(event.object("recipient")?["region"] == nil)
+    }
+
+    @Test func `a request for a link needs an action code`() throws {
+        var tables = DecisionTables()
+        let record = InboundRecord.raw(
+            #"{"requestId":"r1","channel":"email","purpose":"sign_in","recipient":{"email":"a@b.de"}}"#,
+            at: tables.now
+        )
+        let event = try #require(tables.intake(record).events.first)
+        #expect(event.reason == "invalid_request")
+        #expect(event.text("field") == "actionCode")
+    }
+
+    @Test(arguments: [
+        #"{"url":"https://EXAMPLE.com:8443/x","handleCodeInApp":true}"#,
+        #"{"url":"https://example.com/","linkDomain":"Links.Example.com","handleCodeInApp":true}"#,
+        #"{"url":"http://localhost:3000/","handleCodeInApp":true}"#,
+        #"{"url":"https://example.com/","handleCodeInApp":true,"androidInstallApp":false}"#,
+        """
+        {"url":"https://example.com/","handleCodeInApp":true,"androidInstallApp":true,"androidMinimumVersion":"1",\
+        "androidPackageName":"com.example.app"}
+        """,
+    ])
+    func `an action code inside the rules gets its link`(actionCode: String) throws {
+        var tables = DecisionTables { $0.emailLinks.authorizedDomains.append("localhost") }
+        let claim = try #require(
+            tables.intake(.email(id: "r1", actionCode: actionCode, at: tables.now)).sends.first
+        )
+        #expect(claim.link?.url.contains(claim.credential.secret) == true)
+    }
+
+    @Test func `without authorised domains there are no links`() throws {
+        var tables = DecisionTables { $0.emailLinks.authorizedDomains = [] }
+        #expect(tables.intake(.email(id: "r1", at: tables.now)).events.first?.reason == "unauthorized_domain")
+    }
+
+    @Test func `an address has no region, and app verification and limits apply to it`() throws {
+        var tables = DecisionTables(numbers: FixedNumbers(region: "RU", isValid: false)) {
+            $0.appVerification = .on(required: true, minimumScore: 0.5)
+            $0.limits.perRecipient = [RateLimit(count: 1, per: .seconds(60))]
+        }
+        let without = tables.intake(.email(id: "r1", at: tables.now))
+        #expect(without.events.first?.reason == "app_verification_required")
+
+        let shown = #","appVerification":{"method":"recaptcha","verdict":"pass"}"#
+        let changes = tables.intake(.email(id: "r2", offset: 1, at: tables.now, more: shown))
+        let claim = try #require(changes.sends.first)
+        #expect(claim.region == nil)
+        #expect(changes.windows.count == 1)
+        let sent = try #require(tables.settle(claim, .sent).events.first)
+        #expect(sent.object("recipient")?.text("masked") == "a***@e***.com")
+        #expect(sent.object("recipient")?["region"] == nil)
+        #expect(sent.object("code")?["length"] != nil)
+    }
+
+    @Test func `a tenant without app verification sends no links`() throws {
+        var tables = DecisionTables { $0.appVerification = .off }
+        #expect(tables.intake(.email(id: "r1", at: tables.now)).events.first?.reason == "test_number_only")
+    }
+
+    @Test func `link and code live from the first message on, each its own time`() throws {
+        var tables = DecisionTables()
+        let claim = try #require(tables.intake(.email(id: "r1", at: tables.now)).sends.first)
+        let row = try #require(tables.verifications.values.first)
+        #expect(row.codeHash == tables.codeHash(of: claim, row))
+        #expect(row.shortCode?.hash == tables.hash(of: claim.code.digits, row))
+        #expect(row.codeLength == 6)
+        #expect(claim.validityLeft == .seconds(1200) && claim.shortCodeLeft == .seconds(600))
+
+        tables.now = tables.now + .seconds(7)
+        let event = try #require(tables.settle(claim, .sent).events.first)
+        let sent = try #require(tables.verifications.values.first)
+        #expect(sent.expiresAt == tables.now + .seconds(1200))
+        #expect(sent.shortCode?.until == tables.now + .seconds(600))
+        #expect(event.text("expiresAt") == sent.expiresAt.rfc3339)
+    }
+
+    @Test func `the code beside a link that lives shorter is over with it`() throws {
+        var tables = DecisionTables { $0.emailLinks.validity = .seconds(300) }
+        let claim = try #require(tables.intake(.email(id: "r1", at: tables.now)).sends.first)
+        #expect(claim.validityLeft == .seconds(300) && claim.shortCodeLeft == .seconds(300))
+    }
+
+    @Test(arguments: [
+        (Duration.seconds(480), true), (.seconds(480) + .microseconds(1), false), (.seconds(1100), false),
+    ])
+    func `a resend repeats link and code while two minutes of the code are left`(age: Duration, isSame: Bool) throws {
+        var tables = DecisionTables()
+        let first = try #require(tables.intake(.email(id: "r1", at: tables.now)).sends.first)
+        tables.settle(first, .sent)
+        let before = try #require(tables.verifications.values.first)
+        tables.now = tables.now + age
+        let claim = try #require(tables.intake(.email(id: "r2", offset: 1, at: tables.now)).sends.first)
+        let after = try #require(tables.verifications[before.id])
+
+        #expect(claim.reference.verificationID == before.id)
+        #expect((claim.credential == first.credential) == isSame)
+        #expect(claim.generation == (isSame ? 1 : 2))
+        #expect((after.shortCode == before.shortCode) == isSame)
+        #expect((after.codeHash == before.codeHash) == isSame)
+        #expect(after.expiresAt == (isSame ? before.expiresAt : tables.now + .seconds(1200)))
+        #expect(claim.reference.validity == (isSame ? nil : .seconds(1200)))
+        #expect(after.shortCode?.hash == tables.hash(of: claim.code.digits, after))
+    }
+
+    @Test func `while no message has left neither life has begun`() throws {
+        var tables = DecisionTables()
+        let first = try #require(tables.intake(.email(id: "r1", at: tables.now)).sends.first)
+        tables.settle(first, .failed(.providerUnavailable))
+        tables.now = tables.now + .seconds(100)
+        let claim = try #require(tables.intake(.email(id: "r2", offset: 1, at: tables.now)).sends.first)
+        #expect(claim.credential == first.credential)
+        #expect(claim.validityLeft == .seconds(1200) && claim.shortCodeLeft == .seconds(600))
+        #expect(claim.reference.validity == .seconds(1200))
+    }
+
+    @Test func `a lost claim is taken over with the same link`() throws {
+        var tables = DecisionTables()
+        let target = #"{"url":"https://example.com/?user=ada%40example.com","handleCodeInApp":true}"#
+        let claim = try #require(
+            tables.intake(.email(id: "r1", actionCode: target, at: tables.now)).sends.first
+        )
+        #expect(!claim.rendering.json.contains("example"))
+        tables.now = tables.now + .seconds(31)
+        let again = try #require(tables.sweep().claims.first)
+        #expect(again.credential == claim.credential)
+        #expect(again.recipient == claim.recipient)
+        #expect(again.link == claim.link)
+        #expect(again.link?.url.contains("ada%2540example.com") == true)
+        #expect(again.shortCodeLeft == .seconds(569))
+    }
+
+    @Test func `a lost claim whose link cannot be made again fails and costs the person nothing`() throws {
+        var tables = DecisionTables()
+        let claim = try #require(tables.intake(.email(id: "r1", at: tables.now)).sends.first)
+        let rendering = Rendering(language: "en", appName: "Acme", domain: nil, androidAppHash: nil)
+        let due = DueSend(
+            reference: claim.reference,
+            generation: 1,
+            state: .claimed,
+            deadline: claim.deadline,
+            attempts: 0,
+            rendering: rendering
+        )
+        let swept = SweepDecision.decide([due], tables.verifications, now: tables.now, capacity: 9, keys: tables.keys)
+        #expect(swept.results.map(\.disposition) == [.failed(.providerUnavailable)])
+    }
+
+    @Test func `another target under the same request id is a conflict`() throws {
+        var tables = DecisionTables()
+        tables.intake(.email(id: "r1", at: tables.now))
+        let other = #"{"url":"https://example.com/other","handleCodeInApp":true}"#
+        let changes = tables.intake(.email(id: "r1", actionCode: other, offset: 1, at: tables.now))
+        #expect(changes.events.first?.reason == "request_id_conflict")
+    }
+
+    @Test func `no event tells an address, a target, a token or a code`() throws {
+        var tables = DecisionTables()
+        let claim = try #require(tables.intake(.email(id: "r1", at: tables.now)).sends.first)
+        var records = tables.intake(.email(id: "r2", offset: 1, at: tables.now)).outbox
+        records += tables.settle(claim, .sent).outbox
+        records += tables.intake(.email(id: "r1", offset: 2, at: tables.now)).outbox
+        let elsewhere = #"{"url":"https://example.org/ada","handleCodeInApp":true}"#
+        records += tables.intake(.email(id: "r3", actionCode: elsewhere, offset: 3, at: tables.now)).outbox
+        tables.now = tables.now + .seconds(3600)
+        records += tables.expire()
+        #expect(records.count == 5)
+        for record in records {
+            let text = String(decoding: record.value ?? [], as: UTF8.self)
+            for secret in ["ada", "example.", claim.credential.secret, "\"\(claim.code.digits)\""] {
+                #expect(!text.contains(secret), "\(secret)")
+            }
+        }
+    }
+}
+
+extension DecisionTables {
+    /// The hash that the verifier would make of a guess.
+    func hash(of guess: String, _ verification: StoredVerification) -> [UInt8]? {
+        keys.hash[verification.hashKey].map { key in
+            VerificationCode.hash(
+                secret: guess,
+                verification: verification.id,
+                tenant: verification.tenant,
+                purpose: verification.purpose.rawValue,
+                key: key
+            )
+        }
+    }
+}
