@@ -2,6 +2,8 @@
 
 /// A body of type `application/x-www-form-urlencoded`, fields in the order of their appending.
 struct FormBody {
+    static let contentType = "application/x-www-form-urlencoded"
+
     private(set) var text = ""
 
     /// Appends one field; everything but the standard's unreserved characters is escaped, byte by byte.

@@ -67,7 +67,7 @@ struct ConfigurationFaultTests {
         ("{ name: a }", "1: providers: must be a list of providers"),
         ("[{ kind: log }]", "1: providers[0].name: is required"),
         ("[{ name: a }]", "1: providers[0].kind: is required"),
-        ("[{ name: a, kind: pigeon }]", "1: providers[0].kind: must be twilio or log"),
+        ("[{ name: a, kind: pigeon }]", "1: providers[0].kind: must be twilio, vonage, sns, http or log"),
         ("[{ name: a, kind: smtp, host: h }]", "1: providers[0].kind: kind smtp is not supported by this version"),
         ("[{ name: \"a b\", kind: log }]", "1: providers[0].name: must be 1 to 64 letters"),
         (

@@ -15,33 +15,37 @@ struct CourierConfigurationTests {
         folder = try ScratchFolder()
     }
 
-    /// The documented example without the provider of an unsupported kind, its secret beside it.
-    private func example() throws -> String {
-        let token = try folder.write("token-in-file\n", to: "twilio")
-        let lines = ExampleFiles.courier.split(separator: "\n").filter { !$0.contains("vonage") }
-        return lines.joined(separator: "\n").replacing("/run/secrets/twilio", with: token)
-    }
-
     @Test func `the documented example loads`() throws {
-        let configuration = try folder.load(example()).get()
+        let configuration = try folder.load(ExampleFiles.courier(in: folder)).get()
         #expect(configuration.kafka.bootstrapServers == "127.0.0.1:9092")
         #expect(configuration.postgres.databases.map(\.revealed) == ["postgresql://courier_worker@127.0.0.1/courier"])
         #expect(configuration.policyPath == "\(folder.path)/policy.yaml")
-        #expect(configuration.providers.map(\.name) == ["main"])
+        #expect(configuration.providers.map(\.name) == ["main", "backup"])
         guard case .twilio(let twilio) = configuration.providers.first?.kind else {
             Issue.record("main is no Twilio provider")
             return
         }
         #expect(twilio.baseURL == "http://127.0.0.1:8025")
         #expect(twilio.accountSid == "ACxxx")
-        #expect(twilio.authToken.revealed == "token-in-file")
+        #expect(twilio.authToken.revealed == "twilio-in-file")
         #expect(twilio.sender == .from("+15005550006"))
         #expect(twilio.statusCallback == nil)
+        guard case .vonage(let vonage) = configuration.providers.last?.kind,
+            case .apiSecret("k", let secret) = vonage.credentials
+        else {
+            Issue.record("backup is no Vonage provider with a secret")
+            return
+        }
+        #expect(vonage.name == "backup")
+        #expect(vonage.baseURL == "http://127.0.0.1:8025")
+        #expect(vonage.api == .sms)
+        #expect(secret.revealed == "vonage-in-file")
+        #expect(vonage.from == "Acme")
     }
 
     @Test func `a provider of an unsupported kind is one fault, whatever keys it has`() throws {
-        let text = try example() + "\n" + (ExampleFiles.courier.split(separator: "\n").last ?? "")
-        let expected = "courier.yaml:7: providers[1].kind: kind vonage is not supported by this version"
+        let text = try ExampleFiles.courier(in: folder).replacing("kind: vonage", with: "kind: smpp")
+        let expected = "courier.yaml:7: providers[1].kind: kind smpp is not supported by this version"
         let faults = try folder.faults(text)
         #expect(faults.count == 1)
         #expect(faults.first?.hasPrefix(expected) == true)

@@ -17,6 +17,13 @@ enum ExampleFiles {
           - { name: backup, kind: vonage, baseURL: "http://127.0.0.1:8025", apiKey: k, apiSecretFile: /run/secrets/vonage, from: Acme }
         """
 
+    /// The configuration with its secrets in a folder.
+    static func courier(in folder: ScratchFolder) throws -> String {
+        try ["twilio", "vonage"].reduce(courier) { text, name in
+            text.replacing("/run/secrets/\(name)", with: try folder.write("\(name)-in-file\n", to: name))
+        }
+    }
+
     static let policy = """
         # policy.yaml
         version: "2026-11-20.1"

@@ -58,7 +58,7 @@ struct MutationTests {
         for _ in 0..<2000 {
             let text = Self.mutate(ExampleFiles.policy, using: &generator)
             guard
-                case .failure(let faults) = PolicyFile.parse(text, file: "policy.yaml", providers: ["main", "backup"])
+                case .failure(let faults) = PolicyFile.parse(text, file: "policy.yaml", providers: PolicyFaultTests.providers)
             else { continue }
             refused += 1
             #expect(!faults.faults.isEmpty)
@@ -71,9 +71,7 @@ struct MutationTests {
         let folder = try ScratchFolder()
         var generator = SeededGenerator(state: Self.seed())
         var refused = 0
-        let token = try folder.write("token", to: "twilio")
-        let lines = ExampleFiles.courier.split(separator: "\n").filter { !$0.contains("vonage") }
-        let example = lines.joined(separator: "\n").replacing("/run/secrets/twilio", with: token)
+        let example = try ExampleFiles.courier(in: folder)
         for _ in 0..<2000 {
             let text = Self.mutate(example, using: &generator)
             let path = "\(folder.path)/courier.yaml"

@@ -11,7 +11,7 @@ struct PolicyFileTests {
         try #require(Region(code))
     }
 
-    private func parse(_ text: String, providers: Set<String>? = nil) throws -> Policy {
+    private func parse(_ text: String, providers: [String: Channel]? = nil) throws -> Policy {
         try PolicyFile.parse(text, file: "policy.yaml", providers: providers).get()
     }
 
@@ -30,7 +30,7 @@ struct PolicyFileTests {
     }
 
     @Test func `the documented example loads`() throws {
-        let policy = try parse(ExampleFiles.policy, providers: ["main", "backup"])
+        let policy = try parse(ExampleFiles.policy, providers: PolicyFaultTests.providers)
         #expect(policy.version == "2026-11-20.1")
         let allowed = Set(try ["US", "GB", "DE", "FR", "IN"].map(region))
         let number = try #require(PhoneNumber("+16505550123"))
@@ -80,6 +80,34 @@ struct PolicyFileTests {
         #expect(policy.regions.base == .allowlistOnly(allowed: [norway, try region("SE")]))
         let routed = ExampleFiles.policy.replacing("{ US: [main] }", with: "{ NO: [backup] }")
         #expect(try parse(routed).tenants["default"]?.routes.regions == [norway: ["backup"]])
+    }
+
+    @Test func `a route is in order or by weight, and every channel has its own`() throws {
+        let text = """
+            { default: [{ provider: main, weight: 70 }, { provider: backup, weight: 30 }], \
+            regions: { US: [backup] }, email: [mailer], apns: [push] }
+            """
+        let tenant = try routed(text)
+        let us = try region("US")
+        let weighted = Route.weighted([.init(provider: "main", weight: 70), .init(provider: "backup", weight: 30)])
+        #expect(
+            tenant.routes == Routes(fallback: weighted, regions: [us: ["backup"]], email: ["mailer"], push: ["push"])
+        )
+        #expect(tenant.routes.text == "main 70, backup 30; US: backup; email: mailer; apns: push")
+    }
+
+    @Test func `a tenant that sends no text messages needs no route for them`() throws {
+        #expect(try routed("{ email: [mailer] }").routes == Routes(fallback: [], email: ["mailer"]))
+    }
+
+    /// The example with other routes.
+    private func routed(_ routes: String) throws -> TenantPolicy {
+        let start = try #require(ExampleFiles.policy.firstRange(of: "routes:"))
+        let policy = try parse(
+            ExampleFiles.policy[..<start.lowerBound] + "routes: \(routes)",
+            providers: PolicyFaultTests.providers
+        )
+        return try #require(policy.tenants["default"])
     }
 
     @Test(arguments: ["off", "Off", "false", "\"off\""])

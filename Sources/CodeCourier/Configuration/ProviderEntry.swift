@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Verification
+
 /// What a provider speaks.
 enum ProviderKind: String, CaseIterable {
     case twilio
@@ -11,21 +13,59 @@ enum ProviderKind: String, CaseIterable {
     case apns
     case log
 
-    /// The keys of a kind beside `name` and `kind`; nil for a kind that is not supported.
+    /// The kind of message that it takes.
+    var channel: Channel {
+        switch self {
+        case .twilio, .vonage, .sns, .http, .smpp, .log: .sms
+        case .smtp: .email
+        case .apns: .apns
+        }
+    }
+
+    /// The keys of a kind beside `name`, `kind` and `rate` that have a single value; nil for one that is not supported.
     var keys: [String]? {
         switch self {
         case .twilio:
             ["baseURL", "accountSid", "authToken", "authTokenFile", "from", "messagingServiceSid", "statusCallback"]
+        case .vonage:
+            [
+                "api", "baseURL", "apiKey", "apiSecret", "apiSecretFile", "applicationId", "privateKey",
+                "privateKeyFile", "from", "statusCallback",
+            ]
+        case .sns:
+            [
+                "region", "baseURL", "accessKeyId", "secretAccessKey", "secretAccessKeyFile", "sessionToken",
+                "sessionTokenFile", "senderId", "originationNumber", "smsType", "maxPrice",
+            ]
+        case .http:
+            [
+                "url", "urlFile", "method", "contentType", "body", "from", "secret", "secretFile", "idempotencyHeader",
+                "idempotent", "messageId", "segments", "errorCode",
+            ]
         case .log: []
-        case .vonage, .sns, .http, .smpp, .smtp, .apns: nil
+        case .smpp, .smtp, .apns: nil
         }
+    }
+
+    /// The keys of a kind that are lists or mappings: the file alone has them.
+    var structures: [String] {
+        self == .http ? ["headers", "answers"] : []
+    }
+
+    /// The kinds that are supported, as the end of a sentence.
+    static var supported: String {
+        let names = allCases.filter { $0.keys != nil }.map(\.rawValue)
+        return "\(names.dropLast().joined(separator: ", ")) or \(names.last ?? "")"
     }
 }
 
 /// One element of the file's list of providers.
 struct ProviderEntry {
     /// The keys that `PROVIDERS_<NAME>_<KEY>` overrides in the environment.
-    static let overridable = ProviderKind.allCases.flatMap { $0.keys ?? [] }
+    static let overridable = ProviderKind.allCases.flatMap { $0.keys ?? [] } + shared
+
+    /// The keys of every kind.
+    private static let shared = ["rate"]
 
     let name: String
     let kind: ProviderKind
@@ -55,18 +95,26 @@ struct ProviderEntry {
         let value = element.peek("kind")
         let kind = value?.scalarText.flatMap(ProviderKind.init(rawValue:))
         if let kind, kind.keys == nil {
-            value?.fault("kind \(kind.rawValue) is not supported by this version; use twilio or log")
+            value?.fault("kind \(kind.rawValue) is not supported by this version; use \(ProviderKind.supported)")
             return nil
         }
-        guard let mapping = element.mapping(keys: ["name", "kind"] + (kind?.keys ?? overridable)) else { return nil }
+        let keys = kind.map { ($0.keys ?? []) + $0.structures + shared } ?? overridable
+        guard let mapping = element.mapping(keys: ["name", "kind"] + keys) else { return nil }
         let name = mapping.required("name", such: "main")?.read(.name(upTo: 64))
         guard let read = mapping.required("kind", such: "twilio")?.read(.supportedKind), let name else { return nil }
         return ProviderEntry(name: name, kind: read, mapping: mapping)
     }
 }
 
+extension [ProviderEntry] {
+    /// The channel of each provider, by its name.
+    var channels: [String: Channel] {
+        Dictionary(map { ($0.name, $0.kind.channel) }) { first, _ in first }
+    }
+}
+
 extension ValueRule where Value == ProviderKind {
     fileprivate static var supportedKind: Self {
-        Self(requirement: "must be twilio or log") { ProviderKind(rawValue: $0) }
+        Self(requirement: "must be \(ProviderKind.supported)") { ProviderKind(rawValue: $0) }
     }
 }

@@ -50,6 +50,22 @@ extension ValueRule where Value == String {
         }
     }
 
+    /// An address to which requests go as it stands, query included.
+    static var requestAddress: Self {
+        Self(requirement: "must be an address such as https://host:port/path, without user, fragment or {variables}") {
+            text in
+            let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let base = parts.first, address.parse(String(base)) != nil, text.utf8.count <= 2048 else {
+                return nil
+            }
+            let query = parts.dropFirst().first ?? ""
+            let isPlain = query.utf8.allSatisfy {
+                (0x21...0x7e).contains($0) && !Array("#\"<>\\^`{|}".utf8).contains($0)
+            }
+            return isPlain ? text : nil
+        }
+    }
+
     /// Exactly `count` digits.
     static func digits(_ count: Int) -> Self {
         Self(requirement: "must be \(count) digits, in quotes") { text in

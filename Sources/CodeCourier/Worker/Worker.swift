@@ -77,6 +77,8 @@ struct Worker {
                     sink: try Self.sink(configuration.kafka),
                     ledger: ledger,
                     providers: configuration.providers.map { $0.provider(client: client, logger: logger) },
+                    limits: configuration.providers.limits,
+                    rates: ledger,
                     numbers: PhoneNumberDirectory(),
                     keys: configuration.keys,
                     policies: policies
@@ -186,6 +188,12 @@ extension ProviderSettings {
             LogProvider(name: name, logger: logger)
         case .twilio(let twilio):
             TwilioProvider(configuration: twilio.configuration(name: name), client: client)
+        case .vonage(let vonage):
+            VonageProvider(configuration: vonage, client: client)
+        case .sns(let sns):
+            SNSProvider(configuration: sns, client: client)
+        case .http(let gateway):
+            GatewayProvider(configuration: gateway, client: client)
         }
     }
 }
@@ -214,5 +222,12 @@ extension Logger {
         var logger = self
         logger.logLevel = max(logLevel, .warning)
         return logger
+    }
+}
+
+extension [ProviderSettings] {
+    /// The limits that the fleet shares, by provider.
+    fileprivate var limits: [String: RateLimit] {
+        Dictionary(compactMap { settings in settings.rate.map { (settings.name, $0) } }) { first, _ in first }
     }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NIOHTTP1
 import Verification
 
 /// Twilio's answers as outcomes.
@@ -58,63 +57,18 @@ enum TwilioAnswer {
         60605: .fraud,  // region blocked by Verify
     ]
 
-    /// The outcome of a 4xx status without a known code.
-    static let statusOutcomes: [Int: ProviderOutcome] = [
-        401: .misconfigured,
-        403: .misconfigured,
-        404: .misconfigured,  // every message goes to this one path
-        405: .misconfigured,
-        407: .misconfigured,
-        408: .notSent,  // the request did not arrive whole
-        429: .throttled,
-    ]
-
     /// What one exchange came to.
     static func classify(_ result: ExchangeResult) -> ProviderAnswer {
-        switch result {
-        case .answered(let answer): classify(answer)
-        case .notSent(.invalidURL): ProviderAnswer(.misconfigured, errorCode: TransportFailure.invalidURL.rawValue)
-        case .notSent(let failure): ProviderAnswer(.notSent, errorCode: failure.rawValue)
-        case .unknown(let failure): ProviderAnswer(.unknown, errorCode: failure.rawValue)
-        }
+        result.providerAnswer(classify)
     }
 
     private static func classify(_ answer: HTTPAnswer) -> ProviderAnswer {
         let reply = (try? answer.body.get()).flatMap { TwilioReply($0) }
-        let retryAfter = retryAfter(in: answer.headers)
-        switch answer.status {
-        case 200...299:
-            return success(reply, answer)
-        case 300...399:
-            return ProviderAnswer(.misconfigured, errorCode: "http_\(answer.status)")
-        case 400...499:
-            let known = reply?.code.flatMap { outcomes[$0] }
-            let outcome = known ?? statusOutcomes[answer.status] ?? .refused
-            return ProviderAnswer(outcome, errorCode: errorCode(reply, answer), retryAfter: retryAfter)
-        default:
-            return ProviderAnswer(.unknown, errorCode: errorCode(reply, answer), retryAfter: retryAfter)
-        }
-    }
-
-    /// A success without a readable id: Twilio most likely has the message, and nobody can prove it.
-    private static func success(_ reply: TwilioReply?, _ answer: HTTPAnswer) -> ProviderAnswer {
-        if let messageID = reply?.sid {
+        if (200...299).contains(answer.status), let messageID = reply?.sid {
             return ProviderAnswer(.accepted, messageID: messageID, segments: reply?.segments)
         }
-        guard case .failure(let cut) = answer.body else {
-            return ProviderAnswer(.unknown, errorCode: "no_message_id")
-        }
-        return ProviderAnswer(.unknown, errorCode: cut.failure.rawValue)
-    }
-
-    /// The provider's own code where there is one, else the status.
-    private static func errorCode(_ reply: TwilioReply?, _ answer: HTTPAnswer) -> String {
-        reply?.code.map { String($0) } ?? "http_\(answer.status)"
-    }
-
-    /// The `Retry-After` header in seconds, at most a day; the form with a date is not read.
-    private static func retryAfter(in headers: HTTPHeaders) -> Duration? {
-        guard let text = headers.first(name: "Retry-After"), let seconds = Int64(text), seconds >= 0 else { return nil }
-        return .seconds(min(seconds, 86_400))
+        guard answer.status >= 400, let code = reply?.code else { return answer.plainAnswer }
+        let known = answer.status <= 499 ? outcomes[code] : nil
+        return answer.answer(known ?? answer.outcome, code: String(code))
     }
 }

@@ -2,7 +2,6 @@
 
 package import AsyncHTTPClient
 import NIOCore
-import NIOHTTP1
 package import Verification
 
 /// Twilio Programmable Messaging: `POST /2010-04-01/Accounts/{sid}/Messages.json`.
@@ -19,8 +18,7 @@ package struct TwilioProvider: MessageProvider {
     package init(configuration: TwilioConfiguration, client: HTTPClient) {
         self.configuration = configuration
         self.client = client
-        var base = Substring(configuration.baseURL)
-        while base.hasSuffix("/") { base.removeLast() }
+        let base = HTTPClientRequest.base(configuration.baseURL)
         url = "\(base)/2010-04-01/Accounts/\(FormBody.encoded(configuration.accountSid))/Messages.json"
     }
 
@@ -32,11 +30,7 @@ package struct TwilioProvider: MessageProvider {
     }
 
     private func request() -> HTTPClientRequest {
-        var request = HTTPClientRequest(url: url)
-        request.method = .POST
-        request.headers.add(name: "Content-Type", value: "application/x-www-form-urlencoded")
-        request.headers.add(name: "Accept", value: "application/json")
-        request.headers.add(name: "User-Agent", value: "code-courier")
+        var request = HTTPClientRequest(to: url, contentType: FormBody.contentType)
         switch configuration.credentials {
         case .authToken(let token):
             request.setBasicAuth(username: configuration.accountSid, password: token.revealed)

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Providers
+import Verification
+
+/// Reads the templates of a gateway, so that a wrong one stops the start and not a message.
+struct GatewayTemplates {
+    let entry: ProviderEntry
+    let source: ConfigurationSource
+    let hasFrom: Bool
+    let hasSecret: Bool
+
+    /// What a header may name: the text holds the code, and headers end in the logs of proxies.
+    private static let inHeaders = MessageTemplate.Variable.allCases.filter { $0 != .text }
+
+    /// Values of each variable that show whether a template holds: a number in JSON begins with no plus, for example.
+    private static let samples: [MessageTemplate.Variable: String] = [
+        .to: "+16505550123", .toDigits: "16505550123", .text: "\"1\" & 2", .ttlSeconds: "600", .from: "Acme",
+        .secret: "secret", .sendID: "01890a5d-ac96-774b-bcce-b302099a8057", .entityID: "entity",
+        .templateID: "template",
+    ]
+
+    func body(_ contentType: GatewayConfiguration.ContentType) -> MessageTemplate? {
+        let example = #"'{"to": "{to}", "text": "{text}"}'"#
+        guard let text = entry.required("body", .body, such: example, source) else { return nil }
+        let report = { entry.fault("body", $0, source) }
+        guard let template = template(text, MessageTemplate.Variable.allCases, report) else { return nil }
+        let variables = template.variables
+        guard variables.contains(.text), variables.contains(.to) || variables.contains(.toDigits) else {
+            report("must name {text}, and {to} or {toDigits}")
+            return nil
+        }
+        let filled = Array(template.filled(Self.samples, escaping: contentType.escaping).utf8)
+        switch contentType {
+        case .json:
+            if (try? JSONScanner.parse(filled)) != nil { return template }
+            report(
+                "must be JSON when its variables are filled in; put quotes around all but {ttlSeconds} and {toDigits}"
+            )
+        case .form:
+            if filled.allSatisfy({ (0x21...0x7e).contains($0) }) { return template }
+            report("must be a form such as to={to}&text={text}, without spaces and line breaks")
+        }
+        return nil
+    }
+
+    /// The headers; a value that is secret may stand in a file, as `AuthorizationFile`.
+    func headers() -> [GatewayConfiguration.Header] {
+        guard let mapping = entry.mapping["headers"] else { return [] }
+        var headers: [GatewayConfiguration.Header] = []
+        var seen: Set<String> = []
+        for (entryName, value) in mapping.entries(.headerName, called: "a header") ?? [] {
+            let isPath = entryName.hasSuffix("File")
+            let name = isPath ? String(entryName.dropLast(4)) : entryName
+            if !seen.insert(name.lowercased()).inserted { value.fault("is given more than once; keep one") }
+            guard let text = text(of: value, isPath: isPath, entryName) else { continue }
+            guard let template = template(text, Self.inHeaders, value.fault) else { continue }
+            headers.append(GatewayConfiguration.Header(name: name, value: template))
+        }
+        return headers
+    }
+
+    private func text(of value: YAMLValue, isPath: Bool, _ name: String) -> String? {
+        guard let text = value.read(.text(upTo: 8192)) else { return nil }
+        guard isPath else { return text }
+        let setting = ConfigurationSource.Setting(text: text, origin: .file(value))
+        guard let secret = source.contents(of: setting, [name])?.secret else { return nil }
+        let rule = ValueRule.text(upTo: 8192)
+        if rule.parse(secret.revealed) == nil { value.fault("must name a file of one line") }
+        return rule.parse(secret.revealed)
+    }
+
+    /// A template that names only variables that are there; their names are known words, so faults may quote them.
+    private func template(
+        _ text: String,
+        _ allowed: [MessageTemplate.Variable],
+        _ report: (String) -> Void
+    ) -> MessageTemplate? {
+        let names = allowed.map { "{\($0.rawValue)}" }.joined(separator: ", ")
+        do throws(MessageTemplate.UnknownVariable) {
+            let template = try MessageTemplate(text)
+            let variables = template.variables
+            if !variables.isSubset(of: allowed) { report("must not name {text} here; known here: \(names)") }
+            if variables.contains(.from), !hasFrom { report("names {from}; add from: to say what it is") }
+            if variables.contains(.secret), !hasSecret { report("names {secret}; add secret or secretFile") }
+            return template
+        } catch {
+            let nearest = NearestKey.of(error.name, among: allowed.map(\.rawValue))
+            let advice = nearest.map { "did you mean {\($0)}?" } ?? "known here: \(names)"
+            report("names an unknown variable; \(advice)")
+            return nil
+        }
+    }
+}
+
+extension ValueRule where Value == String {
+    /// A body's template: any text, line breaks included.
+    fileprivate static var body: Self {
+        Self(requirement: "must be a text of 1 to 16384 bytes") { (1...16_384).contains($0.utf8.count) ? $0 : nil }
+    }
+
+    /// A header that no part of HTTP needs for itself.
+    static var headerName: Self {
+        let requirement = "must be a header's name, and neither Host, Connection, Transfer-Encoding nor Content-…"
+        return Self(requirement: requirement) { text in
+            let name = text.lowercased()
+            let isReserved = ["host", "connection", "transfer-encoding"].contains(name) || name.hasPrefix("content-")
+            let fits = name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
+                    UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+            return (1...64).contains(name.utf8.count) && fits && !isReserved && name != "file" ? text : nil
+        }
+    }
+}

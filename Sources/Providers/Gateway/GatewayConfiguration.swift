@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How to call a gateway of any make by one HTTP request a message, and how to read its answers.
+package struct GatewayConfiguration: Sendable {
+    package enum Method: String, Sendable, CaseIterable {
+        case post = "POST"
+        case put = "PUT"
+    }
+
+    /// What the body is; it decides how values are escaped.
+    package enum ContentType: String, Sendable, CaseIterable {
+        case json = "application/json"
+        case form = "application/x-www-form-urlencoded"
+
+        package var escaping: MessageTemplate.Escaping {
+            switch self {
+            case .json: .json
+            case .form: .form
+            }
+        }
+    }
+
+    /// The header that most gateways with idempotency keys read.
+    package static let defaultIdempotencyHeader = "Idempotency-Key"
+
+    /// The name by which the policy's routes call it.
+    package var name: String
+
+    /// The whole address; a secret, because some gateways want their key in it.
+    package var url: Secret
+    package var method: Method
+    package var contentType: ContentType
+    package var headers: [Header]
+    package var body: MessageTemplate
+
+    /// What `{from}` and `{secret}` stand for.
+    package var from: String?
+    package var secret: Secret?
+
+    /// The header that gets the send's id, and whether the gateway sends only one message for one id.
+    package var idempotencyHeader: String
+    package var isIdempotent: Bool
+
+    /// Where answers have the message's id, its number of parts and the code of an error.
+    package var messageID: AnswerPath?
+    package var segments: AnswerPath?
+    package var errorCode: AnswerPath?
+
+    /// What answers mean, the first that covers one deciding; then the status decides.
+    package var answers: [AnswerRule]
+
+    /// A header whose value may name variables.
+    package struct Header: Sendable {
+        package let name: String
+        package let value: MessageTemplate
+
+        package init(name: String, value: MessageTemplate) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package init(
+        name: String,
+        url: Secret,
+        method: Method = .post,
+        contentType: ContentType = .json,
+        headers: [Header] = [],
+        body: MessageTemplate,
+        from: String? = nil,
+        secret: Secret? = nil,
+        idempotencyHeader: String = GatewayConfiguration.defaultIdempotencyHeader,
+        isIdempotent: Bool = false,
+        messageID: AnswerPath? = nil,
+        segments: AnswerPath? = nil,
+        errorCode: AnswerPath? = nil,
+        answers: [AnswerRule] = []
+    ) {
+        self.name = name
+        self.url = url
+        self.method = method
+        self.contentType = contentType
+        self.headers = headers
+        self.body = body
+        self.from = from
+        self.secret = secret
+        self.idempotencyHeader = idempotencyHeader
+        self.isIdempotent = isIdempotent
+        self.messageID = messageID
+        self.segments = segments
+        self.errorCode = errorCode
+        self.answers = answers
+    }
+}

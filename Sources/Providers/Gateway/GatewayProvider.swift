@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+package import Verification
+
+/// A gateway that is described by configuration alone.
+///
+/// Each call carries the send's id as an idempotency key. Whether a call whose answer was lost may be repeated is the
+/// operator's to say, from the gateway's documents.
+package struct GatewayProvider: MessageProvider {
+    package var name: String { configuration.name }
+    package var isIdempotent: Bool { configuration.isIdempotent }
+
+    private let configuration: GatewayConfiguration
+    private let client: HTTPClient
+
+    /// A provider over a client that outlives it, as `makeProviderHTTPClient` makes one.
+    package init(configuration: GatewayConfiguration, client: HTTPClient) {
+        self.configuration = configuration
+        self.client = client
+    }
+
+    package func send(_ message: OutboundMessage) async -> ProviderAnswer {
+        guard case .sms(let text) = message.content else { return ProviderAnswer(.misconfigured, errorCode: "channel") }
+        let values = values(text, of: message)
+        let body = configuration.body.filled(values, escaping: configuration.contentType.escaping)
+        let exchange = HTTPExchange(client: client, request: request(values), body: ByteBuffer(string: body))
+        let reader = GatewayAnswer(configuration: configuration, recipient: text.recipient)
+        return await exchange.run(within: message.callDeadline).providerAnswer(reader.classify)
+    }
+
+    private func request(_ values: [MessageTemplate.Variable: String]) -> HTTPClientRequest {
+        var request = HTTPClientRequest(
+            to: configuration.url.revealed,
+            method: HTTPMethod(rawValue: configuration.method.rawValue),
+            contentType: configuration.contentType.rawValue
+        )
+        request.headers.add(name: configuration.idempotencyHeader, value: values[.sendID] ?? "")
+        for header in configuration.headers {
+            request.headers.replaceOrAdd(name: header.name, value: header.value.filled(values, escaping: .none))
+        }
+        return request
+    }
+
+    private func values(_ text: TextMessage, of message: OutboundMessage) -> [MessageTemplate.Variable: String] {
+        var values: [MessageTemplate.Variable: String] = [
+            .to: text.recipient.e164,
+            .toDigits: String(text.recipient.e164.dropFirst()),
+            .text: text.text,
+            .sendID: message.sendID.description,
+            .ttlSeconds: String(max(1, message.validity.components.seconds)),
+        ]
+        values[.from] = configuration.from
+        values[.secret] = configuration.secret?.revealed
+        values[.entityID] = text.registration?.entityID
+        values[.templateID] = text.registration?.templateID
+        return values
+    }
+}
+
+extension GatewayProvider: CustomStringConvertible, CustomReflectable {
+    package var description: String { "GatewayProvider(\(name))" }
+
+    /// The configuration only: the client is shared, and its insides change while it is looked at.
+    package var customMirror: Mirror { Mirror(self, children: ["configuration": configuration]) }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import Verification
+
+/// Amazon's answers as outcomes: XML with a `MessageId`, or with an `Error` and its `Code`.
+enum SNSAnswer {
+    /// The outcome of each known code (the API references of `Publish` and of AWS's common errors), valid where the HTTP
+    /// status is 4xx.
+    ///
+    /// `InternalError` and `ServiceUnavailable` come with a 5xx: no document says that nothing was sent then.
+    static let outcomes: [String: ProviderOutcome] = [
+        // Credentials, permissions, clock and endpoint of ours.
+        "AccessDenied": .misconfigured,
+        "AccessDeniedException": .misconfigured,
+        "AuthorizationError": .misconfigured,
+        "EndpointDisabled": .misconfigured,
+        "ExpiredToken": .misconfigured,
+        "ExpiredTokenException": .misconfigured,
+        "IncompleteSignature": .misconfigured,
+        "InvalidAction": .misconfigured,
+        "InvalidClientTokenId": .misconfigured,
+        "InvalidSecurity": .misconfigured,
+        "KMSAccessDenied": .misconfigured,
+        "KMSDisabled": .misconfigured,
+        "KMSInvalidState": .misconfigured,
+        "KMSNotFound": .misconfigured,
+        "KMSOptInRequired": .misconfigured,
+        "MalformedQueryString": .misconfigured,
+        "MissingAction": .misconfigured,
+        "MissingAuthenticationToken": .misconfigured,
+        "MissingParameter": .misconfigured,
+        "NotAuthorized": .misconfigured,
+        "NotFound": .misconfigured,
+        "OptInRequired": .misconfigured,
+        "PlatformApplicationDisabled": .misconfigured,
+        "RequestExpired": .misconfigured,
+        "SignatureDoesNotMatch": .misconfigured,
+        "UnrecognizedClientException": .misconfigured,
+
+        // This message or this recipient.
+        "InvalidParameter": .refused,
+        "InvalidParameterValue": .refused,
+        "OptedOut": .refused,
+        "ParameterValueInvalid": .refused,
+        "UserError": .refused,
+        "ValidationError": .refused,
+        "ValidationException": .refused,
+
+        // Too many messages.
+        "KMSThrottling": .throttled,
+        "RequestLimitExceeded": .throttled,
+        "SlowDown": .throttled,
+        "Throttled": .throttled,
+        "Throttling": .throttled,
+        "ThrottlingException": .throttled,
+        "TooManyRequestsException": .throttled,
+
+        "RequestAbortedException": .unknown,  // the connection ended before the answer
+    ]
+
+    static func classify(_ answer: HTTPAnswer) -> ProviderAnswer {
+        let xml = XMLScan(answer.body)
+        if (200...299).contains(answer.status),
+            let messageID = xml?.text(in: ["PublishResponse", "PublishResult", "MessageId"]),
+            let readable = AnswerWord.messageID(messageID)
+        {
+            return ProviderAnswer(.accepted, messageID: readable)
+        }
+        guard answer.status >= 400, let xml,
+            let code = xml.text(in: ["ErrorResponse", "Error", "Code"]).flatMap(AnswerWord.errorCode)
+        else { return answer.plainAnswer }
+        let known = answer.status <= 499 ? outcomes[code] : nil
+        return answer.answer(known ?? answer.outcome, code: isOptOut(code, xml) ? "opted_out" : code)
+    }
+
+    /// Whether the person has sent STOP: Amazon says so with a code or, for `Publish`, in the text of a general one.
+    private static func isOptOut(_ code: String, _ xml: XMLScan) -> Bool {
+        if code == "OptedOut" { return true }
+        let text = xml.text(in: ["ErrorResponse", "Error", "Message"])
+        return code.hasPrefix("InvalidParameter") && text?.contains("opted out") == true
+    }
+}

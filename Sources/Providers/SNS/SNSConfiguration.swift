@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How to send text messages by Amazon SNS from one account and region.
+package struct SNSConfiguration: Sendable {
+    /// What a message is for: it decides Amazon's route and price.
+    package enum SMSType: String, Sendable, CaseIterable {
+        case transactional = "Transactional"
+        case promotional = "Promotional"
+    }
+
+    /// The name by which the policy's routes call it.
+    package var name: String
+    package var region: String
+
+    /// The endpoint: a scheme and a host, without a path, which the signature would have to spell.
+    package var baseURL: String
+    package var accessKey: AccessKey
+
+    /// The name that handsets show, where the country allows one.
+    package var senderID: String?
+
+    /// A phone number or a short code of the account.
+    package var originationNumber: String?
+    package var smsType: SMSType
+
+    /// The most that one message may cost, in US dollars.
+    package var maxPrice: String?
+
+    package init(
+        name: String,
+        region: String,
+        baseURL: String? = nil,
+        accessKey: AccessKey,
+        senderID: String? = nil,
+        originationNumber: String? = nil,
+        smsType: SMSType = .transactional,
+        maxPrice: String? = nil
+    ) {
+        self.name = name
+        self.region = region
+        self.baseURL = baseURL ?? "https://sns.\(region).amazonaws.com"
+        self.accessKey = accessKey
+        self.senderID = senderID
+        self.originationNumber = originationNumber
+        self.smsType = smsType
+        self.maxPrice = maxPrice
+    }
+}
+
+/// An access key of AWS.
+package struct AccessKey: Sendable {
+    package let id: String
+    package let secret: Secret
+
+    /// Of temporary credentials.
+    package let sessionToken: Secret?
+
+    package init(id: String, secret: Secret, sessionToken: Secret? = nil) {
+        self.id = id
+        self.secret = secret
+        self.sessionToken = sessionToken
+    }
+}

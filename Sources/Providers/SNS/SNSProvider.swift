@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+package import Verification
+
+/// Amazon SNS: the `Publish` action to a phone number, in the query protocol.
+///
+/// Amazon takes no idempotency key here, so a call whose answer is lost must not be repeated: it is `unknown`. Nor does
+/// it take a time to live. What becomes of a message stands in CloudWatch's logs only.
+package struct SNSProvider: MessageProvider {
+    package var name: String { configuration.name }
+
+    private let configuration: SNSConfiguration
+    private let client: HTTPClient
+    private let url: String
+    private let host: String
+    private let signature: SignatureV4
+
+    /// A provider over a client that outlives it, as `makeProviderHTTPClient` makes one.
+    package init(configuration: SNSConfiguration, client: HTTPClient) {
+        self.configuration = configuration
+        self.client = client
+        let base = HTTPClientRequest.base(configuration.baseURL)
+        url = "\(base)/"
+        host = Self.host(of: base)
+        signature = SignatureV4(accessKey: configuration.accessKey, region: configuration.region, service: "sns")
+    }
+
+    package func send(_ message: OutboundMessage) async -> ProviderAnswer {
+        guard case .sms(let text) = message.content else { return ProviderAnswer(.misconfigured, errorCode: "channel") }
+        let form = form(for: text)
+        let exchange = HTTPExchange(client: client, request: request(form), body: ByteBuffer(string: form))
+        return await exchange.run(within: message.callDeadline).providerAnswer(SNSAnswer.classify)
+    }
+
+    private func request(_ form: String) -> HTTPClientRequest {
+        var request = HTTPClientRequest(to: url, contentType: FormBody.contentType, accept: "text/xml")
+        let headers = [(name: "Host", value: host), (name: "Content-Type", value: FormBody.contentType)]
+        for (name, value) in signature.signed(headers, body: form, at: .now) {
+            request.headers.replaceOrAdd(name: name, value: value)
+        }
+        return request
+    }
+
+    private func form(for text: TextMessage) -> String {
+        var form = FormBody()
+        form.append("Action", "Publish")
+        form.append("Version", "2010-03-31")
+        form.append("PhoneNumber", text.recipient.e164)
+        form.append("Message", text.text)
+        for (index, attribute) in attributes(of: text).enumerated() {
+            let entry = "MessageAttributes.entry.\(index + 1)"
+            form.append("\(entry).Name", attribute.name)
+            form.append("\(entry).Value.DataType", attribute.type)
+            form.append("\(entry).Value.StringValue", attribute.value)
+        }
+        return form.text
+    }
+
+    private func attributes(of text: TextMessage) -> [(name: String, type: String, value: String)] {
+        let all = [
+            ("AWS.SNS.SMS.SMSType", "String", configuration.smsType.rawValue),
+            ("AWS.SNS.SMS.SenderID", "String", configuration.senderID),
+            ("AWS.MM.SMS.OriginationNumber", "String", configuration.originationNumber),
+            ("AWS.SNS.SMS.MaxPrice", "Number", configuration.maxPrice),
+            ("AWS.MM.SMS.EntityId", "String", text.registration?.entityID),
+            ("AWS.MM.SMS.TemplateId", "String", text.registration?.templateID),
+        ]
+        return all.compactMap { name, type, value in value.map { (name, type, $0) } }
+    }
+
+    /// The authority of an address, without the scheme's own port: what the server, and so the signature, sees.
+    private static func host(of base: Substring) -> String {
+        let isSecure = base.hasPrefix("https://")
+        let rest = base.dropFirst(isSecure ? 8 : 7)
+        let port = isSecure ? ":443" : ":80"
+        return String(rest.hasSuffix(port) ? rest.dropLast(port.count) : rest)
+    }
+}
+
+extension SNSProvider: CustomStringConvertible, CustomReflectable {
+    package var description: String { "SNSProvider(\(name))" }
+
+    /// The configuration only: the client is shared, and its insides change while it is looked at.
+    package var customMirror: Mirror { Mirror(self, children: ["configuration": configuration]) }
+}

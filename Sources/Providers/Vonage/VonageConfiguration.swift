@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How to reach one Vonage account.
+package struct VonageConfiguration: Sendable {
+    /// Which of Vonage's two APIs takes the messages.
+    package enum API: String, Sendable, CaseIterable {
+        /// The SMS API, `POST /sms/json`.
+        case sms
+
+        /// The Messages API, `POST /v1/messages`.
+        case messages
+
+        /// Vonage's own address of the API, without a trailing slash.
+        package var defaultBaseURL: String {
+            switch self {
+            case .sms: "https://rest.nexmo.com"
+            case .messages: "https://api.nexmo.com"
+            }
+        }
+    }
+
+    /// Who calls.
+    package enum Credentials: Sendable {
+        case apiSecret(apiKey: String, secret: Secret)
+
+        /// An application with its private key, for the Messages API.
+        case application(VonageApplication)
+    }
+
+    /// The name by which the policy's routes call this account.
+    package var name: String
+    package var api: API
+    package var baseURL: String
+    package var credentials: Credentials
+
+    /// A phone number, with or without `+`, or an alphanumeric sender.
+    package var from: String
+
+    /// The URL for receipts, in place of the account's; they carry the send's id as the client's reference.
+    package var callback: String?
+
+    package init(
+        name: String,
+        api: API = .sms,
+        baseURL: String? = nil,
+        credentials: Credentials,
+        from: String,
+        callback: String? = nil
+    ) {
+        self.name = name
+        self.api = api
+        self.baseURL = baseURL ?? api.defaultBaseURL
+        self.credentials = credentials
+        self.from = from
+        self.callback = callback
+    }
+}

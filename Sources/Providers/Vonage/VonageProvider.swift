@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+package import Verification
+
+/// Vonage, by its SMS API or its Messages API.
+///
+/// Neither takes an idempotency key, so a call whose answer is lost must not be repeated: it is `unknown`.
+package struct VonageProvider: MessageProvider {
+    package var name: String { configuration.name }
+
+    private let configuration: VonageConfiguration
+    private let client: HTTPClient
+    private let url: String
+
+    /// A provider over a client that outlives it, as `makeProviderHTTPClient` makes one.
+    package init(configuration: VonageConfiguration, client: HTTPClient) {
+        self.configuration = configuration
+        self.client = client
+        let base = HTTPClientRequest.base(configuration.baseURL)
+        switch configuration.api {
+        case .sms: url = "\(base)/sms/json"
+        case .messages: url = "\(base)/v1/messages"
+        }
+    }
+
+    package func send(_ message: OutboundMessage) async -> ProviderAnswer {
+        guard case .sms(let text) = message.content else { return ProviderAnswer(.misconfigured, errorCode: "channel") }
+        switch configuration.api {
+        case .sms:
+            let request = HTTPClientRequest(to: url, contentType: FormBody.contentType)
+            let result = await exchange(request, ByteBuffer(string: form(for: text, of: message)), message)
+            return result.providerAnswer(VonageSMSAnswer.classify)
+        case .messages:
+            guard let request = messagesRequest() else { return ProviderAnswer(.misconfigured, errorCode: "token") }
+            let result = await exchange(request, ByteBuffer(bytes: json(for: text, of: message)), message)
+            return result.providerAnswer(VonageMessagesAnswer.classify)
+        }
+    }
+
+    private func exchange(
+        _ request: HTTPClientRequest,
+        _ body: ByteBuffer,
+        _ message: OutboundMessage
+    ) async -> ExchangeResult {
+        await HTTPExchange(client: client, request: request, body: body).run(within: message.callDeadline)
+    }
+
+    /// The form of the SMS API, which carries the credentials too.
+    private func form(for text: TextMessage, of message: OutboundMessage) -> String {
+        var form = FormBody()
+        if case .apiSecret(let apiKey, let secret) = configuration.credentials {
+            form.append("api_key", apiKey)
+            form.append("api_secret", secret.revealed)
+        }
+        form.append("from", sender)
+        form.append("to", Self.digits(text.recipient.e164))
+        form.append("text", text.text)
+        // The default, `text`, replaces what GSM-7 lacks by question marks.
+        if TextEncoding(text.text).alphabet == .ucs2 { form.append("type", "unicode") }
+        form.append("ttl", String(Self.secondsToLive(message.validity) * 1000))
+        form.append("client-ref", message.sendID.description)
+        if let callback = configuration.callback { form.append("callback", callback) }
+        if let registration = text.registration {
+            form.append("entity-id", registration.entityID)
+            form.append("content-id", registration.templateID)
+        }
+        return form.text
+    }
+
+    private func messagesRequest() -> HTTPClientRequest? {
+        var request = HTTPClientRequest(to: url, contentType: "application/json")
+        switch configuration.credentials {
+        case .apiSecret(let apiKey, let secret):
+            request.setBasicAuth(username: apiKey, password: secret.revealed)
+        case .application(let application):
+            var generator = SystemRandomNumberGenerator()
+            let now = Timestamp.now
+            let tokenID = UUIDValue.version7(at: now, using: &generator)
+            guard let token = application.token(tokenID, at: now) else { return nil }
+            request.headers.add(name: "Authorization", value: "Bearer \(token)")
+        }
+        return request
+    }
+
+    /// The JSON of the Messages API, which finds the encoding by itself and counts the time to live in seconds.
+    private func json(for text: TextMessage, of message: OutboundMessage) -> [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("channel", "sms")
+            json.member("message_type", "text")
+            json.member("to", Self.digits(text.recipient.e164))
+            json.member("from", sender)
+            json.member("text", text.text)
+            json.member("client_ref", message.sendID.description)
+            json.member("ttl", Self.secondsToLive(message.validity))
+            json.member("webhook_url", ifPresent: configuration.callback)
+            if let registration = text.registration {
+                json.object("sms") { sms in
+                    sms.member("entity_id", registration.entityID)
+                    sms.member("content_id", registration.templateID)
+                }
+            }
+        }
+        return json.bytes
+    }
+
+    private var sender: String { Self.digits(configuration.from) }
+
+    /// Vonage writes numbers without their `+`.
+    private static func digits(_ number: String) -> String {
+        number.hasPrefix("+") ? String(number.dropFirst()) : number
+    }
+
+    /// Whole seconds, rounded down, in Vonage's range of 20 seconds to 7 days.
+    private static func secondsToLive(_ validity: Duration) -> Int64 {
+        min(max(validity.components.seconds, 20), 604_800)
+    }
+}
+
+extension VonageProvider: CustomStringConvertible, CustomReflectable {
+    package var description: String { "VonageProvider(\(name))" }
+
+    /// The configuration only: the client is shared, and its insides change while it is looked at.
+    package var customMirror: Mirror { Mirror(self, children: ["configuration": configuration]) }
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Providers
+import Testing
+import Verification
+
+@testable import CodeCourier
+
+@Suite("Kinds of providers")
+struct ProviderKindTests {
+    private let folder: ScratchFolder
+
+    init() throws {
+        folder = try ScratchFolder()
+    }
+
+    private static let rest = "postgres: { url: \"postgresql:///d\" }\npolicy: { path: p }"
+
+    private func kind(_ entry: String, _ variables: [String: String] = [:]) throws -> ProviderSettings.Kind? {
+        let environment = ExampleFiles.keys.merging(variables) { $1 }
+        return try folder.load("providers:\n  - \(entry)\n\(Self.rest)", environment: environment).get()
+            .providers.first?.kind
+    }
+
+    private func faults(_ entry: String, _ variables: [String: String] = [:]) throws -> [String] {
+        let environment = ExampleFiles.keys.merging(variables) { $1 }
+        return try folder.faults("providers:\n  - \(entry)\n\(Self.rest)", environment: environment)
+    }
+
+    // MARK: Vonage
+
+    @Test func `every key of Vonage counts, and a variable wins`() throws {
+        let text = """
+            { name: v, kind: vonage, api: messages, baseURL: "https://x.example/", apiKey: k, apiSecret: in-file, \
+            from: "+15005550006", statusCallback: "https://x.example/cb" }
+            """
+        let variables = ["PROVIDERS_V_API_SECRET": "in-env", "PROVIDERS_V_FROM": "Other"]
+        guard case .vonage(let vonage) = try kind(text, variables),
+            case .apiSecret("k", let secret) = vonage.credentials
+        else {
+            Issue.record("no Vonage provider with a secret")
+            return
+        }
+        #expect(vonage.api == .messages)
+        #expect(vonage.baseURL == "https://x.example")
+        #expect(secret.revealed == "in-env")
+        #expect(vonage.from == "Other")
+        #expect(vonage.callback == "https://x.example/cb")
+    }
+
+    @Test func `each API of Vonage has its own address`() throws {
+        for (api, url) in [("sms", "https://rest.nexmo.com"), ("messages", "https://api.nexmo.com")] {
+            guard
+                case .vonage(let vonage) = try kind(
+                    "{ name: v, kind: vonage, api: \(api), apiKey: k, apiSecret: s, from: A }"
+                )
+            else {
+                Issue.record("no Vonage provider")
+                return
+            }
+            #expect(vonage.baseURL == url)
+        }
+    }
+
+    // MARK: SNS
+
+    @Test func `every key of SNS counts, and its secrets may stand in files or variables`() throws {
+        _ = try folder.write("in-file\n", to: "aws")
+        let text = """
+            { name: n, kind: sns, region: eu-central-1, accessKeyId: AKIA1, secretAccessKeyFile: aws, senderId: Acme-1, \
+            originationNumber: "+12065550100", smsType: Promotional, maxPrice: 0.25 }
+            """
+        guard case .sns(let sns) = try kind(text, ["PROVIDERS_N_SESSION_TOKEN": "token"]) else {
+            Issue.record("no SNS provider")
+            return
+        }
+        #expect(sns.baseURL == "https://sns.eu-central-1.amazonaws.com")
+        #expect(sns.accessKey.id == "AKIA1")
+        #expect(sns.accessKey.secret.revealed == "in-file")
+        #expect(sns.accessKey.sessionToken?.revealed == "token")
+        #expect(sns.senderID == "Acme-1")
+        #expect(sns.originationNumber == "+12065550100")
+        #expect(sns.smsType == .promotional)
+        #expect(sns.maxPrice == "0.25")
+    }
+
+    // MARK: HTTP
+
+    @Test func `every key of HTTP counts`() throws {
+        _ = try folder.write("Bearer in-file\n", to: "authorization")
+        let text = """
+            name: h
+                kind: http
+                url: "https://x.example/send/?v=2"
+                method: PUT
+                headers: { AuthorizationFile: authorization, X-To: "{to}" }
+                body: |
+                  { "to": "{to}", "text": "{text}", "ttl": {ttlSeconds}, "from": "{from}", "key": "{secret}" }
+                from: Acme
+                secret: hidden
+                idempotencyHeader: X-Request-Id
+                idempotent: true
+                messageId: data.id
+                segments: data.parts
+                errorCode: errors.0.code
+                answers:
+                  - { status: 200-299, match: { data.state: queued, data.ok: true, data.code: 0 }, outcome: accepted }
+                  - { status: 503, outcome: notSent }
+            """
+        guard case .http(let gateway) = try kind(text) else {
+            Issue.record("no HTTP provider")
+            return
+        }
+        #expect(gateway.url.revealed == "https://x.example/send/?v=2")
+        #expect(gateway.method == .put)
+        #expect(gateway.contentType == .json)
+        #expect(gateway.headers.map(\.name) == ["Authorization", "X-To"])
+        let values = gateway.headers.map { $0.value.filled([.to: "+1"], escaping: .none) }
+        #expect(values == ["Bearer in-file", "+1"])
+        #expect(gateway.body.variables == [.to, .text, .ttlSeconds, .from, .secret])
+        #expect(gateway.secret?.revealed == "hidden")
+        #expect(gateway.idempotencyHeader == "X-Request-Id")
+        #expect(gateway.isIdempotent)
+        #expect(gateway.messageID == AnswerPath("data.id"))
+        #expect(gateway.segments == AnswerPath("data.parts"))
+        #expect(gateway.errorCode == AnswerPath("errors.0.code"))
+        #expect(gateway.answers.map(\.outcome) == [.accepted, .notSent])
+        #expect(gateway.answers.map(\.statuses) == [200...299, 503...503])
+        let path = try #require(AnswerPath("data.ok"))
+        #expect(gateway.answers.first?.match[path] == "true")
+        #expect(gateway.answers.first?.match.count == 3)
+    }
+
+    @Test func `a form and a secret address are read from variables and files`() throws {
+        _ = try folder.write("https://x.example/hook/hidden\n", to: "url")
+        let text = """
+            { name: h, kind: http, urlFile: url, contentType: application/x-www-form-urlencoded, \
+            body: "to={toDigits}&text={text}&key={secret}", messageId: id }
+            """
+        guard case .http(let gateway) = try kind(text, ["PROVIDERS_H_SECRET": "env"]) else {
+            Issue.record("no HTTP provider")
+            return
+        }
+        #expect(gateway.url.revealed == "https://x.example/hook/hidden")
+        #expect(gateway.contentType == .form)
+        #expect(gateway.secret?.revealed == "env")
+        #expect(gateway.idempotencyHeader == "Idempotency-Key")
+        #expect(!gateway.isIdempotent)
+    }
+
+    // MARK: Faults
+
+    private static let vonage = "{ name: a, kind: vonage, apiKey: k, apiSecret: s, from: A"
+    private static let sns = "{ name: a, kind: sns, region: us-east-1, accessKeyId: k, secretAccessKey: s"
+    private static let body = #"body: '{"to":"{to}","text":"{text}"}'"#
+    private static let http = "{ name: a, kind: http, url: \"https://x.example\""
+
+    /// An entry and the one line it must give, as a beginning.
+    static let wrong: [(String, String)] = [
+        ("{ name: a, kind: vonage, apiSecret: s, from: A }", "providers.a.apiKey: is required"),
+        ("{ name: a, kind: vonage, apiKey: k, from: A }", "providers.a.apiSecret: is required"),
+        ("{ name: a, kind: vonage, apiKey: k, apiSecret: s }", "providers.a.from: is required"),
+        ("\(vonage), api: sms2 }", "providers[0].api: must be one of sms, messages"),
+        ("\(vonage), baseURL: \"ftp://h\" }", "providers[0].baseURL: must be an address"),
+        ("\(vonage), accountSid: x }", "providers[0].accountSid: is not a known key"),
+        (
+            "\(vonage), apiSecretFile: x }",
+            "providers[0].apiSecretFile: stands beside providers.a.apiSecret; keep one of the two"
+        ),
+        (
+            "{ name: a, kind: vonage, api: messages, applicationId: i, from: A }",
+            "providers.a.privateKey: is required"
+        ),
+        (
+            "{ name: a, kind: vonage, api: messages, applicationId: i, privateKey: hidden, from: A }",
+            "providers[0].privateKey: must be an RSA private key"
+        ),
+        ("{ name: a, kind: sns, accessKeyId: k, secretAccessKey: s }", "providers.a.region: is required"),
+        ("{ name: a, kind: sns, region: r, secretAccessKey: s }", "providers.a.accessKeyId: is required"),
+        ("{ name: a, kind: sns, region: r, accessKeyId: k }", "providers.a.secretAccessKey: is required"),
+        ("\(sns), baseURL: \"https://h/path\" }", "providers[0].baseURL: must be an address such as https://host:port"),
+        ("\(sns), senderId: \"12345\" }", "providers[0].senderId: must be 3 to 11 letters"),
+        ("\(sns), senderId: Too-Long-A-Name }", "providers[0].senderId: must be 3 to 11 letters"),
+        ("\(sns), originationNumber: Acme }", "providers[0].originationNumber: must be a phone number"),
+        ("\(sns), smsType: urgent }", "providers[0].smsType: must be one of Transactional, Promotional"),
+        ("\(sns), maxPrice: -1 }", "providers[0].maxPrice: must be a number from 0.0001 to 100.0, in US dollars"),
+        (
+            "{ name: a, kind: sns, region: \"EU/1\", accessKeyId: k, secretAccessKey: s }",
+            "providers[0].region: must be"
+        ),
+        ("{ name: a, kind: http, \(body), messageId: id }", "providers.a.url: is required"),
+        ("{ name: a, kind: http, url: \"https://u:hidden@h\", \(body), messageId: id }", "providers[0].url: must be"),
+        ("{ name: a, kind: http, url: \"https://h/{to}\", \(body), messageId: id }", "providers[0].url: must be"),
+        ("\(http), messageId: id }", "providers.a.body: is required"),
+        ("\(http), \(body) }", "providers[0]: needs messageId"),
+        ("\(http), \(body), answers: [{ status: 200, outcome: refused }] }", "providers[0]: needs messageId"),
+        (
+            "\(http), body: '{\"to\":\"{to}\",\"text\":\"{txt}\"}', messageId: id }",
+            "providers[0].body: names an unknown variable; did you mean {text}?"
+        ),
+        (
+            "\(http), body: '{\"to\":\"{to}\",\"text\":\"{hidden}\"}', messageId: id }",
+            "providers[0].body: names an unknown variable; known here: {to}, {toDigits}, {text}"
+        ),
+        ("\(http), body: '{\"text\":\"{text}\"}', messageId: id }", "providers[0].body: must name {text}, and {to}"),
+        ("\(http), body: '{\"to\":\"{to}\"}', messageId: id }", "providers[0].body: must name {text}, and {to}"),
+        ("\(http), body: '{\"to\":{to},\"text\":\"{text}\"}', messageId: id }", "providers[0].body: must be JSON when"),
+        ("\(http), body: 'to={to}&text={text}', messageId: id }", "providers[0].body: must be JSON when"),
+        (
+            "\(http), contentType: application/x-www-form-urlencoded, body: 'to={to} &text={text}', messageId: id }",
+            "providers[0].body: must be a form"
+        ),
+        (
+            "\(http), body: '{\"to\":\"{to}\",\"text\":\"{text}\",\"f\":\"{from}\"}', messageId: id }",
+            "providers[0].body: names {from}; add from"
+        ),
+        (
+            "\(http), body: '{\"to\":\"{to}\",\"text\":\"{text}\",\"f\":\"{secret}\"}', messageId: id }",
+            "providers[0].body: names {secret}; add secret or secretFile"
+        ),
+        ("\(http), \(body), messageId: id, method: GET }", "providers[0].method: must be one of POST, PUT"),
+        ("\(http), \(body), messageId: id, contentType: text/xml }", "providers[0].contentType: must be one of"),
+        ("\(http), \(body), messageId: id, idempotent: maybe }", "providers[0].idempotent: must be true or false"),
+        (
+            "\(http), \(body), messageId: id, idempotencyHeader: Host }",
+            "providers[0].idempotencyHeader: must be a header"
+        ),
+        ("\(http), \(body), messageId: data..id }", "providers[0].messageId: must be the place"),
+        ("\(http), \(body), messageId: id, headers: [a] }", "providers[0].headers: must be a mapping"),
+        (
+            "\(http), \(body), messageId: id, headers: { Content-Type: a } }",
+            "providers[0].headers: the name of a header must be a header's name"
+        ),
+        (
+            "\(http), \(body), messageId: id, headers: { X-Text: \"{text}\" } }",
+            "providers[0].headers.X-Text: must not name {text} here"
+        ),
+        (
+            "\(http), \(body), messageId: id, headers: { X-A: a, x-a: b } }",
+            "providers[0].headers.x-a: is given more than once"
+        ),
+        ("\(http), \(body), messageId: id, headers: { X-A: \"a\\nb\" } }", "providers[0].headers.X-A: must be a text"),
+        (
+            "\(http), \(body), messageId: id, headers: { X-AFile: nowhere } }",
+            "providers[0].headers.X-AFile: must name a readable file"
+        ),
+        ("\(http), \(body), messageId: id, answers: { status: 200 } }", "providers[0].answers: must be a list"),
+        (
+            "\(http), \(body), messageId: id, answers: [{ outcome: refused }] }",
+            "providers[0].answers[0].status: is required"
+        ),
+        (
+            "\(http), \(body), messageId: id, answers: [{ status: 299-200, outcome: refused }] }",
+            "providers[0].answers[0].status: must be an HTTP status"
+        ),
+        (
+            "\(http), \(body), messageId: id, answers: [{ status: 99, outcome: refused }] }",
+            "providers[0].answers[0].status: must be an HTTP status"
+        ),
+        (
+            "\(http), \(body), messageId: id, answers: [{ status: 200, outcome: sent }] }",
+            "providers[0].answers[0].outcome: must be one of accepted, notSent"
+        ),
+        (
+            "\(http), \(body), messageId: id, answers: [{ status: 200, outcome: refused, match: { a: [] } }] }",
+            "providers[0].answers[0].match.a: must be a text"
+        ),
+    ]
+
+    @Test(arguments: wrong)
+    func `a wrong entry is one line that holds none of its values`(entry: String, expected: String) throws {
+        let faults = try faults(entry)
+        #expect(faults.count == 1, "\(faults)")
+        #expect(faults.first?.hasPrefix("courier.yaml:2: \(expected)") == true, "\(faults)")
+        #expect(!faults.joined().contains("hidden"))
+    }
+
+    @Test func `an application of Vonage needs the Messages API and stands alone`() throws {
+        let entry = "{ name: a, kind: vonage, applicationId: i, privateKey: x, apiKey: k, from: A }"
+        let faults = try faults(entry)
+        #expect(faults.contains { $0.contains("applicationId: needs api: messages") })
+        #expect(faults.contains { $0.contains("apiKey: stands beside applicationId") })
+    }
+
+    @Test func `no secret of any kind is printed`() throws {
+        _ = try folder.write("hidden-file", to: "secret")
+        let list = """
+            providers:
+              - { name: a, kind: vonage, apiKey: k, apiSecret: hidden-1, from: A }
+              - { name: b, kind: sns, region: r, accessKeyId: k, secretAccessKey: hidden-2, sessionToken: hidden-3 }
+              - { name: c, kind: http, url: "https://h/hidden-4", body: '{"to":"{to}","text":"{text}","k":"hidden-5"}', \
+            secret: hidden-6, messageId: id, headers: { AuthorizationFile: secret, X-Key: hidden-7 } }
+            """
+        let configuration = try folder.load("\(list)\n\(Self.rest)").get()
+        #expect(configuration.providers.count == 3)
+        var printed = "\(configuration) \(String(reflecting: configuration))"
+        dump(configuration, to: &printed)
+        #expect(!printed.contains("hidden"))
+    }
+}

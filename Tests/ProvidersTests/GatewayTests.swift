@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Providers
+import Testing
+import Verification
+
+@Suite struct `A gateway by configuration` {
+    // MARK: Requests
+
+    @Test func `gets JSON in which every value is escaped`() async throws {
+        let kind = KindFixture.gateway(
+            body:
+                #"{"to": "{to}", "n": "{toDigits}", "text": "{text}", "id": "{sendId}", "ttl": {ttlSeconds}, "o": {}}"#
+        )
+        let request = try await kind.request(message(text: "\"654321\" \\ {to}\n", validity: .milliseconds(61_900)))
+        #expect(request.head.hasPrefix("POST /send?v=2 HTTP/1.1\r\n"))
+        #expect(request.header("content-type") == "application/json")
+        #expect(request.header("idempotency-key") == "01890a5d-ac96-774b-bcce-b302099a8057")
+        #expect(
+            request.body == """
+                {"to": "+16505550123", "n": "16505550123", "text": "\\"654321\\" \\\\ {to}\\n", \
+                "id": "01890a5d-ac96-774b-bcce-b302099a8057", "ttl": 61, "o": {}}
+                """
+        )
+    }
+
+    @Test func `gets a form in which every value is escaped`() async throws {
+        let kind = KindFixture.gateway(body: "to={to}&text={text}&from={from}&pe={entityId}&te={templateId}") {
+            $0.contentType = .form
+            $0.from = "A&B"
+            $0.method = .put
+        }
+        let request = try await kind.request(message(text: "a=b&c+é"))
+        #expect(request.head.hasPrefix("PUT /send?v=2 HTTP/1.1\r\n"))
+        #expect(request.header("content-type") == "application/x-www-form-urlencoded")
+        #expect(request.body == "to=%2B16505550123&text=a%3Db%26c%2B%C3%A9&from=A%26B&pe=&te=")
+    }
+
+    @Test func `gets its headers, with variables in them`() async throws {
+        let kind = KindFixture.gateway {
+            let values = [("Authorization", "Bearer {secret}"), ("X-To", "{to}"), ("Accept", "text/plain")]
+            $0.headers = values.compactMap { name, value in
+                (try? MessageTemplate(value)).map { GatewayConfiguration.Header(name: name, value: $0) }
+            }
+            $0.idempotencyHeader = "X-Id"
+        }
+        let request = try await kind.request()
+        #expect(request.header("authorization") == "Bearer \(token)")
+        #expect(request.header("x-to") == "+16505550123")
+        #expect(request.header("accept") == "text/plain")
+        #expect(request.header("x-id") == "01890a5d-ac96-774b-bcce-b302099a8057")
+        #expect(request.header("idempotency-key") == nil)
+    }
+
+    @Test func `may be called again for an unknown outcome only when it says so`() async throws {
+        for isIdempotent in [true, false] {
+            let kind = KindFixture.gateway { $0.isIdempotent = isIdempotent }
+            try await kind.with(baseURL: "http://127.0.0.1:1") { #expect($0.isIdempotent == isIdempotent) }
+        }
+        try await KindFixture.vonageSMS.with(baseURL: "http://127.0.0.1:1") { #expect(!$0.isIdempotent) }
+        try await KindFixture.sns.with(baseURL: "http://127.0.0.1:1") { #expect(!$0.isIdempotent) }
+    }
+
+    // MARK: Templates
+
+    @Test(arguments: ["{tos}", "a {name} b", "{\"a\": \"{To}\"}", "{{unknown}}"])
+    func `has no template with an unknown variable`(text: String) {
+        #expect(throws: MessageTemplate.UnknownVariable.self) { try MessageTemplate(text) }
+    }
+
+    @Test(arguments: ["", "{", "}", "{}", "{ to }", "{to", "{to:1}", "{\"to\":1}", "{ö}", "{send-id}", "{1}"])
+    func `leaves other braces as they are`(text: String) throws {
+        let template = try MessageTemplate(text)
+        #expect(template.variables.isEmpty)
+        #expect(template.filled([.to: "x"], escaping: .none) == text)
+    }
+
+    @Test func `fills every place once, and none with what stands in a value`() throws {
+        let template = try MessageTemplate("{{to}}{text}{to}")
+        #expect(template.filled([.to: "{text}", .text: "{to}"], escaping: .none) == "{{text}}{to}{text}")
+        #expect(template.description == "template of text, to")
+    }
+
+    // MARK: Answers
+
+    private static let rules = [
+        rule(200...200, ["status": "queued"], .accepted), rule(200...200, ["error.code": "12"], .refused),
+        rule(200...200, ["error.fraud": "true"], .fraud), rule(200...299, ["errors.0": "busy"], .throttled),
+        rule(503...503, [:], .notSent), rule(200...299, ["data.id": "msg_9"], .impossible),
+    ].compactMap(\.self)
+
+    private static func rule(
+        _ statuses: ClosedRange<Int>,
+        _ match: [String: String],
+        _ outcome: ProviderOutcome
+    ) -> AnswerRule? {
+        let pairs = match.compactMap { path, value in AnswerPath(path).map { ($0, value) } }
+        return AnswerRule(statuses: statuses, match: Dictionary(pairs) { first, _ in first }, outcome: outcome)
+    }
+
+    @Test(arguments: [
+        ("200 OK", #"{"status": "queued"}"#, ProviderAnswer(.accepted)),
+        (
+            "200 OK", #"{"status": "queued", "data": {"id": "m", "parts": "3"}}"#,
+            ProviderAnswer(.accepted, messageID: "m", segments: 3)
+        ),
+        ("201 Made", #"{"status": "queued"}"#, ProviderAnswer(.unknown, errorCode: "no_message_id")),
+        ("200 OK", #"{"error": {"code": 12}}"#, ProviderAnswer(.refused, errorCode: "12")),
+        ("200 OK", #"{"error": {"code": "12"}}"#, ProviderAnswer(.refused, errorCode: "12")),
+        ("200 OK", #"{"error": {"code": 12.0}}"#, ProviderAnswer(.unknown, errorCode: "12.0")),
+        ("200 OK", #"{"error": {"fraud": true}}"#, ProviderAnswer(.fraud, errorCode: "http_200")),
+        ("202 OK", #"{"errors": ["busy"]}"#, ProviderAnswer(.throttled, errorCode: "http_202")),
+        ("202 OK", #"{"errors": []}"#, ProviderAnswer(.unknown, errorCode: "no_message_id")),
+        ("503 No", "", ProviderAnswer(.notSent, errorCode: "http_503")),
+        ("502 No", "", ProviderAnswer(.unknown, errorCode: "http_502")),
+        ("422 No", #"{"error": {"code": "bad_number"}}"#, ProviderAnswer(.refused, errorCode: "bad_number")),
+        (
+            "200 OK", #"{"data": {"id": "msg_9"}}"#,
+            ProviderAnswer(.impossible, messageID: "msg_9", errorCode: "http_200")
+        ),
+        ("200 OK", #"{"data": {"id": 42}}"#, ProviderAnswer(.accepted, messageID: "42")),
+    ])
+    func `gives answers that the first fitting rule decides`(
+        status: String,
+        body: String,
+        expected: ProviderAnswer
+    ) async throws {
+        let kind = KindFixture.gateway { $0.answers = Self.rules }
+        let (answer, seen) = try await kind.exchange([answer(status, body)])
+        #expect(answer == expected)
+        #expect(seen.requests.count == 1)
+    }
+
+    @Test func `gives no id or code that repeats the number`() async throws {
+        let (taken, _) = try await KindFixture.gateway().exchange([
+            answer("200 OK", #"{"data": {"id": "sms-16505550123"}}"#)
+        ])
+        #expect(taken == ProviderAnswer(.unknown, errorCode: "no_message_id"))
+        let (refused, _) = try await KindFixture.gateway().exchange([
+            answer("400 Bad", #"{"error": {"code": "no_6505550123"}}"#)
+        ])
+        #expect(refused == ProviderAnswer(.refused, errorCode: "http_400"))
+    }
+
+    @Test(arguments: ["", ".", "a.", ".a", "a..b", Array(repeating: "a", count: 17).joined(separator: ".")])
+    func `has no path with an empty step or too many`(text: String) {
+        #expect(AnswerPath(text) == nil)
+    }
+
+    @Test(arguments: ["data.0", "list.9", "list.-1", "list.x", "data.id.x", "none"])
+    func `gives nothing at a path that leads nowhere`(path: String) async throws {
+        let kind = KindFixture.gateway { $0.messageID = AnswerPath(path) }
+        let (answer, _) = try await kind.exchange([answer("200 OK", #"{"data": {"id": "m"}, "list": ["n"]}"#)])
+        #expect(answer == ProviderAnswer(.unknown, errorCode: "no_message_id"))
+    }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Providers
+import TestSupport
+import Testing
+import Verification
+
+@Suite struct `The answers of every kind of provider` {
+    /// Bodies in which nothing is known, of any kind's format.
+    private static let shapes = [
+        "", " ", "{", "[", "[]", "{}", "null", "true", "0", "\"\"", "<html><body>Bad Gateway</body></html>",
+        #"{"sid": 5, "message_uuid": [], "messages": {}, "data": {"id": {}}, "code": "x", "type": 1, "error": []}"#,
+        #"{"sid": "", "message_uuid": "", "messages": [], "data": {"id": ""}, "error": {"code": ""}}"#,
+        #"{"sid": "a b", "message_uuid": "a b", "messages": [{"status": "a b"}], "data": {"id": "a b"}}"#,
+        "<PublishResponse><PublishResult><MessageId></PublishResult></PublishResponse>",
+        "<ErrorResponse><Error><Code></Code></Error></ErrorResponse>", "<", "<>", "</",
+        "\u{0}\u{1}\u{7f}",
+    ]
+
+    /// Bodies that cost a careless reader its stack or its time.
+    private static let costly = [
+        String(repeating: "[", count: 60_000), String(repeating: #"{"a":"#, count: 10_000),
+        String(repeating: "<PublishResponse>", count: 3500), String(repeating: "<PublishResponse", count: 4000),
+    ]
+
+    private static let statuses: [(ProviderOutcome, [Int])] = [
+        (.unknown, [200, 201, 202, 206, 299, 500, 501, 502, 503, 504, 599]),
+        (.misconfigured, [300, 301, 302, 303, 307, 308, 401, 402, 403, 404, 405, 407]),
+        (.refused, [400, 409, 410, 413, 415, 418, 422, 451, 499]),
+        (.throttled, [429]),
+        (.notSent, [408]),
+    ]
+
+    /// Every status with a few bodies, and every body with a few statuses.
+    private static func cases(_ kind: KindFixture) -> [(ProviderOutcome, Int, String)] {
+        let statuses = statuses.flatMap { outcome, statuses in statuses.map { (outcome, $0) } }
+        let bodies = bodies(kind)
+        let some = statuses.filter { [200, 202, 307, 400, 403, 429, 503].contains($0.1) }
+        return statuses.flatMap { outcome, status in ["", "<html>", "{}"].map { (outcome, status, $0) } }
+            + some.flatMap { outcome, status in bodies.map { (outcome, status, $0) } }
+            + costly.flatMap { [(.unknown, 200, $0), (.refused, 400, $0), (.unknown, 500, $0)] }
+    }
+
+    /// The body of a success, broken off in the middle, and complete with a wrong type or an empty place for the id.
+    private static func bodies(_ kind: KindFixture) -> [String] {
+        let id = kind.accepted.messageID ?? ""
+        return shapes + [
+            String(kind.success.prefix(kind.success.count / 2)), kind.success.replacing(id, with: ""),
+            kind.success.replacing(id, with: "+16505550123 \(id)"), "x\(kind.success.dropFirst())",
+        ]
+    }
+
+    @Test(arguments: KindFixture.all)
+    func `without anything known follow the status, each after one request`(kind: KindFixture) async throws {
+        let cases = Self.cases(kind)
+        let script = cases.map { answer("\($0.1) Reason", $0.2) }
+        try await ScriptedServer.with(script) { server in
+            try await kind.with(baseURL: server.url) { provider in
+                for (outcome, status, body) in cases {
+                    let answer = await provider.send(try patientMessage())
+                    #expect(answer.outcome == outcome, "\(status) \(body.prefix(200))")
+                    #expect(answer.messageID == nil, "\(status) \(body.prefix(200))")
+                    #expect(answer.errorCode?.contains("6505550123") != true)
+                }
+            }
+            #expect(server.seen.requests.count == cases.count)
+        }
+    }
+
+    @Test(arguments: KindFixture.all)
+    func `that take the message do so with a success only`(kind: KindFixture) async throws {
+        for status in [200, 201, 202] {
+            let (answer, _) = try await kind.exchange([answer("\(status) Fine", kind.success)])
+            #expect(answer == kind.accepted)
+        }
+        for (outcome, statuses) in Self.statuses {
+            for status in statuses where status > 299 {
+                let (answer, _) = try await kind.exchange([answer("\(status) Reason", kind.success)])
+                #expect(answer.outcome == outcome, "\(status)")
+            }
+        }
+    }
+
+    @Test(arguments: KindFixture.all)
+    func `without a body are read like those with one`(kind: KindFixture) async throws {
+        for (status, outcome) in [("204 No Content", ProviderOutcome.unknown), ("304 Not Modified", .misconfigured)] {
+            let (answer, _) = try await kind.exchange([.answer("HTTP/1.1 \(status)\r\n\r\n")])
+            #expect(answer.outcome == outcome)
+        }
+    }
+
+    @Test(arguments: KindFixture.all)
+    func `carry the time to wait`(kind: KindFixture) async throws {
+        let (answer, _) = try await kind.exchange([answer("429 Slow Down", "", headers: "Retry-After: 7\r\n")])
+        #expect(answer == ProviderAnswer(.throttled, errorCode: "http_429", retryAfter: .seconds(7)))
+    }
+
+    @Test(arguments: KindFixture.all)
+    func `may hold any bytes`(kind: KindFixture) async throws {
+        var seed = TestSeed("the answers of \(kind.testDescription)")
+        let statuses = [200, 202, 400, 403, 422, 429, 500]
+        var cases: [(Int, String)] = []
+        for _ in 0..<150 { cases.append((seed.pick(statuses), seed.mutated(kind.success))) }
+        try await ScriptedServer.with(cases.map { answer("\($0.0) Reason", $0.1) }) { server in
+            try await kind.with(baseURL: server.url) { provider in
+                for (status, body) in cases {
+                    let answer = await provider.send(try patientMessage())
+                    #expect(answer.outcome != .accepted || status < 300, "COURIER_TEST_SEED=\(seed.seed): \(body)")
+                    #expect(answer.outcome != .notSent, "COURIER_TEST_SEED=\(seed.seed): \(body)")
+                    let words = [answer.messageID, answer.errorCode].compactMap(\.self)
+                    #expect(words.allSatisfy { $0.utf8.count <= 128 && !$0.contains(" ") })
+                }
+            }
+            #expect(server.seen.requests.count == cases.count)
+        }
+    }
+
+    @Test(arguments: KindFixture.all)
+    func `to a message of another channel is a configuration fault`(kind: KindFixture) async throws {
+        let email = EmailMessage(
+            recipient: try #require(EmailAddress("a@example.com")),
+            subject: "s",
+            text: "t",
+            html: "h",
+            senderName: "n"
+        )
+        let message = OutboundMessage(
+            sendID: try message().sendID,
+            content: .email(email),
+            validity: .seconds(1),
+            callDeadline: .seconds(1)
+        )
+        let (answer, seen) = try await kind.exchange([.silence], message)
+        #expect(answer == ProviderAnswer(.misconfigured, errorCode: "channel"))
+        #expect(seen.connections == 0)
+    }
+}
+
+extension TestSeed {
+    /// A text after one to four changes: a piece removed, doubled or replaced by what formats give a meaning.
+    fileprivate mutating func mutated(_ text: String) -> String {
+        let pieces = [
+            "", "{", "}", "[", "]", "\"", ",", ":", "<", ">", "</", "/>", "&lt;", "\\u0000", "\u{0}", "é", "null", "-1",
+            "1e999", "99999999999999999999999", "<MessageId>", "</Code>", "status", "#", "\r\n\r\n",
+        ]
+        var scalars = Array(text.unicodeScalars)
+        for _ in 0...below(4) {
+            let start = below(scalars.count + 1)
+            let end = min(scalars.count, start + below(16))
+            let piece = chance(20) ? Array(scalars[start..<end]) : Array(pick(pieces).unicodeScalars)
+            scalars.replaceSubrange(chance(30) ? start..<start : start..<end, with: piece)
+        }
+        var view = String.UnicodeScalarView()
+        view.append(contentsOf: scalars)
+        return String(view)
+    }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Providers
+import Testing
+import Verification
+
+@Suite(.serialized) struct `The transport of every kind of provider` {
+    private static let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    /// What a server does, and what must be made of it once the whole request has arrived.
+    static let steps: [(ServerStep, ProviderOutcome, String)] = [
+        (.closeAfterBody, .unknown, "connection_closed"),
+        (.resetAfterBody, .unknown, "connection_closed"),
+        (.answer("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"), .unknown, "timeout"),
+        (.answer("SSH-2.0-OpenSSH_9.2\r\n\r\n"), .unknown, "malformed_answer"),
+        (.silence, .unknown, "timeout"),
+        (.drip("HTTP/1.1 200 OK\r\nX-Slow: "), .unknown, "timeout"),
+        (.drip("HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n"), .unknown, "timeout"),
+        (.drip("HTTP/1.1 403 Forbidden\r\nContent-Length: 60000\r\n\r\n"), .misconfigured, "http_403"),
+        (.endless(head), .unknown, "answer_too_large"),
+        (.answer("HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n"), .unknown, "answer_too_large"),
+        (.answer("HTTP/1.1 307 Moved\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n"), .misconfigured, "http_307"),
+    ]
+
+    @Test(arguments: KindFixture.all)
+    func `that fails after the request is told apart, within the deadline and after one request`(
+        kind: KindFixture
+    ) async throws {
+        for (step, outcome, code) in Self.steps {
+            let start = ContinuousClock.now
+            let isSlow = code == "timeout" || code == "http_403"
+            let deadline = isSlow ? Duration.milliseconds(400) : .seconds(30)
+            let (answer, seen) = try await kind.exchange([step], message(within: deadline))
+            #expect(answer == ProviderAnswer(outcome, errorCode: code), "\(step)")
+            #expect(start.duration(to: .now) < .seconds(20), "\(step)")
+            #expect(seen.requests.count == 1, "\(step)")
+        }
+    }
+
+    @Test(arguments: KindFixture.all)
+    func `that never begins sends nothing`(kind: KindFixture) async throws {
+        let port = try await ScriptedServer.with([.silence]) { $0.port }
+        try await kind.with(baseURL: "http://127.0.0.1:\(port)") { provider in
+            let refused = await provider.send(try patientMessage())
+            #expect(refused == ProviderAnswer(.notSent, errorCode: "connection_refused"))
+        }
+        try await ScriptedServer.with([created], tls: try selfSignedContext()) { server in
+            try await kind.with(baseURL: "https://localhost:\(server.port)") { provider in
+                let untrusted = await provider.send(try patientMessage())
+                #expect(untrusted == ProviderAnswer(.notSent, errorCode: "tls_failed"))
+            }
+            #expect(server.seen.requests.isEmpty)
+        }
+        try await kind.with(baseURL: "http://no-such-host.invalid") { provider in
+            let unresolved = await provider.send(try patientMessage())
+            #expect(unresolved == ProviderAnswer(.notSent, errorCode: "name_not_resolved"))
+        }
+    }
+
+    @Test(arguments: KindFixture.all)
+    func `holds no more of an endless answer than its limit`(kind: KindFixture) async throws {
+        try await ScriptedServer.with([.endless(Self.head)]) { server in
+            try await kind.with(baseURL: server.url) { provider in
+                let before = try residentBytes()
+                for _ in 0..<5 { #expect(await provider.send(try patientMessage()).outcome == .unknown) }
+                #expect(try residentBytes() - before < 64 * 1024 * 1024)
+            }
+        }
+    }
+
+    @Test(arguments: KindFixture.all)
+    func `shows the secret in no description, dump or mirror`(kind: KindFixture) async throws {
+        try await kind.with(baseURL: "http://127.0.0.1:1") { provider in
+            var output = "\(provider) \(String(reflecting: provider))"
+            dump(provider, to: &output)
+            #expect(output.contains("main"))
+            #expect(!output.contains(token))
+            #expect(!output.contains("PRIVATE KEY"))
+            #expect(!output.contains(RSAKey.pem.split(separator: "\n")[1]))
+        }
+    }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import Testing
+import Verification
+
+@testable import Providers
+
+/// A server that plays Amazon SNS and IAM, in a process of its own on 127.0.0.1, with one user who may publish.
+///
+/// After the calls that make the user, it checks every signature as Amazon does.
+struct MotoServer {
+    let url: String
+
+    /// The key of the user.
+    let accessKey: AccessKey
+
+    /// Runs a server for the length of `body`; fails when it is not installed, as `deploy/local/wheels.sh` does it.
+    static func with<Value>(_ body: (MotoServer) async throws -> Value) async throws -> Value {
+        let python = URL(filePath: #filePath).deletingLastPathComponent().appending(
+            path: "../../.local/moto/bin/python"
+        )
+        let installed = FileManager.default.isExecutableFile(atPath: python.path)
+        try #require(installed, "there is no moto in .local/moto; run deploy/local/wheels.sh")
+        let port = try await ScriptedServer.with([.silence]) { $0.port }
+        let process = Process()
+        process.executableURL = python
+        process.arguments = ["-m", "moto.server", "-H", "127.0.0.1", "-p", String(port)]
+        process.environment = ["INITIAL_NO_AUTH_ACTION_COUNT": String(setUp.count), "PATH": "/usr/bin:/bin"]
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        defer { kill(process.processIdentifier, SIGKILL) }
+        let url = "http://127.0.0.1:\(port)"
+        try await waitUntilItAnswers(url, process)
+        return try await body(MotoServer(url: url, accessKey: try await makeUser(url)))
+    }
+
+    /// What the server has been given, as its own JSON.
+    func contents() async throws -> String {
+        try await Self.text(of: HTTPClientRequest(url: "\(url)/moto-api/data.json"))
+    }
+
+    private static let setUp = [
+        "Action=CreateUser&UserName=courier", "Action=CreateAccessKey&UserName=courier",
+        "Action=PutUserPolicy&UserName=courier&PolicyName=publish&PolicyDocument="
+            + FormBody.encoded(
+                """
+                {"Version": "2012-10-17", \
+                "Statement": [{"Effect": "Allow", "Action": "sns:Publish", "Resource": "*"}]}
+                """
+            ),
+    ]
+
+    private static func makeUser(_ url: String) async throws -> AccessKey {
+        var answers: [String] = []
+        let root = SignatureV4(
+            accessKey: AccessKey(id: "AKIAROOT", secret: Secret("root")),
+            region: "us-east-1",
+            service: "iam"
+        )
+        for action in setUp {
+            let form = "\(action)&Version=2010-05-08"
+            var request = HTTPClientRequest(url: "\(url)/")
+            request.method = .POST
+            let headers = [
+                (name: "Host", value: String(url.dropFirst(7))), (name: "Content-Type", value: FormBody.contentType),
+            ]
+            for (name, value) in root.signed(headers, body: form, at: .now) {
+                request.headers.add(name: name, value: value)
+            }
+            request.body = .bytes(ByteBuffer(string: form))
+            answers.append(try await text(of: request))
+        }
+        let scan = XMLScan(Array(answers[1].utf8))
+        let path = ["CreateAccessKeyResponse", "CreateAccessKeyResult", "AccessKey"]
+        return AccessKey(
+            id: try #require(scan.text(in: path + ["AccessKeyId"])),
+            secret: Secret(try #require(scan.text(in: path + ["SecretAccessKey"])))
+        )
+    }
+
+    private static func text(of request: HTTPClientRequest) async throws -> String {
+        let answer = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+        let body = try await answer.body.collect(upTo: 4 * 1024 * 1024)
+        try #require(answer.status == .ok, "\(String(buffer: body))")
+        return String(buffer: body)
+    }
+
+    /// Waits until the server answers, for at most a minute: Python takes seconds to load it.
+    private static func waitUntilItAnswers(_ url: String, _ process: Process) async throws {
+        let end = ContinuousClock.now.advanced(by: .seconds(60))
+        while (try? await text(of: HTTPClientRequest(url: "\(url)/moto-api/data.json"))) == nil {
+            try #require(process.isRunning, "moto ended with \(process.terminationStatus)")
+            try #require(ContinuousClock.now < end, "moto does not answer within a minute")
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+}
