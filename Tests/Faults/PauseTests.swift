@@ -6,7 +6,7 @@ import Sandbox
 import TestSupport
 import Testing
 
-extension Campaign {
+extension Drill {
     @Suite struct Pause {
         @Test func `workers stand still for longer than their claims last, and go on`() async throws {
             let plan = Scenario.Plan(partitions: 6, lease: .seconds(4), callDeadline: .milliseconds(1500))

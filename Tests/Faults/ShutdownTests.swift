@@ -6,7 +6,7 @@ import KafkaClient
 import Sandbox
 import Testing
 
-extension Campaign {
+extension Drill {
     @Suite struct Shutdown {
         /// What a worker is at when it is told to stop.
         private enum Moment: CaseIterable {

@@ -4,7 +4,7 @@ import Courier
 import FleetSupport
 import Testing
 
-extension Campaign {
+extension Drill {
     @Suite struct Steps {
         @Test func `a worker dies at every step of a request and of its receipt`() async throws {
             try await Scenario.run("steps", quick: 1, full: 25, plan: Scenario.Plan(hasReceipts: true)) { scenario in

@@ -4,7 +4,7 @@ import FleetSupport
 import TestSupport
 import Testing
 
-extension Campaign {
+extension Drill {
     @Suite struct Syscalls {
         /// Workers that run at once.
         private static let round = 12

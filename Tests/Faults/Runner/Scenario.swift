@@ -111,6 +111,11 @@ extension Scenario {
         postgresURL: String? = nil,
         waiting: Bool = true
     ) async throws -> Worker {
+        try await fleet.startWorker(environment(postgresURL).merging(settings) { $1 }, waiting: waiting)
+    }
+
+    /// The environment of one worker.
+    func environment(_ postgresURL: String? = nil) -> [String: String] {
         let url = DatabaseURL(postgresURL ?? fleet.logins.workerURL)
         let environment = [
             "WORKER_LEASE": "\(plan.lease.microseconds / 1000)ms",
@@ -118,10 +123,7 @@ extension Scenario {
             "WORKER_UNKNOWN_OUTCOME": plan.repeatsUnknown ? "resend_once" : "hold",
             "POSTGRES_URL": url.with(setting: SendAudit.writerSetting, value: uniqueName("worker-")).text,
         ]
-        return try await fleet.startWorker(
-            environment.merging(plan.settings) { $1 }.merging(settings) { $1 },
-            waiting: waiting
-        )
+        return environment.merging(plan.settings) { $1 }
     }
 
     /// Requests of as many people, each with a number of its own.
