@@ -26,13 +26,16 @@ struct CodeCourier: AsyncParsableCommand {
               code-courier policy explain policy.yaml --phone +16502530000
               code-courier policy simulate policy.yaml --config courier.yaml --from 7d
 
+            See what people read, and whether it fits one segment:
+              code-courier message preview --all
+
             Every setting of the file may come from the environment instead:
             kafka.bootstrapServers is KAFKA_BOOTSTRAP_SERVERS.
             """,
         version: "0.1.0",
         subcommands: [
             RunCommand.self, MigrateCommand.self, RequestCommand.self, VerifyCommand.self, EventsCommand.self,
-            DemoCommand.self, PolicyCommand.self,
+            DemoCommand.self, PolicyCommand.self, MessageCommand.self,
         ]
     )
 }

@@ -228,27 +228,15 @@ struct Dispatch: Service {
         results.append([receipt, receipt])
     }
 
-    /// The message for a send, or nil where none is made for its channel.
+    /// The message for a send, or nil where its parts make none.
     private func message(_ send: ClaimedSend, elapsed: Duration) -> OutboundMessage? {
-        let validity = max(.seconds(1), send.validityLeft - elapsed)
-        return content(send, validity).map {
-            OutboundMessage(sendID: send.id, content: $0, validity: validity, callDeadline: settings.callDeadline)
-        }
-    }
-
-    private func content(_ send: ClaimedSend, _ validity: Duration) -> MessageContent? {
-        switch (send.recipient, send.credential) {
-        case (.phone(let number), .code(let code)):
-            .sms(TextMessage(recipient: number, text: send.rendering.text(code: code, validity: validity)))
-        case (.device(let device), .push(let secret)):
-            .push(
-                PushMessage(
-                    device: device,
-                    receipt: send.reference.verificationID.description,
-                    secret: secret.text
-                )
+        send.content(tenant: policies.current.tenants[send.tenant], elapsed: elapsed).map { content in
+            OutboundMessage(
+                sendID: send.id,
+                content: content,
+                validity: send.validity(after: elapsed),
+                callDeadline: settings.callDeadline
             )
-        case (.email, _), (.phone, _), (.device, _): nil
         }
     }
 

@@ -24,8 +24,10 @@ extension PostgresLedger: ProviderRates {
         return grants
     }
 
-    /// Rows are locked in the order of the providers' names. The clock is the statement's, from before the lock: a
-    /// statement that had to wait gets too few turns, never too many, and the next one makes up for it.
+    /// Takes turns, row after row in the order of the providers' names.
+    ///
+    /// The clock is the statement's, from before the lock: a statement that had to wait gets too few turns, never too
+    /// many, and the next one makes up for it.
     static func take(_ wanted: [String: TurnRequest]) -> Statement {
         let rows = wanted.sorted { $0.key < $1.key }
         return Statement(
@@ -48,11 +50,12 @@ extension PostgresLedger: ProviderRates {
                 SELECT p.start + (t.granted * a.per + a.count - 1) / a.count * interval '1 microsecond', t.granted
                 FROM asked a
                 -- 2. The turns that fit between what was taken before and the end of the burst. After a slower rate, or
-                --    a clock that was set back, the row counts as one without turns left, not as one in debt.
+                --    a clock that was set back, the row counts as one without turns left, not as one in debt; by the
+                --    clock of now, since who waited for the lock finds what others took in the meantime.
                 CROSS JOIN LATERAL (
                     SELECT least(
                         greatest(r.full_at, statement_timestamp()),
-                        statement_timestamp() + a.burst * interval '1 microsecond'
+                        clock_timestamp() + a.burst * interval '1 microsecond'
                     ) AS start
                 ) p
                 CROSS JOIN LATERAL (
@@ -67,17 +70,20 @@ extension PostgresLedger: ProviderRates {
             """,
             [
                 .texts(rows.map(\.key)), .int64s(rows.map { Int64(min(max($0.value.count, 0), 1_000_000)) }),
-                .int64s(rows.map { Int64(max($0.value.rate.count, 1)) }),
-                .int64s(rows.map { max($0.value.rate.per.microseconds, 1) }), .int64(burst.microseconds),
+                .int64s(rows.map(\.value.rate.boundedCount)),
+                .int64s(rows.map(\.value.rate.boundedMicroseconds)), .int64(burst.microseconds),
             ]
         )
     }
 }
 
 extension RateLimit {
-    /// The time that one turn takes, in microseconds rounded up.
-    fileprivate var turn: Duration {
-        let count = Int64(max(count, 1))
-        return .microseconds((max(per.microseconds, 1) + count - 1) / count)
-    }
+    /// Within what the statement's arithmetic holds.
+    fileprivate var boundedCount: Int64 { Int64(min(max(count, 1), 1_000_000_000)) }
+
+    /// Up to a day.
+    fileprivate var boundedMicroseconds: Int64 { min(max(per.microseconds, 1), 86_400_000_000) }
+
+    /// The time that one turn takes, rounded up.
+    fileprivate var turn: Duration { .microseconds((boundedMicroseconds + boundedCount - 1) / boundedCount) }
 }

@@ -2,18 +2,23 @@
 
 import Synchronization
 
-/// The port that the server got, for those who wait until there is one.
+/// The ports that the servers got, for those who wait until there are some.
 final class Listening: Sendable {
+    struct Ports: Sendable {
+        let http: Int
+        let smtp: Int
+    }
+
     private enum State {
-        case waiting([Int: CheckedContinuation<Int, any Error>], nextWaiter: Int)
-        case listening(Int)
+        case waiting([Int: CheckedContinuation<Ports, any Error>], nextWaiter: Int)
+        case listening(Ports)
         case ended(any Error)
     }
 
     private let state = Mutex<State>(.waiting([:], nextWaiter: 0))
 
-    /// Suspends until the port is known; throws what came instead, or `CancellationError`.
-    func port() async throws -> Int {
+    /// Suspends until the ports are known; throws what came instead, or `CancellationError`.
+    func ports() async throws -> Ports {
         let waiter = state.withLock { state in
             guard case .waiting(let waiters, let next) = state else { return 0 }
             state = .waiting(waiters, nextWaiter: next + 1)
@@ -28,8 +33,8 @@ final class Listening: Sendable {
         }
     }
 
-    func begin(port: Int) {
-        for waiter in settle(.listening(port)) { waiter.resume(returning: port) }
+    func begin(_ ports: Ports) {
+        for waiter in settle(.listening(ports)) { waiter.resume(returning: ports) }
     }
 
     func end(with error: any Error) {
@@ -37,10 +42,10 @@ final class Listening: Sendable {
     }
 
     /// Keeps the continuation, or resumes it at once when the answer is known or its task is cancelled.
-    private func register(_ continuation: CheckedContinuation<Int, any Error>, as waiter: Int) {
-        let answer: Result<Int, any Error>? = state.withLock { state in
+    private func register(_ continuation: CheckedContinuation<Ports, any Error>, as waiter: Int) {
+        let answer: Result<Ports, any Error>? = state.withLock { state in
             switch state {
-            case .listening(let port): return .success(port)
+            case .listening(let ports): return .success(ports)
             case .ended(let error): return .failure(error)
             case .waiting(var waiters, let next):
                 // The cancellation handler has run already when the task was cancelled before this line.
@@ -54,7 +59,7 @@ final class Listening: Sendable {
     }
 
     private func abandon(_ waiter: Int) {
-        let continuation: CheckedContinuation<Int, any Error>? = state.withLock { state in
+        let continuation: CheckedContinuation<Ports, any Error>? = state.withLock { state in
             guard case .waiting(var waiters, let next) = state else { return nil }
             let continuation = waiters.removeValue(forKey: waiter)
             state = .waiting(waiters, nextWaiter: next)
@@ -63,7 +68,7 @@ final class Listening: Sendable {
         continuation?.resume(throwing: CancellationError())
     }
 
-    private func settle(_ newState: State) -> [CheckedContinuation<Int, any Error>] {
+    private func settle(_ newState: State) -> [CheckedContinuation<Ports, any Error>] {
         state.withLock { state in
             defer { state = newState }
             guard case .waiting(let waiters, _) = state else { return [] }

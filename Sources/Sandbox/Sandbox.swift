@@ -5,10 +5,10 @@ package import Logging
 import NIOCore
 import ServiceLifecycle
 
-/// A local SMS gateway that shows what arrives as phones on a web page.
+/// A local gateway for SMS, e-mail and push that shows what arrives on a web page.
 ///
-/// It speaks Twilio's Programmable Messaging API, so that a worker's own provider code talks to it unchanged, and it can
-/// be told to fail in every way in which a real gateway fails. Nothing is sent to anybody.
+/// It speaks the APIs of Twilio, Vonage and Apple, a generic one, and SMTP, so that a worker's own provider code talks to it
+/// unchanged, and it can be told to fail in every way in which a real gateway fails. Nothing is sent to anybody.
 package final class Sandbox: Service, Sendable {
     private let configuration: SandboxConfiguration
     private let logger: Logger
@@ -39,38 +39,63 @@ package final class Sandbox: Service, Sendable {
         }
     }
 
-    /// Suspends until the socket is bound, and tells where.
+    /// Suspends until both sockets are bound, and tells where the web page and the HTTP APIs are.
     ///
     /// Throws what kept the sandbox from listening, or `SandboxError.stopped` once it has stopped.
     package func waitUntilListening() async throws -> (host: String, port: Int) {
-        (configuration.host, try await listening.port())
+        (configuration.host, try await listening.ports().http)
+    }
+
+    /// Suspends until both sockets are bound, and tells where the mail server is.
+    ///
+    /// Throws as `waitUntilListening()` does.
+    package func waitUntilListeningForMail() async throws -> (host: String, port: Int) {
+        (configuration.host, try await listening.ports().smtp)
     }
 
     private func serve(recordingTo record: RecordFile?) async throws {
+        let timeout = configuration.smtpTimeout
+        let mailbox = try await SMTPServer.bind(
+            host: configuration.host,
+            port: configuration.smtpPort,
+            timeout: timeout
+        )
+        let mailPort = mailbox.channel.localAddress?.port ?? configuration.smtpPort
+        let mailServer = SMTPServer(
+            intake: MailIntake(inbox: inbox, faults: faults, record: record),
+            credentials: configuration.smtpCredentials,
+            timeout: timeout
+        )
         let application = Application(
-            router: router(recordingTo: record),
+            router: router(recordingTo: record, smtpPort: mailPort),
             server: .http1(configuration: .init(additionalChannelHandlers: [HangUpWatch()])),
             configuration: ApplicationConfiguration(address: .hostname(configuration.host, port: configuration.port)),
             onServerRunning: { [listening, configuration] channel in
-                listening.begin(port: channel.localAddress?.port ?? configuration.port)
+                let port = channel.localAddress?.port ?? configuration.port
+                listening.begin(Listening.Ports(http: port, smtp: mailPort))
             },
             logger: logger
         )
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await application.run() }
+            group.addTask { try await mailServer.serve(mailbox) }
             group.addTask { await self.pace() }
             defer { group.cancelAll() }
             try await group.next()
         }
     }
 
-    private func router(recordingTo record: RecordFile?) -> Router<SandboxContext> {
+    private func router(recordingTo record: RecordFile?, smtpPort: Int) -> Router<SandboxContext> {
         let router = Router(context: SandboxContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: UnknownPathAnswer())
         if configuration.isLoopback { router.add(middleware: LoopbackGuard()) }
-        TwilioGateway(inbox: inbox, faults: faults, record: record, authToken: configuration.authToken)
-            .addRoutes(to: router)
-        ControlRoutes(inbox: inbox, faults: faults, broadcast: broadcast).addRoutes(to: router)
+        let intake = MessageIntake(inbox: inbox, faults: faults, record: record)
+        TwilioGateway(intake: intake, authToken: configuration.authToken).addRoutes(to: router)
+        VonageSMSGateway(intake: intake, authToken: configuration.authToken).addRoutes(to: router)
+        VonageMessagesGateway(intake: intake, authToken: configuration.authToken).addRoutes(to: router)
+        GenericGateway(intake: intake, authToken: configuration.authToken).addRoutes(to: router)
+        PushGateway(inbox: inbox, faults: faults, record: record).addRoutes(to: router)
+        ControlRoutes(inbox: inbox, faults: faults, broadcast: broadcast, smtpPort: smtpPort).addRoutes(to: router)
         PageRoutes().addRoutes(to: router)
         return router
     }
@@ -100,12 +125,22 @@ extension Sandbox {
         await inbox.messages(to: recipient, after: sequence)
     }
 
+    /// The e-mails kept, oldest first.
+    package func emails(to recipient: String? = nil, after sequence: Int = 0) async -> [SandboxEmail] {
+        await inbox.emails(to: recipient, after: sequence)
+    }
+
+    /// The pushes kept, oldest first.
+    package func pushes(to token: String? = nil, after sequence: Int = 0) async -> [SandboxPush] {
+        await inbox.pushes(to: token, after: sequence)
+    }
+
     /// The receipts kept, oldest first.
     package func receipts(after sequence: Int = 0) async -> [SandboxReceipt] {
         await inbox.receipts(after: sequence)
     }
 
-    /// Forgets every message and receipt; sequences go on.
+    /// Forgets every message, e-mail, push and receipt; sequences go on.
     package func clearMessages() async {
         await inbox.clear()
     }
@@ -114,12 +149,20 @@ extension Sandbox {
     ///
     /// - Parameters:
     ///   - fault: what happens.
-    ///   - recipient: the number it happens to; `nil` is any.
-    ///   - times: how often it happens; -1 is for ever.
+    ///   - recipient: the phone number, address or device token it happens to; `nil` is any.
+    ///   - provider: the provider it happens to; `nil` is any.
+    ///   - times: how often it happens; -1 is for ever, as a rate wants it.
+    ///   - lasting: for how long it is in force; `nil` is for ever.
     /// - Returns: the rule as the JSON API lists it.
     @discardableResult
-    package func add(_ fault: Fault, to recipient: String? = nil, times: Int = 1) -> FaultRule {
-        faults.add(fault, to: recipient, times: times)
+    package func add(
+        _ fault: Fault,
+        to recipient: String? = nil,
+        from provider: SandboxProvider? = nil,
+        times: Int = 1,
+        lasting: Duration? = nil
+    ) -> FaultRule {
+        faults.add(fault, to: recipient, from: provider, times: times, lasting: lasting)
     }
 
     /// Removes every scripted fault.

@@ -6,11 +6,17 @@ package struct SandboxConfiguration: Sendable {
     package var host: String
     /// The port to bind; 0 takes any free one, which `Sandbox.waitUntilListening()` tells.
     package var port: Int
-    /// The password that Basic authentication must carry; `nil` takes any that is not empty.
+    /// The port of the mail server; 0 takes any free one, which `Sandbox.waitUntilListeningForMail()` tells.
+    package var smtpPort: Int
+    /// What a mail client must authenticate with; `nil` asks nobody.
+    package var smtpCredentials: SMTPCredentials?
+    /// The longest silence of a mail client.
+    package var smtpTimeout: Duration
+    /// The password that clients of the SMS APIs must give; `nil` takes any that is not empty.
     package var authToken: String?
     /// The file that gets one JSON line per complete request, synced before the request is answered.
     package var recordFile: String?
-    /// How many messages are kept; older ones are forgotten.
+    /// How many messages of each kind are kept, of e-mails at most 500; older ones are forgotten.
     package var maximumMessages: Int
     /// The time from acceptance until a message counts as `sent`.
     package var sentAfter: Duration
@@ -24,6 +30,9 @@ package struct SandboxConfiguration: Sendable {
     package init(
         host: String = "127.0.0.1",
         port: Int = 8025,
+        smtpPort: Int = 0,
+        smtpCredentials: SMTPCredentials? = nil,
+        smtpTimeout: Duration = .seconds(300),
         authToken: String? = nil,
         recordFile: String? = nil,
         maximumMessages: Int = 10_000,
@@ -34,6 +43,9 @@ package struct SandboxConfiguration: Sendable {
     ) {
         self.host = host
         self.port = port
+        self.smtpPort = smtpPort
+        self.smtpCredentials = smtpCredentials
+        self.smtpTimeout = smtpTimeout
         self.authToken = authToken
         self.recordFile = recordFile
         self.maximumMessages = min(max(1, maximumMessages), 10_000_000)

@@ -17,6 +17,17 @@ struct WallTime: Sendable, Hashable {
             + "T\(parts.clock).\(padded(parts.millisecond, 3))Z"
     }
 
+    /// `2026-11-20 09:41:00 +0000`, as Vonage's receipts write it.
+    var databaseDate: String {
+        let parts = Parts(self)
+        return "\(padded(parts.year, 4))-\(padded(parts.month))-\(padded(parts.day)) \(parts.clock) +0000"
+    }
+
+    /// `2611200941`: year, month, day, hour and minute in two digits each, as carriers write it.
+    var shortDate: String {
+        String(databaseDate.filter(\.isNumber).dropFirst(2).prefix(10))
+    }
+
     /// RFC 2822 as Twilio writes it, as in `Fri, 20 Nov 2026 09:41:00 +0000`.
     var mailDate: String {
         let parts = Parts(self)

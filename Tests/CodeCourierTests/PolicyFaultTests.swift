@@ -134,8 +134,8 @@ struct PolicyFaultTests {
             "23: tenants.default.routes.default[0]: names mailer, which serves email and not sms; there are backup, main"
         ),
         (
-            "default: [main, backup]", "{ default: [main], apns: [mailer] } #",
-            "23: tenants.default.routes.apns[0]: names mailer, which serves email and not apns; there are push"
+            "default: [main, backup]", "default: [main]\n      apns: [mailer]",
+            "24: tenants.default.routes.apns[0]: names mailer, which serves email and not apns; there are push"
         ),
         (
             "default: [main, backup]", "default: [main, { provider: backup, weight: 30 }]",

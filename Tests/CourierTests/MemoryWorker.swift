@@ -23,10 +23,11 @@ struct MemoryWorker: Sendable {
         journal: Journal = Journal(),
         settings: CourierSettings = .test,
         limits: [String: RateLimit] = [:],
+        messages: MessagePolicy = MessagePolicy(),
         _ body: (MemoryWorker) async throws -> Void
     ) async throws {
         let providers = providers.isEmpty ? [MemoryProvider(journal: journal)] : providers
-        let worker = MemoryWorker(providers, journal, settings, limits)
+        let worker = MemoryWorker(providers, journal, settings, limits, messages)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await worker.group.run() }
             let outcome: Result<Void, any Error>
@@ -45,13 +46,19 @@ struct MemoryWorker: Sendable {
         _ providers: [MemoryProvider],
         _ journal: Journal,
         _ settings: CourierSettings,
-        _ limits: [String: RateLimit]
+        _ limits: [String: RateLimit],
+        _ messages: MessagePolicy
     ) {
         self.journal = journal
         source = MemorySource(journal: journal)
         sink = MemorySink(journal: journal)
         ledger = MemoryLedger(journal: journal)
         let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let policy = Policy.test { tenant in
+            func route(_ channel: Channel) -> Route { .ordered(providers.filter { $0.channel == channel }.map(\.name)) }
+            tenant.routes = Routes(fallback: route(.sms), email: route(.email), push: route(.apns))
+            tenant.messages = messages
+        }
         let courier = Courier(
             parts: Courier.Parts(
                 source: source,
@@ -63,7 +70,7 @@ struct MemoryWorker: Sendable {
                 rates: MemoryRates(),
                 numbers: FixedNumbers(),
                 keys: .test,
-                policies: PolicySource(.test { $0.routes = Routes(fallback: .ordered(providers.map(\.name))) })
+                policies: PolicySource(policy)
             ),
             settings: settings,
             logger: quiet

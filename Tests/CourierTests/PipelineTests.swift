@@ -24,6 +24,32 @@ import Verification
         }
     }
 
+    @Test func `a provider gets the region's own text, with the ids that it is registered by`() async throws {
+        let journal = Journal()
+        let provider = MemoryProvider(journal: journal)
+        let registration = TemplateRegistration(entityID: "1101", templateID: "1107")
+        let own = RegionMessages(
+            templates: ["de": try MessageTemplate(checking: "OTP {code} / {appName}")],
+            registration: registration
+        )
+        let germany = try #require(Region("DE"))
+        try await MemoryWorker.with(
+            [provider],
+            journal: journal,
+            messages: MessagePolicy(regions: [germany: own])
+        ) { worker in
+            worker.source.add([Self.numbers[0]])
+            try await worker.settle(events: 1)
+            guard case .sms(let message)? = provider.messages.first?.content else {
+                Issue.record("no SMS was sent")
+                return
+            }
+            #expect(message.text.hasPrefix("OTP "))
+            #expect(message.text.hasSuffix(" / Acme"))
+            #expect(message.registration == registration)
+        }
+    }
+
     @Test func `no offset is committed while the database is away`() async throws {
         try await MemoryWorker.with { worker in
             worker.ledger.fail(.intake, [.refused, .refused, .answerLost])

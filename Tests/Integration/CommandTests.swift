@@ -76,7 +76,10 @@ extension CommandLineSuite {
             #expect(tail.lines == [line])
         }
 
-        @Test(arguments: ["", "run", "migrate", "request", "request send", "verify", "events", "events tail", "demo"])
+        @Test(arguments: [
+            "", "run", "migrate", "request", "request send", "verify", "events", "events tail", "demo",
+            "message preview",
+        ])
         func `every command explains itself`(_ command: String) async throws {
             let words = command.split(separator: " ").map(String.init)
             let program = try await run(words + ["--help"], try ScratchFolder())

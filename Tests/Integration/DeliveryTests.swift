@@ -19,7 +19,7 @@ extension Scenarios {
                 let event = try await fleet.event(of: request)
                 let message = try #require(fleet.messages[request.phoneNumber]?.first)
                 #expect(fleet.sent.count == 1)
-                #expect(message.body == "\(message.code) is your Acme verification code. It expires in 10 minutes.")
+                #expect(message.body == "\(message.code) is your Acme verification code. It expires in 10 min.")
                 #expect(message.code.count == 6)
                 expectBody(of: event, request)
                 expectHeaders(of: event, request)

@@ -40,7 +40,7 @@ import Verification
         let kind = KindFixture.gateway {
             let values = [("Authorization", "Bearer {secret}"), ("X-To", "{to}"), ("Accept", "text/plain")]
             $0.headers = values.compactMap { name, value in
-                (try? MessageTemplate(value)).map { GatewayConfiguration.Header(name: name, value: $0) }
+                (try? GatewayTemplate(value)).map { GatewayConfiguration.Header(name: name, value: $0) }
             }
             $0.idempotencyHeader = "X-Id"
         }
@@ -65,18 +65,18 @@ import Verification
 
     @Test(arguments: ["{tos}", "a {name} b", "{\"a\": \"{To}\"}", "{{unknown}}"])
     func `has no template with an unknown variable`(text: String) {
-        #expect(throws: MessageTemplate.UnknownVariable.self) { try MessageTemplate(text) }
+        #expect(throws: GatewayTemplate.UnknownVariable.self) { try GatewayTemplate(text) }
     }
 
     @Test(arguments: ["", "{", "}", "{}", "{ to }", "{to", "{to:1}", "{\"to\":1}", "{ö}", "{send-id}", "{1}"])
     func `leaves other braces as they are`(text: String) throws {
-        let template = try MessageTemplate(text)
+        let template = try GatewayTemplate(text)
         #expect(template.variables.isEmpty)
         #expect(template.filled([.to: "x"], escaping: .none) == text)
     }
 
     @Test func `fills every place once, and none with what stands in a value`() throws {
-        let template = try MessageTemplate("{{to}}{text}{to}")
+        let template = try GatewayTemplate("{{to}}{text}{to}")
         #expect(template.filled([.to: "{text}", .text: "{to}"], escaping: .none) == "{{text}}{to}{text}")
         #expect(template.description == "template of text, to")
     }

@@ -170,7 +170,7 @@ extension KindFixture {
                 var configuration = GatewayConfiguration(
                     name: "main",
                     url: Secret("\(baseURL)/send?v=2"),
-                    body: try MessageTemplate(body),
+                    body: try GatewayTemplate(body),
                     secret: Secret(token),
                     messageID: AnswerPath("data.id"),
                     segments: AnswerPath("data.parts"),

@@ -20,7 +20,9 @@ struct EventStreamTests {
 
     @Test
     func `a message is told while the stream is open, and its way to delivered`() async throws {
-        try await withSandbox { client in
+        // Long enough that a stalled stream still sees the message before it changes.
+        let slow = SandboxConfiguration(sentAfter: .seconds(3), deliveredAfter: .seconds(3))
+        try await withSandbox(slow) { client in
             _ = try await client.send(.message(body: "old news"))
             let connection = try Self.open(client)
             let (head, _) = await connection.read { $0.contains("retry:") }

@@ -55,4 +55,21 @@ struct PageTests {
             #expect(!text.contains("\ndata: {}"))
         }
     }
+
+    @Test
+    func `a mail's HTML is a page that may do nothing`() async throws {
+        try await withSandbox { client in
+            try await MailClient(client.sandbox).send(MailClient.mail(), to: ["p@example.com"])
+            let answer = try await client.request("GET", "/sandbox/emails/1/html", credentials: nil)
+            #expect(answer.status == 200)
+            #expect(answer.headers["content-type"] == "text/html; charset=utf-8")
+            let policy = try #require(answer.headers["content-security-policy"])
+            #expect(policy.hasPrefix("sandbox; default-src 'none';"))
+            #expect(!policy.contains("script"))
+            #expect(!policy.contains("allow"))
+            for path in ["2/html", "0/html", "x/html", "9223372036854775807/html", "-9223372036854775808/html"] {
+                #expect(try await client.request("GET", "/sandbox/emails/\(path)").status == 404)
+            }
+        }
+    }
 }

@@ -11,6 +11,8 @@ packages=(
     librdkafka-dev libpq-dev libphonenumber-dev libprotobuf-dev libcurl4-openssl-dev
     # the database of the demo and the tests
     postgresql-15
+    # the browser that tests the sandbox's page
+    chromium
     # what the Swift compiler and its package manager need
     g++ libstdc++-12-dev libc6-dev binutils pkg-config git libxml2 libsqlite3-0 libncurses6 zlib1g-dev tzdata unzip
     # what these scripts need

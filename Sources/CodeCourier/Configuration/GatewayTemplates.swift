@@ -11,20 +11,20 @@ struct GatewayTemplates {
     let hasSecret: Bool
 
     /// What a header may name: the text holds the code, and headers end in the logs of proxies.
-    private static let inHeaders = MessageTemplate.Variable.allCases.filter { $0 != .text }
+    private static let inHeaders = GatewayTemplate.Variable.allCases.filter { $0 != .text }
 
     /// Values of each variable that show whether a template holds: a number in JSON begins with no plus, for example.
-    private static let samples: [MessageTemplate.Variable: String] = [
+    private static let samples: [GatewayTemplate.Variable: String] = [
         .to: "+16505550123", .toDigits: "16505550123", .text: "\"1\" & 2", .ttlSeconds: "600", .from: "Acme",
         .secret: "secret", .sendID: "01890a5d-ac96-774b-bcce-b302099a8057", .entityID: "entity",
         .templateID: "template",
     ]
 
-    func body(_ contentType: GatewayConfiguration.ContentType) -> MessageTemplate? {
+    func body(_ contentType: GatewayConfiguration.ContentType) -> GatewayTemplate? {
         let example = #"'{"to": "{to}", "text": "{text}"}'"#
         guard let text = entry.required("body", .body, such: example, source) else { return nil }
         let report = { entry.fault("body", $0, source) }
-        guard let template = template(text, MessageTemplate.Variable.allCases, report) else { return nil }
+        guard let template = template(text, GatewayTemplate.Variable.allCases, report) else { return nil }
         let variables = template.variables
         guard variables.contains(.text), variables.contains(.to) || variables.contains(.toDigits) else {
             report("must name {text}, and {to} or {toDigits}")
@@ -73,12 +73,12 @@ struct GatewayTemplates {
     /// A template that names only variables that are there; their names are known words, so faults may quote them.
     private func template(
         _ text: String,
-        _ allowed: [MessageTemplate.Variable],
+        _ allowed: [GatewayTemplate.Variable],
         _ report: (String) -> Void
-    ) -> MessageTemplate? {
+    ) -> GatewayTemplate? {
         let names = allowed.map { "{\($0.rawValue)}" }.joined(separator: ", ")
-        do throws(MessageTemplate.UnknownVariable) {
-            let template = try MessageTemplate(text)
+        do throws(GatewayTemplate.UnknownVariable) {
+            let template = try GatewayTemplate(text)
             let variables = template.variables
             if !variables.isSubset(of: allowed) { report("must not name {text} here; known here: \(names)") }
             if variables.contains(.from), !hasFrom { report("names {from}; add from: to say what it is") }

@@ -6,7 +6,7 @@ import Verification
 struct TenantReader {
     private static let keys = [
         "appName", "defaultLanguage", "regions", "purposes", "numberTypes", "appVerification", "code", "resend",
-        "limits", "testNumbers", "emailLinks", "routes",
+        "limits", "testNumbers", "emailLinks", "routes", "messages",
     ]
 
     let mapping: YAMLMapping
@@ -40,8 +40,10 @@ struct TenantReader {
             limits: limits(),
             testNumbers: mapping["testNumbers"].map(TestNumbersReader.read) ?? [],
             emailLinks: emailLinks(),
-            routes: routes ?? Routes(fallback: [])
+            routes: routes ?? Routes(fallback: []),
+            messages: mapping["messages"].map(MessagesReader.read) ?? MessagePolicy()
         )
+        if appName != nil { checkMessages(of: policy) }
         return appName == nil || regionPolicy == nil || routes == nil ? nil : policy
     }
 

@@ -42,6 +42,7 @@ struct PolicySummary {
         table.row("limits per IP", tenant.limits.perIP.text)
         table.row("limits per tenant", tenant.limits.perTenant.text)
         table.row("routes", tenant.routes.text)
+        if tenant.messages != MessagePolicy() { table.row("messages", tenant.messages.text) }
         return table
     }
 }
@@ -89,6 +90,28 @@ extension [RateLimit] {
     var text: String {
         isEmpty ? "off" : map { "\($0.count) in \(DurationText.format($0.per))" }.joined(separator: ", ")
     }
+}
+
+extension MessagePolicy {
+    /// Such as `own in de; CN: signature; IN: own in en, registered`.
+    var text: String {
+        let regional = regions.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.text)" }
+        return ((templates.isEmpty ? [] : [templates.text]) + regional).joined(separator: "; ")
+    }
+}
+
+extension RegionMessages {
+    fileprivate var text: String {
+        var parts = templates.isEmpty ? [] : [templates.text]
+        if registration != nil { parts.append("registered") }
+        if !signature.isEmpty { parts.append("signature") }
+        if !hasAutofill { parts.append("no autofill") }
+        return parts.isEmpty ? "built-in" : parts.joined(separator: ", ")
+    }
+}
+
+extension [String: MessageTemplate] {
+    fileprivate var text: String { "own in \(keys.sorted().joined(separator: ", "))" }
 }
 
 extension Routes {

@@ -2,7 +2,7 @@
 
 import Verification
 
-extension MessageTemplate.Escaping {
+extension GatewayTemplate.Escaping {
     func applied(to text: String) -> String {
         switch self {
         case .none: return text

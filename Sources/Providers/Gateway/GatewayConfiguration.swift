@@ -12,7 +12,7 @@ package struct GatewayConfiguration: Sendable {
         case json = "application/json"
         case form = "application/x-www-form-urlencoded"
 
-        package var escaping: MessageTemplate.Escaping {
+        package var escaping: GatewayTemplate.Escaping {
             switch self {
             case .json: .json
             case .form: .form
@@ -31,7 +31,7 @@ package struct GatewayConfiguration: Sendable {
     package var method: Method
     package var contentType: ContentType
     package var headers: [Header]
-    package var body: MessageTemplate
+    package var body: GatewayTemplate
 
     /// What `{from}` and `{secret}` stand for.
     package var from: String?
@@ -52,9 +52,9 @@ package struct GatewayConfiguration: Sendable {
     /// A header whose value may name variables.
     package struct Header: Sendable {
         package let name: String
-        package let value: MessageTemplate
+        package let value: GatewayTemplate
 
-        package init(name: String, value: MessageTemplate) {
+        package init(name: String, value: GatewayTemplate) {
             self.name = name
             self.value = value
         }
@@ -66,7 +66,7 @@ package struct GatewayConfiguration: Sendable {
         method: Method = .post,
         contentType: ContentType = .json,
         headers: [Header] = [],
-        body: MessageTemplate,
+        body: GatewayTemplate,
         from: String? = nil,
         secret: Secret? = nil,
         idempotencyHeader: String = GatewayConfiguration.defaultIdempotencyHeader,

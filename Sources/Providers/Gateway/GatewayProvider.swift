@@ -31,7 +31,7 @@ package struct GatewayProvider: MessageProvider {
         return await exchange.run(within: message.callDeadline).providerAnswer(reader.classify)
     }
 
-    private func request(_ values: [MessageTemplate.Variable: String]) -> HTTPClientRequest {
+    private func request(_ values: [GatewayTemplate.Variable: String]) -> HTTPClientRequest {
         var request = HTTPClientRequest(
             to: configuration.url.revealed,
             method: HTTPMethod(rawValue: configuration.method.rawValue),
@@ -44,8 +44,8 @@ package struct GatewayProvider: MessageProvider {
         return request
     }
 
-    private func values(_ text: TextMessage, of message: OutboundMessage) -> [MessageTemplate.Variable: String] {
-        var values: [MessageTemplate.Variable: String] = [
+    private func values(_ text: TextMessage, of message: OutboundMessage) -> [GatewayTemplate.Variable: String] {
+        var values: [GatewayTemplate.Variable: String] = [
             .to: text.recipient.e164,
             .toDigits: String(text.recipient.e164.dropFirst()),
             .text: text.text,

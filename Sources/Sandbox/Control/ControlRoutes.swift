@@ -8,12 +8,17 @@ struct ControlRoutes: Sendable {
     let inbox: Inbox
     let faults: FaultScript
     let broadcast: Broadcast
+    /// Where the mail server listens.
+    let smtpPort: Int
 
     func addRoutes(to router: Router<SandboxContext>) {
         let group = router.group("/sandbox")
         group.get("/health", use: health)
         group.get("/messages", use: messages)
         group.delete("/messages", use: clearMessages)
+        group.get("/emails", use: emails)
+        group.get("/emails/:sequence/html", use: emailHTML)
+        group.get("/pushes", use: pushes)
         group.get("/receipts", use: receipts)
         group.get("/faults", use: listFaults)
         group.post("/faults", use: addFault)
@@ -25,12 +30,23 @@ struct ControlRoutes: Sendable {
         let status = "ok"
         let accepted: Int
         let kept: Int
+        let emails: Int
+        let pushes: Int
         let streams: Int
+        let smtpPort: Int
     }
 
     @Sendable
     private func health(_ request: Request, context: SandboxContext) async throws -> Response {
-        try .json(Health(accepted: await inbox.accepted, kept: await inbox.kept, streams: broadcast.count))
+        let health = Health(
+            accepted: await inbox.accepted,
+            kept: await inbox.kept,
+            emails: await inbox.acceptedEmails,
+            pushes: await inbox.acceptedPushes,
+            streams: broadcast.count,
+            smtpPort: smtpPort
+        )
+        return try .json(health)
     }
 
     @Sendable
@@ -47,6 +63,43 @@ struct ControlRoutes: Sendable {
     private func clearMessages(_ request: Request, context: SandboxContext) async throws -> Response {
         await inbox.clear()
         return Response(status: .noContent)
+    }
+
+    @Sendable
+    private func emails(_ request: Request, context: SandboxContext) async throws -> Response {
+        let emails = await inbox.emails(
+            to: request.uri.queryParameters.get("to"),
+            after: request.integer("after") ?? 0,
+            limit: request.integer("limit") ?? .max
+        )
+        return try .json(["emails": emails])
+    }
+
+    /// An e-mail's HTML as a page of its own that may do nothing: no script, no form, nothing from the network.
+    ///
+    /// Only the web inbox may frame it; opened alone it has an origin of its own, too.
+    @Sendable
+    private func emailHTML(_ request: Request, context: SandboxContext) async throws -> Response {
+        guard
+            let sequence = context.parameters.get("sequence").flatMap({ Int($0) }),
+            let html = await inbox.email(sequence: sequence)?.html
+        else { return Response(status: .notFound) }
+        var headers: HTTPFields = [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"]
+        headers[.contentSecurityPolicy] =
+            "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+            + "form-action 'none'; frame-ancestors 'self'"
+        headers[.xContentTypeOptions] = "nosniff"
+        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: html)))
+    }
+
+    @Sendable
+    private func pushes(_ request: Request, context: SandboxContext) async throws -> Response {
+        let pushes = await inbox.pushes(
+            to: request.uri.queryParameters.get("token"),
+            after: request.integer("after") ?? 0,
+            limit: request.integer("limit") ?? .max
+        )
+        return try .json(["pushes": pushes])
     }
 
     @Sendable
@@ -68,7 +121,14 @@ struct ControlRoutes: Sendable {
         let body = try await request.body.collect(upTo: 65_536)
         do {
             let wanted = try JSONDecoder().decode(FaultRequest.self, from: Data(body.readableBytesView))
-            let rule = faults.add(try wanted.checked(), to: wanted.match?.to, times: wanted.times ?? 1)
+            let fault = try wanted.checked()
+            let rule = faults.add(
+                fault,
+                to: wanted.match?.to,
+                from: wanted.match?.provider,
+                times: wanted.times ?? (fault.isStanding ? -1 : 1),
+                lasting: wanted.lasting.map { .milliseconds($0) }
+            )
             return try .json(FaultRequest(rule), status: .created)
         } catch let error as FaultRequestError {
             return try .json(["error": error.reason], status: .badRequest)

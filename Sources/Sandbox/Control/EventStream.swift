@@ -4,7 +4,8 @@ import Hummingbird
 import NIOCore
 import ServiceLifecycle
 
-/// Server-Sent Events of messages: `message` for a new one, `status` for a changed one, `reset` when all are forgotten.
+/// Server-Sent Events: `message` for a new text message, `status` for a changed one, `email`, `push`, and `reset` when all
+/// are forgotten.
 ///
 /// An event's id is the cursor behind it, so a browser that reconnects misses nothing that is still kept. Without a
 /// cursor the stream starts with the next message; `after=0` starts with the oldest one kept.
@@ -53,11 +54,19 @@ struct EventStream: Sendable {
             text += "event: reset\nid: \(cursor.text)\ndata: {}\n\n"
         }
         for change in await inbox.changes(since: cursor) {
-            let data = String(buffer: try JSONLine.buffer(of: change.message))
-            text += "event: \(change.isNew ? "message" : "status")\nid: \(change.cursor.text)\ndata: \(data)\n\n"
+            let (name, data) = try Self.described(change.subject)
+            text += "event: \(name)\nid: \(change.cursor.text)\ndata: \(String(buffer: data))\n\n"
             cursor = change.cursor
         }
         return text
+    }
+
+    private static func described(_ subject: Inbox.Change.Subject) throws -> (name: String, data: ByteBuffer) {
+        switch subject {
+        case .message(let message, let isNew): (isNew ? "message" : "status", try JSONLine.buffer(of: message))
+        case .email(let email): ("email", try JSONLine.buffer(of: email))
+        case .push(let push): ("push", try JSONLine.buffer(of: push))
+        }
     }
 
     private static func cursor(of request: Request, end: Inbox.Cursor) -> Inbox.Cursor {

@@ -37,6 +37,11 @@ package enum Fault: Sendable, Hashable {
     case receipt(Receipt)
     /// The message is refused with an error code of the provider.
     case error(code: Int)
+    /// A push is refused with this reason of Apple's; other providers answer a general error.
+    case reason(String)
+    /// Messages above this many in a second are refused as the provider refuses when it is sent too many; those below
+    /// get the next fault that fits.
+    case rate(perSecond: Int)
 
     /// The outcome's name in the record file.
     var name: String {
@@ -52,7 +57,23 @@ package enum Fault: Sendable, Hashable {
         case .receipt(.doubled): "receipt_doubled"
         case .receipt(.undelivered): "receipt_undelivered"
         case .error(let code): "error_\(code)"
+        case .reason(let reason): "reason_\(reason)"
+        case .rate: "throttled"
         }
+    }
+
+    /// Seconds that the answer tells the client to wait.
+    var retryAfter: Int? {
+        switch self {
+        case .status(_, _, let seconds): seconds
+        case .rate: 1
+        default: nil
+        }
+    }
+
+    /// Whether it makes sense only for ever.
+    var isStanding: Bool {
+        if case .rate = self { true } else { false }
     }
 
     /// What goes wrong with the message's receipts.
@@ -64,9 +85,18 @@ package enum Fault: Sendable, Hashable {
 /// A fault that waits for its messages.
 package struct FaultRule: Sendable, Hashable {
     package let identifier: Int
-    /// The recipient it waits for; `nil` is any.
+    /// The phone number, address or device token it waits for; `nil` is any.
     package let recipient: String?
+    /// The provider it happens to; `nil` is any.
+    package let provider: SandboxProvider?
     /// How often it still happens; -1 is for ever.
     package internal(set) var times: Int
+    /// The time for which it is in force from when it was added; `nil` is for ever.
+    package let lasting: Duration?
     package let fault: Fault
+
+    /// Whether it waits for such a message.
+    func fits(_ recipient: String, _ provider: SandboxProvider) -> Bool {
+        (self.recipient == nil || self.recipient == recipient) && (self.provider == nil || self.provider == provider)
+    }
 }

@@ -4,6 +4,7 @@
 struct FaultRequest: Codable {
     struct Match: Codable {
         var to: String?
+        var provider: SandboxProvider?
     }
 
     struct Description: Codable {
@@ -13,23 +14,31 @@ struct FaultRequest: Codable {
         var code: Int?
         var retryAfter: Int?
         var when: String?
+        var reason: String?
+        var perSecond: Int?
     }
 
     var id: Int?
     var match: Match?
     var times: Int?
+    /// Milliseconds for which the rule is in force.
+    var lasting: Int?
     var fault: Description
 
     init(_ rule: FaultRule) {
         id = rule.identifier
-        match = Match(to: rule.recipient)
+        match = Match(to: rule.recipient, provider: rule.provider)
         times = rule.times
+        lasting = rule.lasting?.wholeMilliseconds
         fault = Description(rule.fault)
     }
 
     /// The fault described, or why there is none.
     func checked() throws(FaultRequestError) -> Fault {
         if let times, times == 0 || times < -1 { throw FaultRequestError("times is -1 or above 0") }
+        if let lasting, !(1...3_600_000).contains(lasting) {
+            throw FaultRequestError("lasting is between 1 and 3600000")
+        }
         switch fault.kind {
         case "delay": return .delay(try fault.duration())
         case "status": return try checkedStatus()
@@ -41,6 +50,14 @@ struct FaultRequest: Codable {
         case "error":
             guard let code = fault.code else { throw FaultRequestError("error needs a code") }
             return .error(code: code)
+        case "reason":
+            guard let reason = fault.reason else { throw FaultRequestError("reason needs a reason") }
+            return .reason(reason)
+        case "rate":
+            guard let limit = fault.perSecond, (0...1_000_000).contains(limit) else {
+                throw FaultRequestError("perSecond is between 0 and 1000000")
+            }
+            return .rate(perSecond: limit)
         default: throw FaultRequestError("unknown kind")
         }
     }
@@ -101,12 +118,14 @@ extension FaultRequest.Description {
         case .error(let code):
             kind = "error"
             self.code = code
+        case .reason(let reason): (kind, self.reason) = ("reason", reason)
+        case .rate(let limit): (kind, perSecond) = ("rate", limit)
         }
     }
 
     /// Init with nothing but a kind.
     private init(kind: String) {
-        self.init(kind: kind, milliseconds: nil, status: nil, code: nil, retryAfter: nil, when: nil)
+        self.kind = kind
     }
 
     /// At most an hour, so that no fault outlives a test run.

@@ -4,15 +4,31 @@ import Synchronization
 
 /// The scripted faults; the first that fits a message happens to it.
 final class FaultScript: Sendable {
+    private struct Entry {
+        var rule: FaultRule
+        let end: ContinuousClock.Instant?
+        var meter = RateMeter()
+    }
+
     private struct State {
         var nextIdentifier = 1
-        var rules: [FaultRule] = []
+        var entries: [Entry] = []
+
+        mutating func forget(at now: ContinuousClock.Instant) {
+            entries.removeAll { $0.end.map { $0 <= now } ?? false }
+        }
 
         mutating func take(at index: Int) -> Fault {
-            let fault = rules[index].fault
-            if rules[index].times > 0 { rules[index].times -= 1 }
-            if rules[index].times == 0 { rules.remove(at: index) }
+            let fault = entries[index].rule.fault
+            if entries[index].rule.times > 0 { entries[index].rule.times -= 1 }
+            if entries[index].rule.times == 0 { entries.remove(at: index) }
             return fault
+        }
+
+        /// Whether the fault happens now; a rate counts the message and lets it pass while it is not exceeded.
+        mutating func happens(at index: Int, _ now: ContinuousClock.Instant) -> Bool {
+            guard case .rate(let limit) = entries[index].rule.fault else { return true }
+            return entries[index].meter.exceeds(limit, at: now)
         }
     }
 
@@ -21,41 +37,80 @@ final class FaultScript: Sendable {
 
     private let state = Mutex(State())
 
-    var rules: [FaultRule] { state.withLock { $0.rules } }
+    var rules: [FaultRule] {
+        state.withLock { state in
+            state.forget(at: .now)
+            return state.entries.map(\.rule)
+        }
+    }
 
     @discardableResult
-    func add(_ fault: Fault, to recipient: String?, times: Int) -> FaultRule {
+    func add(
+        _ fault: Fault,
+        to recipient: String? = nil,
+        from provider: SandboxProvider? = nil,
+        times: Int,
+        lasting: Duration? = nil
+    ) -> FaultRule {
         state.withLock { state in
-            let rule = FaultRule(identifier: state.nextIdentifier, recipient: recipient, times: times, fault: fault)
+            let rule = FaultRule(
+                identifier: state.nextIdentifier,
+                recipient: recipient,
+                provider: provider,
+                times: times,
+                lasting: lasting,
+                fault: fault
+            )
             state.nextIdentifier += 1
-            state.rules.append(rule)
-            if state.rules.count > Self.capacity { state.rules.removeFirst() }
+            state.entries.append(Entry(rule: rule, end: lasting.map { .now + $0 }))
+            if state.entries.count > Self.capacity { state.entries.removeFirst() }
             return rule
         }
     }
 
     func clear() {
-        state.withLock { $0.rules = [] }
+        state.withLock { $0.entries = [] }
     }
 
     /// Takes the fault of a message.
-    func take(to recipient: String) -> Fault? {
+    func take(
+        to recipient: String,
+        from provider: SandboxProvider,
+        at now: ContinuousClock.Instant = .now
+    ) -> Fault? {
         state.withLock { state -> Fault? in
-            guard let index = state.rules.firstIndex(where: { $0.recipient == nil || $0.recipient == recipient }) else {
-                return nil
+            state.forget(at: now)
+            for index in state.entries.indices
+            where state.entries[index].rule.fits(recipient, provider) && state.happens(at: index, now) {
+                return state.take(at: index)
             }
-            return state.take(at: index)
+            return nil
         }
     }
 
     /// Whether the first rule cuts any message's connection before its body is read; takes it if so.
-    func takeCutBeforeBody() -> Bool {
+    func takeCutBeforeBody(from provider: SandboxProvider) -> Bool {
         state.withLock { state in
-            guard let first = state.rules.first, first.recipient == nil, first.fault == .cut(.before) else {
-                return false
-            }
+            state.forget(at: .now)
+            guard
+                let first = state.entries.first?.rule, first.recipient == nil, first.fault == .cut(.before),
+                first.provider == nil || first.provider == provider
+            else { return false }
             _ = state.take(at: 0)
             return true
         }
+    }
+}
+
+/// Counts messages in a window of one second that slides.
+private struct RateMeter {
+    private var times: [ContinuousClock.Instant] = []
+
+    /// Counts a message, unless the limit is reached.
+    mutating func exceeds(_ limit: Int, at now: ContinuousClock.Instant) -> Bool {
+        times.removeAll { now - $0 >= .seconds(1) }
+        if times.count >= limit { return true }
+        times.append(now)
+        return false
     }
 }

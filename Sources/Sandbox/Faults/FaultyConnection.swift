@@ -17,7 +17,7 @@ struct FaultyConnection: Sendable {
     /// The answer to a message that was taken, or what the fault makes of it.
     ///
     /// Throws `CancellationError` when the sandbox stops while the answer is held back.
-    func deliver(_ json: ByteBuffer, fault: Fault?) async throws -> Response {
+    func deliver(_ answer: GatewayAnswer, fault: Fault?) async throws -> Response {
         switch fault {
         case .delay(let duration):
             try await Self.pause(duration)
@@ -27,13 +27,13 @@ struct FaultyConnection: Sendable {
             try await waitForClient()
             return cut()
         case .drip(let interval):
-            return .json(body: Self.dripping(json, interval: interval), status: .created)
+            return answer.response(body: Self.dripping(answer.body, interval: interval))
         case .endless:
-            return .json(body: Self.endless(), status: .created)
-        case .status, .receipt, .error, nil:
+            return answer.response(body: Self.endless())
+        case .status, .receipt, .error, .reason, .rate, nil:
             break
         }
-        return .json(body: ResponseBody(byteBuffer: json), status: .created)
+        return answer.response(body: ResponseBody(byteBuffer: answer.body))
     }
 
     /// Suspends until the client hangs up; when the sandbox stops first, the connection is closed, which ends the wait too.
@@ -45,9 +45,9 @@ struct FaultyConnection: Sendable {
         }
     }
 
-    private static func dripping(_ json: ByteBuffer, interval: Duration) -> ResponseBody {
-        ResponseBody(contentLength: json.readableBytes) { writer in
-            for byte in json.readableBytesView {
+    private static func dripping(_ body: ByteBuffer, interval: Duration) -> ResponseBody {
+        ResponseBody(contentLength: body.readableBytes) { writer in
+            for byte in body.readableBytesView {
                 try await pause(interval)
                 try await writer.write(ByteBuffer(bytes: CollectionOfOne(byte)))
             }

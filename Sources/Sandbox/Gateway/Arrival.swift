@@ -1,53 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A complete request for a message, not yet judged.
+/// A complete request for a text message, not yet judged.
 struct Arrival: Sendable {
+    let provider: SandboxProvider
     let time = WallTime.now()
     let account: String
+    /// E.164 with `+`, whether or not the provider's API writes one, if it is a phone number.
     let to: String
     let from: String
     let messagingServiceSid: String?
     let body: String
+    /// The validity as the provider's API counts it.
     let validityPeriod: String?
     let statusCallback: String?
+    /// The client's own name for the message.
+    let reference: String?
+    let idempotencyKey: String?
     let remotePort: Int?
 
-    init(account: String, parameters: FormParameters, remotePort: Int?) {
+    init(
+        provider: SandboxProvider,
+        account: String,
+        to: String,
+        from: String,
+        messagingServiceSid: String? = nil,
+        body: String,
+        validityPeriod: String? = nil,
+        statusCallback: String? = nil,
+        reference: String? = nil,
+        idempotencyKey: String? = nil,
+        remotePort: Int?
+    ) {
+        self.provider = provider
         self.account = account
-        to = parameters["To"] ?? ""
-        from = parameters["From"] ?? ""
-        messagingServiceSid = parameters["MessagingServiceSid"]
-        body = parameters["Body"] ?? ""
-        validityPeriod = parameters["ValidityPeriod"]
-        statusCallback = parameters["StatusCallback"]
+        self.to = to
+        self.from = from
+        self.messagingServiceSid = messagingServiceSid
+        self.body = body
+        self.validityPeriod = validityPeriod
+        self.statusCallback = statusCallback
+        self.reference = reference
+        self.idempotencyKey = idempotencyKey
         self.remotePort = remotePort
     }
 
-    /// What Twilio would say against the message.
-    var fault: TwilioError? {
-        if to.isEmpty { return .noRecipient }
-        if !Self.isPhoneNumber(to) { return .invalidRecipient }
-        if from.isEmpty, messagingServiceSid == nil { return .noSender }
-        if body.isEmpty { return .noBody }
-        return body.unicodeScalars.count > 1600 ? .longBody : nil
-    }
-
-    var submission: Submission {
-        Submission(
-            accountSid: account,
-            to: to,
-            from: from,
-            messagingServiceSid: messagingServiceSid,
-            body: body,
-            validityPeriod: validityPeriod.flatMap { Int($0) },
-            statusCallback: statusCallback
-        )
-    }
-
-    func recorded(sid: String?, outcome: String) -> RecordedRequest {
+    func recorded(sid: String?, outcome: String, isAccepted: Bool) -> RecordedRequest {
         RecordedRequest(
+            kind: .sms,
+            provider: provider,
             time: time.internetDate,
             sid: sid,
+            reference: reference,
             accountSid: account,
             to: to,
             from: from,
@@ -57,15 +60,46 @@ struct Arrival: Sendable {
             statusCallback: statusCallback,
             remotePort: remotePort,
             outcome: outcome,
-            accepted: sid != nil
+            accepted: isAccepted
         )
     }
 
+    /// Whether two requests ask for the same message.
+    func isRepeat(of other: Arrival) -> Bool {
+        (to, from, body) == (other.to, other.from, other.body) && account == other.account
+    }
+
     /// E.164: `+`, a digit above 0, 6 to 14 more digits.
-    private static func isPhoneNumber(_ text: String) -> Bool {
-        let digits = text.utf8.dropFirst()
-        return text.utf8.first == UInt8(ascii: "+") && (7...15).contains(digits.count)
+    var hasPhoneNumber: Bool {
+        let digits = to.utf8.dropFirst()
+        return to.utf8.first == UInt8(ascii: "+") && (7...15).contains(digits.count)
             && digits.first != UInt8(ascii: "0")
             && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+
+    /// The number of an API that writes no `+`; one that comes with it gets a second, and is no number.
+    static func number(withoutPlus digits: String) -> String {
+        digits.isEmpty ? "" : "+\(digits)"
+    }
+}
+
+/// Random identities in the shapes that providers use.
+enum Identifier {
+    static func hexadecimal(_ count: Int) -> String {
+        let digits = Array("0123456789abcdef")
+        return String((0..<count).map { _ in digits[Int.random(in: 0..<16)] })
+    }
+
+    /// RFC 9562, version 4, in lower case.
+    static func uuid() -> String {
+        let variant = ["8", "9", "a", "b"].randomElement() ?? "8"
+        return [hexadecimal(8), hexadecimal(4), "4" + hexadecimal(3), variant + hexadecimal(3), hexadecimal(12)]
+            .joined(separator: "-")
+    }
+
+    static func isUUID(_ text: String) -> Bool {
+        let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        return parts.map(\.count) == [8, 4, 4, 4, 12]
+            && parts.joined().allSatisfy { Character(Unicode.Scalar($0)).isHexDigit }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import NIOCore
 import Synchronization
 
 #if canImport(Glibc)
@@ -35,6 +36,11 @@ final class RecordFile: Sendable {
             pending.withLock { $0.append(Pending(line: bytes, continuation: continuation)) }
             queue.async { self.flush() }
         }
+    }
+
+    /// Appends a value as one line of JSON; returns once it is synced.
+    func append(_ value: RecordedRequest) async throws {
+        try await append(try JSONLine.buffer(of: value).readableBytesView)
     }
 
     /// Closes the file behind the last append.
@@ -76,25 +82,4 @@ final class RecordFile: Sendable {
             rest = rest.dropFirst(written)
         }
     }
-}
-
-/// One complete request, as the record file keeps it.
-struct RecordedRequest: Encodable {
-    /// RFC 3339, when the body was complete.
-    let time: String
-    /// The message's identity when it was taken, whether or not the client got to know it.
-    let sid: String?
-    let accountSid: String
-    let to: String
-    let from: String
-    let messagingServiceSid: String?
-    let body: String
-    let validityPeriod: String?
-    let statusCallback: String?
-    /// The client's port, which tells connections apart.
-    let remotePort: Int?
-    /// `accepted`, the name of the fault that happened, or `refused_` and the error's code.
-    let outcome: String
-    /// Whether a phone shows the message.
-    let accepted: Bool
 }

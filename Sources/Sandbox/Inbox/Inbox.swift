@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The messages that the sandbox took, and what became of them.
+/// The messages, e-mails and pushes that the sandbox took, and what became of them.
 actor Inbox {
     /// How far a reader of changes has come.
     ///
@@ -11,34 +11,50 @@ actor Inbox {
         var revision: Int
     }
 
-    /// A message that is new or has changed since a cursor.
-    struct Change: Sendable {
-        let message: SandboxMessage
-        let isNew: Bool
-        let cursor: Cursor
-    }
-
-    private struct Entry {
+    struct Entry {
         var message: SandboxMessage
         let created: Int
         var revision: Int
-        let acceptedAt: WallTime
+        let arrival: Arrival
+    }
+
+    /// What does not change once it is here.
+    struct Item<Value: Sendable> {
+        let value: Value
+        let revision: Int
+    }
+
+    /// What an idempotency key says of a message.
+    enum Claim: Sendable {
+        case new(sid: String)
+        /// The same message came by this key before.
+        case repeated(Stored)
+        /// Another message came by this key before.
+        case conflict
     }
 
     /// A message with the time that the gateway's answers show.
     typealias Stored = (message: SandboxMessage, acceptedAt: WallTime)
 
     private let broadcast: Broadcast
-    private var entries: BoundedLog<Entry>
-    private var numbers: [String: Int] = [:]
-    private var receiptLog: BoundedLog<SandboxReceipt>
+    private(set) var entries: BoundedLog<Entry>
+    private(set) var emailLog: BoundedLog<Item<SandboxEmail>>
+    private(set) var pushLog: BoundedLog<Item<SandboxPush>>
+    private(set) var numbers: [String: Int] = [:]
+    private var keys: [String: (sid: String, arrival: Arrival)] = [:]
+    private(set) var receiptLog: BoundedLog<SandboxReceipt>
     private var schedule: DeliverySchedule
-    private var cursor = Cursor(epoch: .random(in: 1 ... .max), revision: 0)
+    private(set) var cursor = Cursor(epoch: .random(in: 1 ... .max), revision: 0)
+
+    /// How many e-mails are kept at most, as each can have a megabyte.
+    private static let emailCapacity = 500
 
     init(configuration: SandboxConfiguration, broadcast: Broadcast) {
         self.broadcast = broadcast
         let capacity = configuration.maximumMessages
         entries = BoundedLog(capacity: capacity)
+        emailLog = BoundedLog(capacity: min(capacity, Self.emailCapacity))
+        pushLog = BoundedLog(capacity: capacity)
         receiptLog = BoundedLog(capacity: capacity * 4)
         schedule = DeliverySchedule(
             sentAfter: configuration.sentAfter,
@@ -47,32 +63,51 @@ actor Inbox {
         )
     }
 
+    /// The identity that a message is to get, and whether its idempotency key has been here before.
+    func claim(_ sid: String, for arrival: Arrival) -> Claim {
+        guard let key = arrival.idempotencyKey else { return .new(sid: sid) }
+        guard let known = keys[key] else {
+            keys[key] = (sid, arrival)
+            return .new(sid: sid)
+        }
+        guard arrival.isRepeat(of: known.arrival) else { return .conflict }
+        // The first message may still be on its way into the record file.
+        let first = message(sid: known.sid)
+        return .repeated(first ?? (SandboxMessage(known.arrival, sid: known.sid, sequence: 0), known.arrival.time))
+    }
+
+    /// Forgets the key of a message that was not taken after all.
+    func release(_ arrival: Arrival) {
+        if let key = arrival.idempotencyKey { keys[key] = nil }
+    }
+
     /// Puts a message on the recipient's phone.
-    func accept(_ submission: Submission, sid: String, at time: WallTime, receiptFault: Fault.Receipt?) -> Stored {
-        let segments = MessageSegments(of: submission.body)
-        let message = SandboxMessage(
-            sequence: entries.nextNumber,
-            sid: sid,
-            accountSid: submission.accountSid,
-            to: submission.to,
-            from: submission.from,
-            messagingServiceSid: submission.messagingServiceSid,
-            body: submission.body,
-            segments: segments.count,
-            encoding: segments.encoding,
-            receivedAt: time.internetDate,
-            code: CodeFinder.code(in: submission.body),
-            status: .queued,
-            validityPeriod: submission.validityPeriod,
-            statusCallback: submission.statusCallback
-        )
+    func accept(_ arrival: Arrival, sid: String, receiptFault: Fault.Receipt?) -> Stored {
+        let message = SandboxMessage(arrival, sid: sid, sequence: entries.nextNumber)
         cursor.revision += 1
         numbers[sid] = message.sequence
-        let entry = Entry(message: message, created: cursor.revision, revision: cursor.revision, acceptedAt: time)
-        for dropped in entries.append(entry) { numbers[dropped.message.sid] = nil }
+        let entry = Entry(message: message, created: cursor.revision, revision: cursor.revision, arrival: arrival)
+        for dropped in entries.append(entry) {
+            numbers[dropped.message.sid] = nil
+            release(dropped.arrival)
+        }
         schedule.plan(message: message.sequence, fault: receiptFault, at: .now)
         broadcast.signal()
-        return (message, time)
+        return (message, arrival.time)
+    }
+
+    /// Puts an e-mail in the mailbox; the closure gives it its sequence.
+    func acceptEmail(_ email: (_ sequence: Int) -> SandboxEmail) {
+        cursor.revision += 1
+        _ = emailLog.append(Item(value: email(emailLog.nextNumber), revision: cursor.revision))
+        broadcast.signal()
+    }
+
+    /// Puts a push on the list; the closure gives it its sequence.
+    func acceptPush(_ push: (_ sequence: Int) -> SandboxPush) {
+        cursor.revision += 1
+        _ = pushLog.append(Item(value: push(pushLog.nextNumber), revision: cursor.revision))
+        broadcast.signal()
     }
 
     /// Performs the changes of status that are due, and returns the receipts they cause.
@@ -95,82 +130,26 @@ actor Inbox {
     }
 
     private func report(_ step: DeliverySchedule.Step, of message: SandboxMessage) -> SandboxReceipt {
-        var parameters = [
-            "MessageSid": message.sid, "SmsSid": message.sid,
-            "MessageStatus": step.status.rawValue, "SmsStatus": step.status.rawValue,
-            "To": message.to, "From": message.from,
-            "AccountSid": message.accountSid, "ApiVersion": TwilioGateway.version,
-        ]
-        parameters["ErrorCode"] = step.errorCode.map(String.init)
-        parameters["MessagingServiceSid"] = message.messagingServiceSid
         let receipt = SandboxReceipt(
             sequence: receiptLog.nextNumber,
-            at: WallTime.now().internetDate,
-            statusCallback: message.statusCallback,
-            parameters: parameters
+            of: message,
+            status: step.status,
+            errorCode: step.errorCode
         )
         _ = receiptLog.append(receipt)
         return receipt
     }
 
-    /// Forgets every message and receipt, and what was still to happen to them.
+    /// Forgets every message, e-mail, push and receipt, and what was still to happen to them.
     func clear() {
         entries.removeAll()
+        emailLog.removeAll()
+        pushLog.removeAll()
+        keys = [:]
         numbers = [:]
         receiptLog.removeAll()
         schedule.removeAll()
         cursor = Cursor(epoch: cursor.epoch &+ 1, revision: 0)
         broadcast.signal()
-    }
-}
-
-// MARK: Reading
-
-extension Inbox {
-    /// How many messages were ever accepted.
-    var accepted: Int { entries.nextNumber - 1 }
-
-    /// How many messages are kept.
-    var kept: Int { entries.elements.count }
-
-    var end: Cursor { cursor }
-
-    func messages(to recipient: String?, after sequence: Int, limit: Int = .max) -> [SandboxMessage] {
-        Array(
-            entries.elements(after: sequence).lazy.map(\.message)
-                .filter { recipient == nil || $0.to == recipient }
-                .prefix(max(0, limit))
-        )
-    }
-
-    /// The newest messages of an account, newest first.
-    func newest(account: String, to recipient: String?, limit: Int) -> [Stored] {
-        Array(
-            entries.elements.reversed().lazy
-                .filter { $0.message.accountSid == account && (recipient == nil || $0.message.to == recipient) }
-                .prefix(max(0, limit))
-                .map { ($0.message, $0.acceptedAt) }
-        )
-    }
-
-    func message(sid: String) -> Stored? {
-        numbers[sid].flatMap { entries[$0] }.map { ($0.message, $0.acceptedAt) }
-    }
-
-    func receipts(after sequence: Int, limit: Int = .max) -> [SandboxReceipt] {
-        Array(receiptLog.elements(after: sequence).prefix(max(0, limit)))
-    }
-
-    /// What is new or has changed since a cursor of the same epoch, in the order of change.
-    func changes(since known: Cursor) -> [Change] {
-        entries.elements.filter { $0.revision > known.revision }
-            .sorted { $0.revision < $1.revision }
-            .map { entry in
-                Change(
-                    message: entry.message,
-                    isNew: entry.created > known.revision,
-                    cursor: Cursor(epoch: cursor.epoch, revision: entry.revision)
-                )
-            }
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A message that the sandbox took, as a phone would show it.
+/// A text message that the sandbox took, as a phone would show it.
 package struct SandboxMessage: Sendable, Hashable, Codable {
     /// How far a message has come.
     package enum Status: String, Sendable, Hashable, Codable {
@@ -12,6 +12,7 @@ package struct SandboxMessage: Sendable, Hashable, Codable {
 
     /// 1, 2, … in the order of acceptance.
     package let sequence: Int
+    package let provider: SandboxProvider
     package let sid: String
     package let accountSid: String
     package let to: String
@@ -28,30 +29,30 @@ package struct SandboxMessage: Sendable, Hashable, Codable {
     package internal(set) var status: Status
     /// The provider's error code when undelivered.
     package internal(set) var errorCode: Int?
-    /// Seconds.
+    /// As the provider's API counts it: seconds, or milliseconds for Vonage's SMS API.
     package let validityPeriod: Int?
     package let statusCallback: String?
-}
+    /// The client's own name for the message.
+    package let reference: String?
 
-/// What a provider says later of a message.
-package struct SandboxReceipt: Sendable, Hashable, Codable {
-    /// 1, 2, … in the order in which receipts became due.
-    package let sequence: Int
-    /// RFC 3339.
-    package let at: String
-    /// Where Twilio would post the parameters.
-    package let statusCallback: String?
-    /// The form parameters of Twilio's callback.
-    package let parameters: [String: String]
-}
-
-/// What a client asks to be sent.
-struct Submission: Sendable {
-    let accountSid: String
-    let to: String
-    let from: String
-    let messagingServiceSid: String?
-    let body: String
-    let validityPeriod: Int?
-    let statusCallback: String?
+    /// A message as it was taken.
+    init(_ arrival: Arrival, sid: String, sequence: Int) {
+        let segments = MessageSegments(of: arrival.body)
+        self.sequence = sequence
+        self.sid = sid
+        provider = arrival.provider
+        accountSid = arrival.account
+        to = arrival.to
+        from = arrival.from
+        messagingServiceSid = arrival.messagingServiceSid
+        body = arrival.body
+        self.segments = segments.count
+        encoding = segments.encoding
+        receivedAt = arrival.time.internetDate
+        code = CodeFinder.code(in: arrival.body)
+        status = .queued
+        validityPeriod = arrival.validityPeriod.flatMap { Int($0) }
+        statusCallback = arrival.statusCallback
+        reference = arrival.reference
+    }
 }

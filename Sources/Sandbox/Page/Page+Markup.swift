@@ -12,18 +12,23 @@ extension Page {
             </svg>
             <span>code-courier <em>sandbox</em></span>
           </h1>
+          <nav class="tabs" role="tablist" aria-label="Kind of message">
+            <button id="tab-phones" role="tab" aria-controls="view-phones" type="button">Phones</button>
+            <button id="tab-mail" role="tab" aria-controls="view-mail" type="button">Mail<b hidden></b></button>
+            <button id="tab-push" role="tab" aria-controls="view-push" type="button">Push<b hidden></b></button>
+          </nav>
           <dl class="counters">
             <div><dd id="count-messages">0</dd><dt>messages</dt></div>
             <div><dd id="count-phones">0</dd><dt>phones</dt></div>
             <div><dd id="count-delivered">0</dd><dt>delivered</dt></div>
             <div><dd id="count-minute">0</dd><dt>last minute</dt></div>
           </dl>
-          <input id="filter" type="search" placeholder="Filter by number" aria-label="Filter by number or text"
+          <input id="filter" type="search" placeholder="Filter" aria-label="Filter by recipient or text"
             autocomplete="off" spellcheck="false">
           <span id="live" class="live" role="status">connecting</span>
           <button id="clear" class="plain" type="button" title="Forget all messages">Clear</button>
         </header>
-        <main>
+        <main id="view-phones" role="tabpanel" aria-labelledby="tab-phones">
           <div id="wall" class="wall"></div>
           <p id="more" class="note" hidden></p>
           <p id="nothing" class="note" hidden>No phone matches.</p>
@@ -65,7 +70,7 @@ extension Page {
         <template id="bubble-template">
           <li class="message">
             <p class="bubble" dir="auto"></p>
-            <p class="meta"><time></time><span class="size"></span><span class="tick"></span></p>
+            <p class="meta"><time></time><span class="size"></span><span class="by"></span><span class="tick"></span></p>
           </li>
         </template>
         """#

@@ -14,6 +14,7 @@ extension Page {
         let phones = new Map();
         /** Identity → message. */
         let known = new Map();
+        const providers = { twilio: 'Twilio', vonage: 'Vonage', vonage_messages: 'Vonage Messages', http: 'HTTP' };
         let total = 0, delivered = 0, arrivals = [], waiting = [], flushTimer = 0, settled = false;
 
         // Phones
@@ -82,6 +83,7 @@ extension Page {
           time.title = date.toLocaleString();
           time.textContent = clockText(date, true);
           root.querySelector('.size').textContent = message.segments + ' × ' + message.encoding;
+          root.querySelector('.by').textContent = providers[message.provider] ?? message.provider;
           showStatus(entry);
           if (settled) root.classList.add('fresh');
           phone.thread.append(root);

@@ -21,7 +21,7 @@ extension Page {
           return '+' + digits.slice(0, length) + ' ' + (groups ?? [rest]).join(' ');
         }
 
-        async function copy(text) {
+        async function copy(text, what) {
           try {
             await navigator.clipboard.writeText(text);
           } catch {
@@ -32,7 +32,7 @@ extension Page {
             document.execCommand('copy');
             area.remove();
           }
-          toast('Copied ' + (text.length > 20 ? 'the command' : text));
+          toast('Copied ' + (what ?? text));
         }
 
         let toastTimer = 0;
@@ -55,6 +55,7 @@ extension Page {
 
         function applyFilter() {
           for (const phone of phones.values()) phone.root.hidden = !fits(phone);
+          filterMail();
           summarise();
         }
 
@@ -67,6 +68,7 @@ extension Page {
           show('delivered', delivered);
           show('minute', arrivals.length);
           find('empty').hidden = phones.size > 0 || !settled;
+          summariseMail();
           find('nothing').hidden = phones.size === 0 || [...wall.children].some((root) => !root.hidden);
           find('more').hidden = phones.size <= phoneLimit;
           find('more').textContent = 'The ' + phoneLimit + ' phones with the newest messages are shown.';
@@ -77,6 +79,7 @@ extension Page {
           known = new Map();
           [total, delivered, arrivals, waiting] = [0, 0, [], []];
           wall.replaceChildren();
+          forgetMail();
         }
 
         // The stream
@@ -86,8 +89,14 @@ extension Page {
           flushTimer = 0;
           const batch = waiting;
           waiting = [];
-          for (const message of batch) receive(message);
+          for (const [kind, value] of batch) {
+            if (kind === 'email') receiveMail(value);
+            else if (kind === 'push') receivePush(value);
+            else receive(value);
+          }
           if (phones.size > phoneLimit) trim();
+          openNewest();
+          if (!settled && !location.hash && phones.size === 0) showView(mails.size ? 'mail' : pushes ? 'push' : 'phones');
           settled = true;
           summarise();
         }
@@ -103,7 +112,7 @@ extension Page {
         }
 
         function enqueue(event) {
-          waiting.push(JSON.parse(event.data));
+          waiting.push([event.type, JSON.parse(event.data)]);
           flushTimer ||= setTimeout(flush, 30);
         }
 
@@ -114,8 +123,7 @@ extension Page {
             show('live', 'live');
             flushTimer ||= setTimeout(flush, 60);
           });
-          source.addEventListener('message', enqueue);
-          source.addEventListener('status', enqueue);
+          for (const kind of ['message', 'status', 'email', 'push']) source.addEventListener(kind, enqueue);
           source.addEventListener('reset', () => { forget(); summarise(); });
           source.addEventListener('error', () => {
             show('lost', 'reconnecting');
@@ -126,7 +134,7 @@ extension Page {
         find('origin').textContent = location.origin;
         find('example').textContent = 'curl -u ACdemo:token ' + location.origin + '/2010-04-01/Accounts/ACdemo/Messages.json'
           + " --data-urlencode To=+14155550123 --data-urlencode From=Acme --data-urlencode 'Body=123456 is your Acme code.'";
-        find('copy-example').addEventListener('click', () => copy(find('example').textContent));
+        find('copy-example').addEventListener('click', () => copy(find('example').textContent, 'the command'));
         find('clear').addEventListener('click', () => fetch('/sandbox/messages', { method: 'DELETE' }));
         filter.addEventListener('input', applyFilter);
         wall.addEventListener('pointerleave', arrange);

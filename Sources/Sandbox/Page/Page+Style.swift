@@ -38,7 +38,7 @@ extension Page {
         .counters dd { font-weight: 650; font-variant-numeric: tabular-nums; }
         .counters dt { order: 1; color: var(--faint); font-size: 13px; }
         #filter {
-          font: inherit; color: inherit; width: 200px; padding: 6px 12px; border-radius: 9px;
+          font: inherit; color: inherit; flex: 1 1 120px; max-width: 200px; min-width: 0; padding: 6px 12px; border-radius: 9px;
           border: 1px solid var(--line); background: var(--screen);
         }
         #filter::placeholder { color: var(--faint); }
@@ -149,12 +149,14 @@ extension Page {
         }
         .toast.shown { translate: -50% 0; }
 
+        @media (min-width: 641px) and (max-width: 1240px) { .counters div:last-child { display: none; } }
+        @media (min-width: 641px) and (max-width: 1080px) { .counters > * { display: none; } }
         @media (max-width: 640px) {
           .bar { gap: 10px 12px; padding-block: 10px; }
           .counters { order: 2; width: 100%; margin: 0; justify-content: space-between; gap: 8px; }
           .counters div { flex-direction: column; align-items: center; gap: 0; }
           .counters dt { font-size: 11.5px; }
-          #filter { order: 3; width: 100%; padding: 8px 12px; font-size: 16px; }
+          #filter { order: 3; flex-basis: 100%; max-width: none; padding: 8px 12px; font-size: 16px; }
           .live { margin-inline-start: auto; min-width: 0; }
           .wall { padding-top: 22px; gap: 28px; }
           .phone { max-width: 400px; }

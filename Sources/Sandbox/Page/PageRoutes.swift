@@ -13,6 +13,7 @@ struct PageRoutes: Sendable {
             String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
         let policy = [
             "default-src 'none'", "script-src 'nonce-\(nonce)'", "style-src 'nonce-\(nonce)'", "connect-src 'self'",
+            "frame-src 'self'",
             "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
         ]
         var headers: HTTPFields = [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"]
@@ -34,11 +35,11 @@ struct PageRoutes: Sendable {
         <meta name="viewport" content="width=device-width, initial-scale=1">
         <meta name="color-scheme" content="light dark">
         <title>code-courier sandbox</title>
-        <style nonce="\(nonce)">\(Page.style)</style>
+        <style nonce="\(nonce)">\(Page.style)\(Page.mailStyle)</style>
         </head>
         <body>
-        \(Page.markup)
-        <script nonce="\(nonce)">\(Page.phoneScript)\(Page.script)</script>
+        \(Page.markup)\(Page.mailMarkup)
+        <script nonce="\(nonce)">\(Page.phoneScript)\(Page.mailScript)\(Page.script)</script>
         </body>
         </html>
         """

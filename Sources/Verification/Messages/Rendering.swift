@@ -45,18 +45,20 @@ package struct Rendering: Sendable, Equatable {
         )
     }
 
-    /// The message's text.
+    /// The last line, with the empty one before it: it binds the code to a domain or to an Android app.
     ///
-    /// The last line binds the code to a domain or to an Android app; only one can be last.
-    package func text(code: VerificationCode, validity: Duration) -> String {
-        let minutes = max(1, (validity.microseconds + 59_999_999) / 60_000_000)
-        let unit = minutes == 1 ? "minute" : "minutes"
-        var text = "\(code.digits) is your \(appName) verification code. It expires in \(minutes) \(unit)."
-        if let domain {
-            text += "\n\n@\(domain) #\(code.digits)"
-        } else if let androidAppHash {
-            text += "\n\n\(androidAppHash)"
-        }
-        return text
+    /// Only one of both can be last. The Retriever API reads 140 bytes, which is one segment.
+    func ending(_ digits: String) -> String {
+        if let domain { return "\n\n@\(domain) #\(digits)" }
+        if let androidAppHash { return "\n\n\(androidAppHash)" }
+        return ""
+    }
+}
+
+extension Duration {
+    /// Minutes as a message tells them: rounded up, and at least one.
+    package var shownMinutes: Int {
+        let (minutes, rest) = microseconds.quotientAndRemainder(dividingBy: 60_000_000)
+        return max(1, Int(clamping: rest > 0 ? minutes + 1 : minutes))
     }
 }

@@ -32,6 +32,7 @@ package struct TenantPolicy: Sendable, Equatable {
     package var testNumbers: [TestNumber]
     package var emailLinks: EmailLinkPolicy
     package var routes: Routes
+    package var messages: MessagePolicy
 
     package init(
         appName: String,
@@ -45,7 +46,8 @@ package struct TenantPolicy: Sendable, Equatable {
         limits: LimitPolicy = LimitPolicy(),
         testNumbers: [TestNumber] = [],
         emailLinks: EmailLinkPolicy = EmailLinkPolicy(),
-        routes: Routes
+        routes: Routes,
+        messages: MessagePolicy = MessagePolicy()
     ) {
         self.appName = appName
         self.defaultLanguage = defaultLanguage
@@ -59,6 +61,7 @@ package struct TenantPolicy: Sendable, Equatable {
         self.testNumbers = testNumbers
         self.emailLinks = emailLinks
         self.routes = routes
+        self.messages = messages
     }
 
     /// The test number that a number is at a time, or nil.

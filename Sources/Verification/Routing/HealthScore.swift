@@ -6,7 +6,7 @@
 /// - more than 50 errors within 60 s: 10 points less, at most once in 60 s;
 /// - at least 15 % of the messages of 15 min took longer than 5 min to arrive: 10 points less, at most once in 5 min
 ///   (the time is the one from handing a message over to its receipt, so a provider without receipts is never slow);
-/// - 5 min without a loss: 10 points more.
+/// - 5 min without either: 10 points more. Trouble that goes on is no calm, also while it costs nothing yet.
 package struct HealthScore: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
@@ -17,6 +17,7 @@ package struct HealthScore: Sendable {
     package static let slowAfter = Duration.seconds(300)
     package static let slowPercent = 15
     package static let slowWindow = Duration.seconds(900)
+    package static let slowInterval = Duration.seconds(300)
     package static let calm = Duration.seconds(300)
 
     /// Fewer messages than these say nothing of a share.
@@ -30,8 +31,8 @@ package struct HealthScore: Sendable {
 
     private var points = Self.highest
 
-    /// The last loss or gain; nil while there is nothing to gain.
-    private var changedAt: Instant?
+    /// The last trouble, or the last gain since; nil while there is nothing to gain.
+    private var calmSince: Instant?
 
     /// The newest errors, one more than are allowed.
     private var errors: [Instant] = []
@@ -58,9 +59,7 @@ package struct HealthScore: Sendable {
         guard errors.count > Self.errorsAllowed, errors[oldestError].duration(to: now) <= Self.errorWindow else {
             return
         }
-        guard isOver(Self.errorWindow, since: lostForErrorsAt, at: now) else { return }
-        lostForErrorsAt = now
-        lose(at: now)
+        if suffer(at: now, unlessWithin: Self.errorWindow, of: lostForErrorsAt) { lostForErrorsAt = now }
     }
 
     /// Takes the time that a message took to arrive.
@@ -83,23 +82,24 @@ package struct HealthScore: Sendable {
 
     /// Takes points for slowness; whether another provider is any faster, the caller knows.
     package mutating func loseForSlowness(at now: Instant) {
-        guard isOver(Self.calm, since: lostForSlownessAt, at: now) else { return }
-        lostForSlownessAt = now
-        lose(at: now)
+        if suffer(at: now, unlessWithin: Self.slowInterval, of: lostForSlownessAt) { lostForSlownessAt = now }
     }
 
-    private mutating func lose(at now: Instant) {
+    /// Ends the calm, and takes points unless the same trouble did so a short time ago.
+    private mutating func suffer(at now: Instant, unlessWithin time: Duration, of last: Instant?) -> Bool {
         recover(at: now)
+        calmSince = now
+        guard isOver(time, since: last, at: now) else { return false }
         points = max(0, points - Self.step)
-        changedAt = now
+        return true
     }
 
     private mutating func recover(at now: Instant) {
-        guard let since = changedAt else { return }
+        guard let since = calmSince else { return }
         let steps = max(0, Int(clamping: since.duration(to: now).microseconds / Self.calm.microseconds))
         guard steps > 0 else { return }
         points = min(Self.highest, points + Self.step * min(steps, Self.highest / Self.step))
-        changedAt = points == Self.highest ? nil : since + Self.calm * steps
+        calmSince = points == Self.highest ? nil : since + Self.calm * steps
     }
 
     private func isOver(_ time: Duration, since start: Instant?, at now: Instant) -> Bool {

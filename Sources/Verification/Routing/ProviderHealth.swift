@@ -43,7 +43,9 @@ package struct ProviderHealth: Sendable {
         return State(points: score.points(at: now), availability: availability)
     }
 
-    /// Lets a call through, or says how long to wait. Each call that goes has to be ended by its answer.
+    /// Lets a call through, or says how long to wait.
+    ///
+    /// Each call that goes has to be ended by its answer.
     package mutating func begin(at now: Instant) -> Breaker.Entry {
         breaker.begin(at: now)
     }

@@ -45,7 +45,10 @@ final class RawConnection: Sendable {
     }
 
     func send(_ text: String) throws {
-        let bytes = Array(text.utf8)
+        try send(Array(text.utf8))
+    }
+
+    func send(_ bytes: [UInt8]) throws {
         let sent = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
         guard sent == bytes.count else { throw Failure(number: errno) }
     }

@@ -3,7 +3,7 @@
 import Hummingbird
 
 /// An error answer in Twilio's shape.
-struct TwilioError: Error, Encodable {
+struct TwilioError: GatewayError, Encodable {
     let code: Int
     let message: String
     let status: Int
@@ -21,9 +21,11 @@ struct TwilioError: Error, Encodable {
         moreInfo = "https://www.twilio.com/docs/errors/\(code)"
     }
 
-    func response(retryAfter: Int? = nil) throws -> Response {
+    var name: String { String(code) }
+
+    func response(retryAfter: Int?) throws -> Response {
         var response = try Response.json(self, status: HTTPResponse.Status(code: status))
-        if let retryAfter { response.headers[.retryAfter] = String(retryAfter) }
+        response.setRetryAfter(retryAfter)
         if status == 401 { response.headers[.wwwAuthenticate] = "Basic realm=\"Twilio API\"" }
         return response
     }

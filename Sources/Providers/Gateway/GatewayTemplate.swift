@@ -7,7 +7,7 @@ import Verification
 /// A variable is a name of letters in braces without anything else between them. Other braces, such as JSON's, are text.
 ///
 /// It describes itself by its variables: the text around them may hold a key.
-package struct MessageTemplate: Sendable, Redacted {
+package struct GatewayTemplate: Sendable, Redacted {
     /// What a template may name.
     package enum Variable: String, Sendable, CaseIterable {
         /// The number with its `+`.

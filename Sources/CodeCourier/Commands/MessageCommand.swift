@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+
+/// Shows messages before anybody gets them.
+struct MessageCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "message",
+        abstract: "Shows the messages that people get.",
+        subcommands: [MessagePreviewCommand.self]
+    )
+}

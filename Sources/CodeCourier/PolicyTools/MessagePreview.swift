@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+/// The messages of a tenant, with a made-up code.
+struct MessagePreview {
+    let tenant: TenantPolicy
+    let region: Region
+    let languages: [String]
+
+    /// The request's own name of the app.
+    let appName: String
+    let domain: String
+    let codeLength: Int
+
+    private var code: VerificationCode { VerificationCode(fixed: String("1234567890".prefix(codeLength))) }
+
+    /// One row for each language and last line, and whether every text fits one segment.
+    func textMessages() -> (lines: [String], isCheap: Bool) {
+        var table = TextTable(numbers: [4, 5], indent: 0)
+        table.row("language", "variant", "form", "alphabet", "units", "segments", "text")
+        var isCheap = true
+        for language in languages {
+            for variant in variants {
+                let message = text(language, variant)
+                let encoding = TextEncoding(message.text)
+                if encoding.segments > 1 { isCheap = false }
+                table.row(
+                    message.language,
+                    variant.rawValue,
+                    message.form.rawValue,
+                    encoding.alphabet.rawValue,
+                    String(encoding.units),
+                    String(encoding.segments),
+                    message.text.map { $0.isNewline ? "⏎" : String($0) }.joined()
+                )
+            }
+        }
+        return (table.lines, isCheap)
+    }
+
+    private var variants: [MessageVariant] {
+        tenant.messages.regions[region]?.hasAutofill == false ? [.plain] : MessageVariant.allCases
+    }
+
+    private func text(_ language: String, _ variant: MessageVariant) -> MessageText {
+        let rendering = Rendering(
+            language: language,
+            appName: appName,
+            domain: variant == .domain ? domain : nil,
+            androidAppHash: variant == .androidApp ? MessageVariant.sampleHash : nil
+        )
+        return tenant.messages.text(
+            rendering,
+            region: region,
+            code: code,
+            validity: tenant.code.validity,
+            appName: tenant.appName,
+            language: tenant.defaultLanguage
+        )
+    }
+
+    /// The subject and the parts for each language.
+    func emails() -> [(subject: String, text: String, html: String)] {
+        languages.map { language in
+            EmailTemplate.message(
+                language: language,
+                defaultLanguage: tenant.defaultLanguage,
+                appName: appName,
+                link: "https://\(domain)/confirm?token=sample",
+                code: code,
+                linkMinutes: tenant.emailLinks.validity.shownMinutes,
+                codeMinutes: tenant.code.validity.shownMinutes
+            )
+        }
+    }
+
+    /// The subjects and the text parts.
+    func emailLines() -> [String] {
+        emails().map { "Subject: \($0.subject)\n\n\($0.text)" }
+    }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Hummingbird
+
+/// What an `Authorization` header carries.
+struct Credentials {
+    private let scheme: String
+    private let value: Substring
+
+    init?(_ request: Request) {
+        guard let header = request.headers[.authorization] else { return nil }
+        let parts = header.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2 else { return nil }
+        scheme = parts[0].lowercased()
+        value = parts[1]
+    }
+
+    /// Basic credentials with a name and a password, neither empty.
+    var basic: (name: String, password: String)? {
+        guard scheme == "basic", let bytes = Data(base64Encoded: String(value)) else { return nil }
+        let parts = String(decoding: bytes, as: UTF8.self).split(separator: ":", maxSplits: 1)
+        return parts.count == 2 ? (String(parts[0]), String(parts[1])) : nil
+    }
+
+    var bearer: String? { scheme == "bearer" ? String(value) : nil }
+}
+
+/// A JSON Web Token as it looks from outside; its signature is not checked, as no key is known here.
+struct TokenShape {
+    let header: [String: JSONValue]
+    let claims: [String: JSONValue]
+
+    init?(_ token: String) {
+        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+        guard
+            parts.count == 3, let header = Self.object(parts[0]), let claims = Self.object(parts[1]),
+            let signature = Self.bytes(parts[2]), !signature.isEmpty
+        else { return nil }
+        (self.header, self.claims) = (header, claims)
+    }
+
+    private static func object(_ part: Substring) -> [String: JSONValue]? {
+        bytes(part).flatMap { JSONValue($0)?.object }
+    }
+
+    /// Base64url without padding, RFC 7515.
+    private static func bytes(_ part: Substring) -> Data? {
+        let plain = part.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
+        return Data(base64Encoded: String(plain) + String(repeating: "=", count: (4 - plain.count % 4) % 4))
+    }
+}

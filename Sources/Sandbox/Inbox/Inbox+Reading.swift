@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Inbox {
+    /// Something that is new or has changed since a cursor.
+    struct Change: Sendable {
+        enum Subject: Sendable {
+            case message(SandboxMessage, isNew: Bool)
+            case email(SandboxEmail)
+            case push(SandboxPush)
+        }
+
+        let subject: Subject
+        let cursor: Cursor
+    }
+
+    /// How many text messages were ever accepted.
+    var accepted: Int { entries.nextNumber - 1 }
+
+    /// How many text messages are kept.
+    var kept: Int { entries.elements.count }
+
+    /// How many e-mails were ever accepted.
+    var acceptedEmails: Int { emailLog.nextNumber - 1 }
+
+    /// How many pushes were ever accepted.
+    var acceptedPushes: Int { pushLog.nextNumber - 1 }
+
+    var end: Cursor { cursor }
+
+    func messages(to recipient: String?, after sequence: Int, limit: Int = .max) -> [SandboxMessage] {
+        Array(
+            entries.elements(after: sequence).lazy.map(\.message)
+                .filter { recipient == nil || $0.to == recipient }
+                .prefix(max(0, limit))
+        )
+    }
+
+    /// The newest messages of an account, newest first.
+    func newest(account: String, to recipient: String?, limit: Int) -> [Stored] {
+        Array(
+            entries.elements.reversed().lazy
+                .filter { $0.message.accountSid == account && (recipient == nil || $0.message.to == recipient) }
+                .prefix(max(0, limit))
+                .map { ($0.message, $0.arrival.time) }
+        )
+    }
+
+    func message(sid: String) -> Stored? {
+        numbers[sid].flatMap { entries[$0] }.map { ($0.message, $0.arrival.time) }
+    }
+
+    func receipts(after sequence: Int, limit: Int = .max) -> [SandboxReceipt] {
+        Array(receiptLog.elements(after: sequence).prefix(max(0, limit)))
+    }
+
+    func emails(to recipient: String?, after sequence: Int, limit: Int = .max) -> [SandboxEmail] {
+        Array(
+            emailLog.elements(after: sequence).lazy.map(\.value)
+                .filter { recipient.map($0.to.contains) ?? true }
+                .prefix(max(0, limit))
+        )
+    }
+
+    func email(sequence: Int) -> SandboxEmail? { emailLog[sequence]?.value }
+
+    func pushes(to token: String?, after sequence: Int, limit: Int = .max) -> [SandboxPush] {
+        Array(
+            pushLog.elements(after: sequence).lazy.map(\.value)
+                .filter { token == nil || $0.token == token }
+                .prefix(max(0, limit))
+        )
+    }
+
+    /// What is new or has changed since a cursor of the same epoch, in the order of change.
+    func changes(since known: Cursor) -> [Change] {
+        let messages = entries.elements.lazy.filter { $0.revision > known.revision }.map { entry in
+            (entry.revision, Change.Subject.message(entry.message, isNew: entry.created > known.revision))
+        }
+        let emails = emailLog.elements.lazy.filter { $0.revision > known.revision }
+            .map { ($0.revision, Change.Subject.email($0.value)) }
+        let pushes = pushLog.elements.lazy.filter { $0.revision > known.revision }
+            .map { ($0.revision, Change.Subject.push($0.value)) }
+        return (Array(messages) + emails + pushes).sorted { $0.0 < $1.0 }.map { revision, subject in
+            Change(subject: subject, cursor: Cursor(epoch: cursor.epoch, revision: revision))
+        }
+    }
+}

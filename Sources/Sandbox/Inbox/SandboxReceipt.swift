@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a provider says later of a message.
+package struct SandboxReceipt: Sendable, Hashable, Codable {
+    /// 1, 2, … in the order in which receipts became due.
+    package let sequence: Int
+    package let provider: SandboxProvider
+    /// RFC 3339.
+    package let at: String
+    /// Where the provider would post the parameters.
+    package let statusCallback: String?
+    /// The parameters of the provider's callback; of nested objects, the names joined by dots.
+    package let parameters: [String: String]
+
+    /// The receipt of a message that now has this status.
+    init(sequence: Int, of message: SandboxMessage, status: SandboxMessage.Status, errorCode: Int?) {
+        let time = WallTime.now()
+        self.sequence = sequence
+        provider = message.provider
+        at = time.internetDate
+        statusCallback = message.statusCallback
+        parameters =
+            switch message.provider {
+            case .vonage: Self.vonage(message, status, errorCode, time)
+            case .vonageMessages: Self.vonageMessages(message, status, errorCode, time)
+            case .http: Self.generic(message, status, errorCode)
+            case .twilio, .smtp, .apns: Self.twilio(message, status, errorCode)
+            }
+    }
+}
+
+extension SandboxReceipt {
+    private static func twilio(
+        _ message: SandboxMessage,
+        _ status: SandboxMessage.Status,
+        _ errorCode: Int?
+    ) -> [String: String] {
+        var parameters = [
+            "MessageSid": message.sid, "SmsSid": message.sid, "MessageStatus": status.rawValue,
+            "SmsStatus": status.rawValue, "To": message.to, "From": message.from,
+            "AccountSid": message.accountSid, "ApiVersion": TwilioGateway.version,
+        ]
+        parameters["ErrorCode"] = errorCode.map { String($0) }
+        parameters["MessagingServiceSid"] = message.messagingServiceSid
+        return parameters
+    }
+
+    /// A delivery receipt of the SMS API (developer.vonage.com, "Delivery receipts").
+    ///
+    /// Its error codes end at 99; any other scripted one is told as 2, absent subscriber.
+    private static func vonage(
+        _ message: SandboxMessage,
+        _ status: SandboxMessage.Status,
+        _ errorCode: Int?,
+        _ time: WallTime
+    ) -> [String: String] {
+        let words: [SandboxMessage.Status: String] = [.delivered: "delivered", .undelivered: "failed"]
+        var parameters = [
+            "msisdn": String(message.to.dropFirst()), "to": message.from, "network-code": "12345",
+            "messageId": message.sid, "price": "0.03330000", "status": words[status] ?? "accepted",
+            "scts": time.shortDate, "err-code": errorCode.map { (0...99).contains($0) ? String($0) : "2" } ?? "0",
+            "api-key": message.accountSid, "message-timestamp": time.databaseDate,
+        ]
+        parameters["client-ref"] = message.reference
+        return parameters
+    }
+
+    /// A status callback of the Messages API (developer.vonage.com, "Messages API status callbacks").
+    ///
+    /// Its error codes have four digits from 1000 on; any other scripted one is told as 1180, absent subscriber.
+    private static func vonageMessages(
+        _ message: SandboxMessage,
+        _ status: SandboxMessage.Status,
+        _ errorCode: Int?,
+        _ time: WallTime
+    ) -> [String: String] {
+        let words: [SandboxMessage.Status: String] = [.delivered: "delivered", .undelivered: "rejected"]
+        var parameters = [
+            "message_uuid": message.sid, "to": String(message.to.dropFirst()), "from": message.from,
+            "timestamp": time.internetDate, "channel": "sms", "status": words[status] ?? "submitted",
+            "destination.network_code": "12345", "sms.count_total": String(message.segments),
+        ]
+        parameters["client_ref"] = message.reference
+        if let errorCode {
+            let code = (1000...1999).contains(errorCode) ? errorCode : 1180
+            parameters["error.type"] = "https://developer.vonage.com/api-errors/messages#\(code)"
+            parameters["error.title"] = String(code)
+            parameters["error.detail"] = "Scripted error"
+            parameters["error.instance"] = message.sid
+        }
+        return parameters
+    }
+
+    private static func generic(
+        _ message: SandboxMessage,
+        _ status: SandboxMessage.Status,
+        _ errorCode: Int?
+    ) -> [String: String] {
+        var parameters = ["id": message.sid, "status": status.rawValue]
+        parameters["reference"] = message.reference
+        parameters["errorCode"] = errorCode.map { String($0) }
+        return parameters
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension ClaimedSend {
+    /// What is handed to a provider, by the tenant's present rules; nil where the parts do not make a message.
+    ///
+    /// - Parameters:
+    ///   - tenant: nil when a new policy has just dropped it: then the built-in texts are sent.
+    ///   - elapsed: the time since the claim.
+    package func content(tenant: TenantPolicy?, elapsed: Duration) -> MessageContent? {
+        switch (recipient, credential) {
+        case (.phone(let number), .code(let code)): .sms(text(to: number, code, tenant, elapsed))
+        case (.email(let address), .link(_, let code)): email(to: address, code, tenant, elapsed).map { .email($0) }
+        case (.device(let device), .push(let secret)):
+            .push(PushMessage(device: device, receipt: reference.verificationID.description, secret: secret.text))
+        case (.phone, _), (.email, _), (.device, _): nil
+        }
+    }
+
+    /// What is left of the credential's validity, at least a second.
+    package func validity(after elapsed: Duration) -> Duration {
+        max(.seconds(1), validityLeft - elapsed)
+    }
+
+    private func text(
+        to number: PhoneNumber,
+        _ code: VerificationCode,
+        _ tenant: TenantPolicy?,
+        _ elapsed: Duration
+    ) -> TextMessage {
+        let text = (tenant?.messages ?? MessagePolicy()).text(
+            rendering,
+            region: region ?? .unknown,
+            code: code,
+            validity: validity(after: elapsed),
+            appName: tenant?.appName ?? rendering.appName,
+            language: tenant?.defaultLanguage ?? rendering.language
+        )
+        return TextMessage(recipient: number, text: text.text, registration: text.registration)
+    }
+
+    private func email(
+        to address: EmailAddress,
+        _ code: VerificationCode,
+        _ tenant: TenantPolicy?,
+        _ elapsed: Duration
+    ) -> EmailMessage? {
+        guard let link else { return nil }
+        let codeLeft = (shortCodeLeft ?? .zero) - elapsed
+        // A code that is over before the mail is read helps nobody; the link still does.
+        let isCodeOfUse = codeLeft >= .seconds(60)
+        let message = EmailTemplate.message(
+            language: rendering.language,
+            defaultLanguage: tenant?.defaultLanguage ?? "en",
+            appName: rendering.appName,
+            link: link.url,
+            code: isCodeOfUse ? code : nil,
+            linkMinutes: validity(after: elapsed).shownMinutes,
+            codeMinutes: max(codeLeft, .seconds(60)).shownMinutes
+        )
+        return EmailMessage(
+            recipient: address,
+            subject: message.subject,
+            text: message.text,
+            html: message.html,
+            senderName: rendering.appName
+        )
+    }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The e-mail that carries a link and, where there is one, a code.
+///
+/// Both parts say the same. The link stands in the open in each, so that a person sees where it leads and can copy it;
+/// nothing is loaded from anywhere, and nothing tells that the e-mail was read.
+package enum EmailTemplate {
+    /// The languages that have a text.
+    package static let languages: [String] = EmailWording.all.map(\.language).sorted()
+
+    /// The subject and the two parts.
+    ///
+    /// A language without a text falls back along its tag, then to `defaultLanguage`, then to `en`. The link is taken as
+    /// it is, an `https` address that the caller made; without a code the sentence about it is left out.
+    package static func message(
+        language: String,
+        defaultLanguage: String = "en",
+        appName: String,
+        link: String,
+        code: VerificationCode?,
+        linkMinutes: Int,
+        codeMinutes: Int
+    ) -> (subject: String, text: String, html: String) {
+        let content = EmailContent(
+            wording: EmailWording.find([language, defaultLanguage]),
+            appName: appName,
+            link: link,
+            code: code,
+            linkMinutes: linkMinutes,
+            codeMinutes: codeMinutes
+        )
+        return (content.subject, content.text, content.html)
+    }
+}
+
+/// One e-mail before it becomes its parts.
+struct EmailContent {
+    let wording: EmailWording
+    let appName: String
+    let link: String
+    let code: VerificationCode?
+    let linkMinutes: Int
+    let codeMinutes: Int
+
+    /// The title first: its letters, and not the name's, set the direction of the line.
+    var subject: String { "\(wording.title) – \(appName)" }
+
+    var linkSentence: String { wording.link.text { $0 == .minutes ? String(linkMinutes) : "" } }
+
+    /// The sentence with the code, its words by `spell` and the code by `emphasize`.
+    func codeSentence(
+        spell: (String) -> String = { $0 },
+        emphasize: (String) -> String = { $0 }
+    ) -> String? {
+        code.map { code in
+            wording.code.text(spell: spell) { $0 == .code ? emphasize(code.digits) : String(codeMinutes) }
+        }
+    }
+
+    var text: String {
+        [appName, wording.title, "\(linkSentence)\n\(link)", codeSentence(), wording.ignore]
+            .compactMap(\.self).joined(separator: "\n\n") + "\n"
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension MessagePolicy {
+    /// The text of a message: one segment wherever that can be had, since a second one doubles the price.
+    ///
+    /// When the text does not fit with the request's own name, its shorter forms are tried, and then the same with the
+    /// tenant's name. A name goes before a sentence, because a person trusts the name. When nothing fits, as with a very
+    /// long domain, the shortest is sent in several segments: the line that binds the code to its site is never lost.
+    ///
+    /// `region` is that of the person's number, `validity` what is left of the code's life, `appName` the tenant's own
+    /// name, and `language` the tenant's default, for a request whose language has no text.
+    package func text(
+        _ rendering: Rendering,
+        region: Region,
+        code: VerificationCode,
+        validity: Duration,
+        appName: String,
+        language: String
+    ) -> MessageText {
+        let own = regions[region]
+        let signature = own?.signature ?? ""
+        let ending = own?.hasAutofill == false ? "" : rendering.ending(code.digits)
+        let forms = forms(for: [rendering.language, language, "en"], in: region)
+        let minutes = String(validity.shownMinutes)
+        let frame = MessageFrame(
+            around: TextSize(signature) + TextSize(ending),
+            code: TextSize(code.digits),
+            minutes: .plain(minutes.utf8.count)
+        )
+        let chosen = frame.choice(of: forms, names: [rendering.appName, appName])
+        let text = chosen.template.text { place in
+            switch place {
+            case .code: code.digits
+            case .appName: chosen.name
+            case .minutes: minutes
+            }
+        }
+        return MessageText(
+            text: signature + text + ending,
+            language: forms.language,
+            form: chosen.form,
+            registration: own?.registration
+        )
+    }
+}
+
+/// The sizes of what every form of a text has in common, by which the form is chosen.
+struct MessageFrame {
+    struct Choice {
+        let form: MessageForm
+        let template: MessageTemplate
+        let name: String
+        let size: TextSize
+    }
+
+    /// The size of the signature and of the last line.
+    let around: TextSize
+    let code: TextSize
+    let minutes: TextSize
+
+    /// The first form that fits one segment, by name and then by length; else the last one.
+    func choice(of forms: MessageForms, names: [String]) -> Choice {
+        var last: Choice?
+        for name in names {
+            let nameSize = TextSize(name)
+            for (form, template) in forms.forms {
+                let choice = Choice(form: form, template: template, name: name, size: size(template, nameSize))
+                if choice.size.fitsOneSegment { return choice }
+                last = choice
+            }
+        }
+        guard let last else { preconditionFailure("there is a name, and a text has a form") }
+        return last
+    }
+
+    private func size(_ template: MessageTemplate, _ name: TextSize) -> TextSize {
+        around
+            + template.size { place in
+                switch place {
+                case .code: code
+                case .appName: name
+                case .minutes: minutes
+                }
+            }
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension MessageTemplate {
+    /// Why a text is no template of an SMS, as the end of a sentence that begins with its key.
+    package struct Flaw: Error, Sendable, Equatable, CustomStringConvertible {
+        package let description: String
+
+        init(_ description: String) {
+            self.description = description
+        }
+    }
+
+    /// The longest template: more can never fit one segment.
+    private static let maximumScalars = 160
+
+    /// Reads a text of an operator's, by the rules for names in messages.
+    ///
+    /// The code stands in it once and apart from letters and digits, so that a person and a phone find it, and the
+    /// operator's own words leave no second candidate.
+    package init(checking text: String) throws(Flaw) {
+        self.init(text)
+        guard (1...Self.maximumScalars).contains(text.unicodeScalars.count) else {
+            throw Flaw("must be 1 to \(Self.maximumScalars) characters long")
+        }
+        guard count(.code) == 1 else { throw Flaw("must have {code} exactly once") }
+        guard count(.appName) <= 1, count(.minutes) <= 1 else {
+            throw Flaw("must have {appName} and {minutes} at most once each")
+        }
+        guard !words.contains(where: { $0.contains { $0 == "{" || $0 == "}" } }) else {
+            throw Flaw("must have no braces but those of {code}, {appName} and {minutes}")
+        }
+        // What is put in a place may join its neighbours, as in `{appName}.com`: a letter stands for it.
+        if let flaw = TextFlaw(of: self.text { _ in "x" }, points: TextFlaw.everyPoint.subtracting([0x3002])) {
+            throw Flaw(flaw.rawValue)
+        }
+        guard codeStandsApart else { throw Flaw("must keep {code} apart from letters, digits and other places") }
+    }
+
+    private func count(_ place: Place) -> Int { pieces.count { $0 == .place(place) } }
+
+    private var words: [String] {
+        pieces.compactMap { if case .words(let words) = $0 { words } else { nil } }
+    }
+
+    /// Whether no letter, digit or other place touches the code.
+    var codeStandsApart: Bool {
+        guard let index = pieces.firstIndex(of: .place(.code)) else { return false }
+        let before = index == 0 ? nil : pieces[index - 1]
+        let after = index + 1 == pieces.count ? nil : pieces[index + 1]
+        return Self.isApart(before) { $0.last } && Self.isApart(after) { $0.first }
+    }
+
+    private static func isApart(
+        _ neighbour: Piece?,
+        touching: (String.UnicodeScalarView) -> Unicode.Scalar?
+    ) -> Bool {
+        switch neighbour {
+        case nil: true
+        case .place: false
+        case .words(let words):
+            touching(words.unicodeScalars).map {
+                !$0.properties.isAlphabetic && $0.properties.numericType == nil
+            } ?? true
+        }
+    }
+}

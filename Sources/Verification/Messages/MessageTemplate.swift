@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A text with places for values.
+///
+/// Such as `{code} is your {appName} code.`
+package struct MessageTemplate: Sendable, Equatable {
+    /// What stands in a place.
+    package enum Place: String, Sendable, CaseIterable {
+        case code
+        case appName
+        case minutes
+    }
+
+    enum Piece: Sendable, Equatable {
+        case words(String)
+        case place(Place)
+    }
+
+    let pieces: [Piece]
+
+    /// The size of all words, without the places.
+    private let wordsSize: TextSize
+
+    /// Reads a text; braces that hold no place's name are words.
+    init(_ text: String) {
+        var pieces: [Piece] = []
+        var words = ""
+        var rest = Substring(text)
+        while let first = rest.first {
+            let place = Place.allCases.first { rest.hasPrefix("{\($0.rawValue)}") }
+            guard let place else {
+                words.append(first)
+                rest = rest.dropFirst()
+                continue
+            }
+            if !words.isEmpty { pieces.append(.words(words)) }
+            words = ""
+            pieces.append(.place(place))
+            rest = rest.dropFirst(place.rawValue.count + 2)
+        }
+        if !words.isEmpty { pieces.append(.words(words)) }
+        self.pieces = pieces
+        wordsSize = pieces.reduce(.plain(0)) { size, piece in
+            if case .words(let words) = piece { size + TextSize(words) } else { size }
+        }
+    }
+
+    /// The text, with what `value` gives in each place and what `spell` makes of the words.
+    ///
+    /// Values are put in once and never read again, so a name with braces stays a name.
+    package func text(spell: (String) -> String = { $0 }, value: (Place) -> String) -> String {
+        pieces.reduce(into: "") { text, piece in
+            switch piece {
+            case .words(let words): text += spell(words)
+            case .place(let place): text += value(place)
+            }
+        }
+    }
+
+    /// The size of the text whose values have these sizes.
+    func size(value: (Place) -> TextSize) -> TextSize {
+        pieces.reduce(wordsSize) { size, piece in
+            if case .place(let place) = piece { size + value(place) } else { size }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Why a text of somebody's choosing may not stand in a message that people trust.
+///
+/// A new line could fake the last line that binds a code to a site, a link would be ours in the reader's eyes, and
+/// digits could pass for the code, to a person as to a phone that fills codes in by itself.
+package enum TextFlaw: String, Error, Sendable {
+    case control = "has a control character, a new line or an invisible mark"
+    case atSign = "has an @, which belongs to the line that binds a code to a site"
+    case link = "looks like a link"
+    case digits = "has four digits or more, which could pass for the code"
+
+    /// Four digits are the shortest code; a phone takes no shorter run for one.
+    private static let maximumDigits = 3
+
+    /// The first flaw of a text, or nil.
+    ///
+    /// `points` are the full stops that a phone may take for a domain's; a sentence may end with an ideographic one.
+    package init?(of text: String, points: Set<UInt32> = everyPoint) {
+        let scalars = Array(text.unicodeScalars)
+        if scalars.contains(where: Self.isInvisible) {
+            self = .control
+        } else if scalars.contains(where: { $0 == "@" || $0 == "\u{ff20}" }) {
+            self = .atSign
+        } else if Self.isLink(scalars, points: points) {
+            self = .link
+        } else if scalars.count(where: { $0.properties.numericType == .decimal }) > Self.maximumDigits {
+            self = .digits
+        } else {
+            return nil
+        }
+    }
+
+    /// The points that domain names take for one: ASCII, ideographic, full-width and half-width.
+    package static let everyPoint: Set<UInt32> = [0x2e, 0x3002, 0xff0e, 0xff61]
+
+    /// Controls, line and paragraph separators, marks of direction, and what takes no room.
+    ///
+    /// The two joiners stay: Persian, Indic scripts and emoji are spelt with them.
+    private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: true
+        case .format: scalar.value != 0x200c && scalar.value != 0x200d
+        default: false
+        }
+    }
+
+    /// `://`, `www.`, or a point between a letter or digit and two letters, as in `example.com`.
+    private static func isLink(_ scalars: [Unicode.Scalar], points: Set<UInt32>) -> Bool {
+        contains("://", in: scalars) || contains("www.", in: scalars) || hasDomain(scalars, points)
+    }
+
+    /// Whether lower-case ASCII marks stand somewhere, in either case.
+    private static func contains(_ marks: String, in scalars: [Unicode.Scalar]) -> Bool {
+        let wanted = Array(marks.unicodeScalars)
+        guard scalars.count >= wanted.count else { return false }
+        return (0...scalars.count - wanted.count).contains { start in
+            zip(wanted, scalars[start...]).allSatisfy { mark, scalar in
+                let value = scalar.value
+                return (0x41...0x5a).contains(value) ? value | 0x20 == mark.value : value == mark.value
+            }
+        }
+    }
+
+    private static func hasDomain(_ scalars: [Unicode.Scalar], _ points: Set<UInt32>) -> Bool {
+        guard scalars.count >= 4 else { return false }
+        return (1..<scalars.count - 2).contains { index in
+            guard points.contains(scalars[index].value) else { return false }
+            let before = scalars[index - 1].properties
+            guard before.isAlphabetic || before.numericType != nil else { return false }
+            return scalars[index + 1].properties.isAlphabetic && scalars[index + 2].properties.isAlphabetic
+        }
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Testing
+import Verification
+
+@testable import CodeCourier
+
+@Suite("Messages of the policy")
+struct MessagesReaderTests {
+    /// The example with `messages` in line 25 and what follows.
+    private func read(_ messages: String, appName: String = "Acme") -> Result<Policy, ConfigurationFaults> {
+        let text = ExampleFiles.policy.replacing("appName: Acme", with: "appName: \(appName)")
+        return PolicyFile.parse("\(text)\n    messages: \(messages)", file: "policy.yaml")
+    }
+
+    private func faults(_ messages: String, appName: String = "Acme") -> [String] {
+        guard case .failure(let faults) = read(messages, appName: appName) else { return [] }
+        return faults.faults.map(\.description)
+    }
+
+    private let india = Region("IN") ?? .unknown
+    private let china = Region("CN") ?? .unknown
+
+    @Test func `what is stated is read`() throws {
+        let messages = """
+
+                  templates: { de: "{code} ist dein {appName}-Code. Gültig {minutes} Min.", no: "{code}" }
+                  regions:
+                    IN:
+                      templates: { en: "{code} is the OTP for {appName}." }
+                      registration: { entityId: "1101000000000000001", templateId: 1107000000000000001 }
+                    CN: { signature: "【Acme】" }
+                    FR: { autofill: false }
+            """
+        let policy = try #require(try read(messages).get().tenants["default"]).messages
+        #expect(policy.templates.keys.sorted() == ["de", "nb"])
+        let registered = try #require(policy.regions[india])
+        #expect(registered.registration?.entityID == "1101000000000000001")
+        #expect(registered.registration?.templateID == "1107000000000000001")
+        #expect(!registered.hasAutofill)
+        #expect(policy.regions[china] == RegionMessages(signature: "【Acme】", hasAutofill: false))
+        #expect(policy.regions[Region("FR") ?? .unknown] == RegionMessages(hasAutofill: false))
+        let summary = PolicySummary(policy: try read(messages).get(), now: .test).lines(file: "policy.yaml")
+        let row = "own in de, nb; CN: signature, no autofill; FR: no autofill; IN: own in en, registered, no autofill"
+        #expect(summary.contains("  messages              \(row)"))
+    }
+
+    static let wrong: [(String, String)] = [
+        ("[]", ": must be a mapping"),
+        ("{ template: {} }", ".template: is not a known key; did you mean templates?"),
+        ("{ templates: { german-: \"{code}\" } }", ".templates: the name of a language must be a language tag"),
+        ("{ templates: { de: [] } }", ".templates.de: must be a text such as"),
+        ("{ templates: { de: \"Hallo\" } }", ".templates.de: must have {code} exactly once"),
+        ("{ templates: { de: \"{code} {appName}.de\" } }", ".templates.de: looks like a link"),
+        ("{ templates: { zh-TW: \"{code}\", zh-HK: \"{code}\" } }", ".templates.zh-HK: is a second text in zh-Hant"),
+        ("{ regions: { XX: {} } }", ".regions: the name of a region must be a region's two"),
+        ("{ regions: { CN: { sign: a } } }", ".regions.CN.sign: is not a known key"),
+        ("{ regions: { CN: { signature: \"a\\nb\" } } }", ".regions.CN.signature: must be 1 to 20 characters"),
+        ("{ regions: { CN: { signature: 【aaaaaaaaaaaaaaaaaaa】 } } }", ".regions.CN.signature: must be 1 to 20"),
+        (
+            "{ regions: { IN: { registration: { entityId: \"1\", templateId: \"2\" } } } }",
+            ".regions.IN.registration: stands for one text"
+        ),
+        (
+            "{ regions: { IN: { templates: { en: \"{code}\" }, registration: { entityId: \"1\" } } } }",
+            ".regions.IN.registration.templateId: is required"
+        ),
+        ("{ regions: { FR: { autofill: perhaps } } }", ".regions.FR.autofill: must be true or false"),
+    ]
+
+    @Test(arguments: wrong)
+    func `a fault names its key and what to write`(messages: String, expected: String) {
+        let faults = faults(messages)
+        #expect(faults.count == 1)
+        #expect(faults.first?.hasPrefix("policy.yaml:25: tenants.default.messages\(expected)") == true, "\(faults)")
+    }
+
+    @Test func `an own text that takes two segments is told with its size and its longest values`() {
+        let text = "{code} " + String(repeating: "ж", count: 50)
+        #expect(
+            faults("{ regions: { FR: { templates: { ru: \"\(text)\" } } } }") == [
+                "policy.yaml:25: tenants.default.messages.regions.FR.templates.ru: must be shorter: the text in ru for "
+                    + "FR, variant domain, takes 88 units of UCS-2 where one segment holds 70, with 6 digits, 10 min, "
+                    + "a name of 4 characters, a domain of 20"
+            ]
+        )
+    }
+
+    @Test func `a name that no built-in text can carry is one fault`() {
+        let faults = faults("{}", appName: String(repeating: "ж", count: 40))
+        #expect(faults.count == 1)
+        #expect(
+            faults.first?.hasPrefix("policy.yaml:5: tenants.default.appName: must be shorter: the text in ") == true,
+            "\(faults)"
+        )
+        #expect(faults.first?.hasSuffix("; so do 67 other texts") == true, "\(faults)")
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Sandbox
+
+/// The page as Chromium shows it.
+@Suite(.serialized)
+struct BrowserTests {
+    /// Waits until an expression is true on the page.
+    private static func expect(
+        _ browser: Browser,
+        _ expression: String,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        try await eventually("\(expression)", sourceLocation: sourceLocation) { try await browser.holds(expression) }
+    }
+
+    private static func text(_ selector: String, is text: String) -> String {
+        "document.querySelector('\(selector)')?.textContent === '\(text)'"
+    }
+
+    private static func isShown(_ selector: String) -> String {
+        "document.querySelector('\(selector)').checkVisibility()"
+    }
+
+    @Test
+    func `mail comes while the page is open, can be read, and its HTML can do nothing`() async throws {
+        try await withSandbox { client in
+            try await Browser.with(page: "http://127.0.0.1:\(client.port)/#mail") { browser in
+                let mailPort = try await client.sandbox.waitUntilListeningForMail().port
+                try await Self.expect(browser, Self.text("#smtp-origin", is: "127.0.0.1:\(mailPort)"))
+                try await Self.expect(browser, Self.isShown("#mail-empty"))
+                let mail = try await MailClient(client.sandbox)
+                try await mail.send(MailClient.mail(subject: "<b>Bold</b> & first"), to: ["p@example.com"])
+                try await Self.expect(browser, Self.text(".letter .what", is: "<b>Bold</b> & first"))
+                try await Self.expect(browser, Self.text("#mail-subject", is: "<b>Bold</b> & first"))
+                try await Self.expect(browser, "!(\(Self.isShown("#mail-empty")))")
+                try await Self.expect(
+                    browser,
+                    "document.querySelector('#mail-html').src.endsWith('/sandbox/emails/1/html')"
+                )
+                try await Self.expect(browser, "document.querySelector('#mail-html').getAttribute('sandbox') === ''")
+                // The frame has an origin of its own, so that not even the page can look inside.
+                try await Self.expect(browser, "document.querySelector('#mail-html').contentDocument === null")
+                try await Self.expect(browser, "document.title === 'code-courier sandbox'")
+                try await Self.expect(browser, Self.text("#copy-code b", is: "482913"))
+                try await browser.perform("document.querySelector('#part-text').click()")
+                try await Self.expect(
+                    browser,
+                    "document.querySelector('#mail-text').textContent.includes('482913. Or')"
+                )
+                try await Self.expect(browser, "!(\(Self.isShown("#mail-html"))) && \(Self.isShown("#mail-text"))")
+                try await mail.send(MailClient.mail(subject: "second"), to: ["q@example.com"])
+                try await Self.expect(browser, Self.text(".letter .what", is: "second"))
+                // What is being read stays open.
+                try await Self.expect(browser, Self.text("#mail-subject", is: "<b>Bold</b> & first"))
+                try await browser.perform("document.querySelector('.letter').click()")
+                try await Self.expect(browser, Self.text("#mail-subject", is: "second"))
+                await client.sandbox.clearMessages()
+                try await Self.expect(browser, Self.isShown("#mail-empty"))
+            }
+        }
+    }
+
+    @Test
+    func `the tabs lead to phones and pushes, by click and by key`() async throws {
+        try await withSandbox { client in
+            _ = try await client.vonage()
+            _ = try await client.push()
+            try await Browser.with(page: "http://127.0.0.1:\(client.port)/") { browser in
+                try await Self.expect(browser, Self.text(".phone .number", is: "+1 415 555 0123"))
+                try await Self.expect(browser, Self.text(".phone .by", is: "Vonage"))
+                try await Self.expect(browser, Self.text("#tab-push b", is: "1"))
+                let key =
+                    "document.querySelector('#tab-phones').dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowLeft'}))"
+                try await browser.perform(key)
+                try await Self.expect(browser, Self.isShown("#push-list .card"))
+                try await Self.expect(browser, Self.text(".card .secret code", is: "s3cret"))
+                try await Self.expect(browser, "document.activeElement.id === 'tab-push' && location.hash === '#push'")
+                try await browser.perform("document.querySelector('#tab-phones').click()")
+                try await Self.expect(browser, Self.isShown(".phone"))
+                try await Self.expect(browser, "document.querySelector('#view-push').hidden")
+            }
+        }
+    }
+
+    @Test
+    func `a narrow page shows the list or the mail, and nothing is wider than it`() async throws {
+        try await withSandbox { client in
+            let mail = try await MailClient(client.sandbox)
+            try await mail.send(
+                MailClient.mail(subject: "long" + String(repeating: "g", count: 200)),
+                to: ["p@example.com"]
+            )
+            try await Browser.with(page: "http://127.0.0.1:\(client.port)/#mail", width: 500) { browser in
+                let isNarrow = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+                try await Self.expect(browser, "\(Self.isShown(".letter")) && \(isNarrow)")
+                try await Self.expect(browser, "!(\(Self.isShown("#mail-open")))")
+                try await browser.perform("document.querySelector('.letter').click()")
+                try await Self.expect(browser, "\(Self.isShown("#mail-open")) && \(isNarrow)")
+                try await Self.expect(browser, "document.activeElement.id === 'mail-back'")
+                try await browser.perform("document.querySelector('#mail-back').click()")
+                try await Self.expect(browser, "\(Self.isShown(".letter")) && !(\(Self.isShown("#mail-open")))")
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// A page in Chromium, of which a test asks questions by the DevTools protocol.
+final class Browser: Sendable {
+    struct Failure: Error {
+        let reason: String
+    }
+
+    private let connection: RawConnection
+
+    private init(_ connection: RawConnection) {
+        self.connection = connection
+    }
+
+    /// Opens a page in a browser of its own for as long as the body takes.
+    static func with(page: String, width: Int = 1300, _ body: (Browser) async throws -> Void) async throws {
+        let profile = FileManager.default.temporaryDirectory.appendingPathComponent("browser-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: profile) }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/chromium")
+        process.arguments = [
+            "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-port=0",
+            "--window-size=\(width),900", "--user-data-dir=\(profile.path)", page,
+        ]
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        do {
+            let port = try await debuggingPort(of: profile)
+            try await body(Browser(try await connect(port)))
+        } catch {
+            await end(process)
+            throw error
+        }
+        await end(process)
+    }
+
+    /// Whether a JavaScript expression is true.
+    func holds(_ expression: String) async throws -> Bool {
+        let parameters: [String: Any] = ["expression": "Boolean(\(expression))", "returnByValue": true]
+        let message: [String: Any] = ["id": 1, "method": "Runtime.evaluate", "params": parameters]
+        try connection.send(Self.frame(try JSONSerialization.data(withJSONObject: message)))
+        let (text, _) = await connection.read {
+            $0.contains(#""id":1,"#) && $0.hasSuffix("}}}") || $0.contains("exception")
+        }
+        return text.contains(#""value":true"#)
+    }
+
+    /// Does what an expression says.
+    func perform(_ expression: String) async throws {
+        _ = try await holds("(\(expression), true)")
+    }
+
+    /// The port that the browser writes into its profile.
+    private static func debuggingPort(of profile: URL) async throws -> Int {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while ContinuousClock.now < deadline {
+            let text = try? String(contentsOf: profile.appendingPathComponent("DevToolsActivePort"), encoding: .utf8)
+            if let line = text?.split(separator: "\n").first, let port = Int(line) { return port }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        throw Failure(reason: "no browser")
+    }
+
+    /// A WebSocket (RFC 6455) to the first page of the browser.
+    private static func connect(_ port: Int) async throws -> RawConnection {
+        let list = try RawConnection(to: port)
+        try list.send("GET /json/list HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+        let pages = await list.read { $0.hasSuffix("]") }.text
+        guard let path = pages.firstMatch(of: #/ws://[^/"]+(/devtools/page/[^"]+)/#)?.1 else {
+            throw Failure(reason: "no page")
+        }
+        let socket = try RawConnection(to: port)
+        try socket.send(
+            "GET \(path) HTTP/1.1\r\nhost: localhost\r\nupgrade: websocket\r\nconnection: upgrade\r\n"
+                + "sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+        )
+        guard await socket.read(until: { $0.contains("\r\n\r\n") }).text.contains(" 101 ") else {
+            throw Failure(reason: "no WebSocket")
+        }
+        return socket
+    }
+
+    /// One frame of text, masked by zeros, which is no mask but is the form that a client must use.
+    private static func frame(_ payload: Data) -> [UInt8] {
+        let length = payload.count
+        let head: [UInt8] =
+            length < 126 ? [0x81, 0x80 | UInt8(length)] : [0x81, 0xFE, UInt8(length >> 8), UInt8(length & 255)]
+        return head + [0, 0, 0, 0] + Array(payload)
+    }
+
+    private static func end(_ process: Process) async {
+        process.terminate()
+        await withCheckedContinuation { continuation in
+            // A thread of its own: blocking calls would starve the pools that run the server.
+            let thread = Thread {
+                process.waitUntilExit()
+                continuation.resume()
+            }
+            thread.start()
+        }
+    }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Testing
+import Verification
+
+/// What follows a lost answer, and a provider that is not called.
+@Suite struct DecisionDoubtTests {
+    /// Plays one claim on the route a, b, c of which `a` takes an idempotency key.
+    private static func play(
+        _ answers: [ProviderOutcome],
+        attempts: Int16 = 0
+    ) -> (called: [String], end: SendDisposition?) {
+        var plan = AttemptPlan(providers: ["a", "b", "c"], idempotent: ["a"], attempts: attempts)
+        var step = plan.start()
+        var called: [String] = []
+        for answer in answers {
+            guard case .call(let provider) = step else { break }
+            called.append(provider)
+            step = plan.step(after: ProviderAnswer(answer))
+        }
+        guard case .finish(let end) = step else { return (called, nil) }
+        return (called, end)
+    }
+
+    @Test func `a provider that takes a key is called again after a lost answer`() {
+        #expect(Self.play([.unknown, .accepted]) == (["a", "a"], .sent))
+        #expect(Self.play([.unknown, .notSent, .accepted]) == (["a", "a", "a"], .sent))
+    }
+
+    @Test func `calls with the same key are among the three of a send`() {
+        let all = [ProviderOutcome](repeating: .unknown, count: 9)
+        #expect(Self.play(all) == (["a", "a", "a"], .unknown(.timeout)))
+        #expect(Self.play(all, attempts: 2) == (["a"], .unknown(.timeout)))
+    }
+
+    @Test func `without a key nobody is called after a lost answer`() {
+        #expect(Self.play([.notSent, .unknown, .accepted]) == (["a", "b"], .unknown(.timeout)))
+    }
+
+    @Test(arguments: [ProviderOutcome.throttled, .refused, .impossible, .fraud, .misconfigured])
+    func `after a lost answer a refusal proves nothing and nobody else is asked`(outcome: ProviderOutcome) {
+        #expect(Self.play([.unknown, outcome, .accepted]) == (["a", "a"], .unknown(.timeout)))
+    }
+
+    @Test func `a provider that is passed over costs no attempt, and the next one is asked`() {
+        var plan = AttemptPlan(providers: ["a", "b"], attempts: 0)
+        #expect(plan.start() == .call(provider: "a"))
+        #expect(plan.passOver(for: .seconds(3)) == .call(provider: "b"))
+        #expect(plan.attempts == 1)
+        #expect(plan.step(after: ProviderAnswer(.accepted)) == .finish(.sent))
+    }
+
+    @Test func `when all are passed over the send waits for the first of them`() {
+        var plan = AttemptPlan(providers: ["a", "b"], attempts: 2)
+        _ = plan.start()
+        _ = plan.passOver(for: .seconds(3))
+        #expect(plan.passOver(for: .milliseconds(200)) == .finish(.retry(after: .milliseconds(200))))
+        #expect(plan.attempts == 2)
+    }
+
+    @Test func `a refusal does not end a send while another provider is only passed over`() {
+        var plan = AttemptPlan(providers: ["a", "b"], attempts: 0)
+        _ = plan.start()
+        _ = plan.step(after: ProviderAnswer(.refused))
+        #expect(plan.passOver(for: .seconds(3)) == .finish(.retry(after: .seconds(3))))
+    }
+
+    @Test func `a send in doubt is unknown when its provider is passed over or its claim runs out`() {
+        for end in [{ $0.passOver(for: .seconds(1)) }, { $0.runOut() }] as [(inout AttemptPlan) -> AttemptPlan.Step] {
+            var plan = AttemptPlan(providers: ["a", "b"], idempotent: ["a"], attempts: 0)
+            _ = plan.start()
+            #expect(plan.step(after: ProviderAnswer(.unknown)) == .call(provider: "a"))
+            #expect(end(&plan) == .finish(.unknown(.timeout)))
+            #expect(plan.attempts == 1)
+        }
+    }
+
+    @Test func `a claim that runs out before anything is in doubt is handed back`() {
+        var plan = AttemptPlan(providers: ["a"], attempts: 1)
+        _ = plan.start()
+        #expect(plan.runOut() == .finish(.retry(after: .zero)))
+        #expect(plan.attempts == 1)
+    }
+
+    @Test func `no calls and answers bring a send to two providers after a lost answer`() {
+        var random = TestSeed("lost answers")
+        for _ in 0..<20_000 {
+            let key = random.chance(50) ? Set(["a", "b"]) : []
+            var plan = AttemptPlan(providers: ["a", "b", "c"], idempotent: key, attempts: Int16(random.below(3)))
+            var step = plan.start()
+            var inDoubt: String?
+            var steps = 0
+            while case .call(let provider) = step {
+                steps += 1
+                #expect(inDoubt == nil || inDoubt == provider, "COURIER_TEST_SEED=\(random.seed)")
+                if random.chance(20) {
+                    step = plan.passOver(for: .seconds(1))
+                } else {
+                    let outcome = random.pick(ProviderOutcome.allCases)
+                    if outcome == .unknown { inDoubt = provider }
+                    step = plan.step(after: ProviderAnswer(outcome))
+                }
+            }
+            #expect(steps <= 6 && (0...3).contains(plan.attempts))
+            if inDoubt != nil { #expect(step == .finish(.unknown(.timeout)) || step == .finish(.sent)) }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Testing
+import Verification
+
+/// When a provider is passed over.
+@Suite struct RoutingBreakerTests {
+    private let start = ContinuousClock.now
+    private var breaker = Breaker(seed: 7)
+
+    /// Makes one call with an answer; false when it was not let through.
+    @discardableResult
+    private mutating func call(_ outcome: ProviderOutcome, retryAfter: Duration? = nil, at time: Duration) -> Bool {
+        guard case .go(let call) = breaker.begin(at: start + time) else { return false }
+        breaker.end(call, ProviderAnswer(outcome, retryAfter: retryAfter), at: start + time)
+        return true
+    }
+
+    private func wait(at time: Duration) -> Duration? { breaker.wait(at: start + time) }
+
+    @Test(arguments: [ProviderOutcome.notSent, .unknown, .misconfigured])
+    mutating func `five failures in a row open it for up to a second`(outcome: ProviderOutcome) {
+        for _ in 0..<4 { call(outcome, at: .zero) }
+        #expect(wait(at: .zero) == nil)
+        call(outcome, at: .zero)
+        let pause = wait(at: .zero) ?? .zero
+        #expect(pause >= .milliseconds(750) && pause <= .seconds(1))
+        #expect(!call(.accepted, at: pause - .microseconds(1)))
+        #expect(call(.accepted, at: pause))
+    }
+
+    @Test(arguments: [ProviderOutcome.refused, .impossible, .fraud, .accepted])
+    mutating func `a provider that judges messages is alive`(outcome: ProviderOutcome) {
+        for _ in 0..<100 { call(outcome, at: .zero) }
+        #expect(wait(at: .zero) == nil)
+        for _ in 0..<3 {
+            for _ in 0..<4 { call(.notSent, at: .zero) }
+            call(outcome, at: .zero)
+        }
+        #expect(wait(at: .zero) == nil)
+    }
+
+    @Test mutating func `one message goes through as a probe and its acceptance closes`() {
+        for _ in 0..<5 { call(.notSent, at: .zero) }
+        guard case .go(let probe) = breaker.begin(at: start + .seconds(1)) else {
+            Issue.record("no probe")
+            return
+        }
+        for _ in 0..<10 { #expect(!call(.accepted, at: .seconds(1))) }
+        breaker.end(probe, ProviderAnswer(.accepted), at: start + .seconds(2))
+        #expect(!breaker.isOpen)
+        for _ in 0..<10 { #expect(call(.accepted, at: .seconds(2))) }
+    }
+
+    @Test mutating func `a failed probe doubles the pause, up to four seconds`() {
+        for _ in 0..<5 { call(.unknown, at: .zero) }
+        var now = Duration.zero
+        for whole in [1.0, 2, 4, 4, 4, 4] {
+            let pause = wait(at: now) ?? .zero
+            #expect(pause >= .seconds(whole * 0.75) && pause <= .seconds(whole))
+            now += pause
+            #expect(call(.unknown, at: now))
+        }
+    }
+
+    @Test mutating func `what calls from before come to changes nothing`() {
+        var calls: [Breaker.Call] = []
+        for _ in 0..<500 {
+            if case .go(let call) = breaker.begin(at: start) { calls.append(call) }
+        }
+        #expect(calls.count == 500)
+        for call in calls { breaker.end(call, ProviderAnswer(.unknown), at: start + .milliseconds(10)) }
+        let pause = wait(at: .milliseconds(10)) ?? .zero
+        #expect(pause >= .milliseconds(750) && pause <= .seconds(1))
+    }
+
+    @Test mutating func `a probe without an answer is given up, and its late answer counts no more`() {
+        for _ in 0..<5 { call(.notSent, at: .zero) }
+        guard case .go(let lost) = breaker.begin(at: start + .seconds(1)) else {
+            Issue.record("no probe")
+            return
+        }
+        #expect(!call(.accepted, at: .seconds(15)))
+        #expect(call(.notSent, at: .seconds(16)))
+        breaker.end(lost, ProviderAnswer(.accepted), at: start + .seconds(16))
+        #expect(wait(at: .seconds(16)) != nil)
+    }
+
+    @Test mutating func `a throttled answer pauses at once, for as long as the provider says`() {
+        call(.throttled, retryAfter: .seconds(7), at: .zero)
+        #expect(wait(at: .zero) == .seconds(7))
+        call(.throttled, retryAfter: .seconds(1_000_000), at: .seconds(7))
+        #expect(wait(at: .seconds(7)) == .seconds(60))
+    }
+
+    @Test mutating func `without a time a throttled answer pauses a second, doubling to thirty until one is accepted`()
+    {
+        var now = Duration.zero
+        for whole in [1.0, 2, 4, 8, 16, 30, 30] {
+            #expect(call(.throttled, at: now))
+            let pause = wait(at: now) ?? .zero
+            #expect(pause >= .seconds(whole * 0.75) && pause <= .seconds(whole))
+            now += pause
+        }
+        #expect(call(.accepted, at: now))
+        #expect(call(.throttled, at: now))
+        #expect(wait(at: now).map { $0 <= .seconds(1) } == true)
+    }
+
+    @Test mutating func `a provider that falls silent is passed over after two seconds`() {
+        for second in 0..<3 { call(.accepted, at: .seconds(second)) }
+        for _ in 0..<5 { _ = breaker.begin(at: start + .seconds(10)) }
+        #expect(wait(at: .milliseconds(11_999)) == nil)
+        #expect(wait(at: .seconds(12)) != nil)
+        #expect(!call(.accepted, at: .seconds(12)))
+        #expect(breaker.isOpen)
+    }
+
+    @Test mutating func `a slow provider that answers is not silent`() {
+        // Six seconds an answer, ten calls a second: all are let through once the first answers are known.
+        var calls: [(Breaker.Call, Duration)] = []
+        var passedOver = 0
+        for tenth in 0..<1200 {
+            let now = Duration.milliseconds(100 * tenth)
+            while let (call, began) = calls.first, now - began >= .seconds(6) {
+                breaker.end(call, ProviderAnswer(.accepted), at: start + now)
+                calls.removeFirst()
+            }
+            if case .go(let call) = breaker.begin(at: start + now) {
+                calls.append((call, now))
+            } else if tenth > 300 {
+                passedOver += 1
+            }
+        }
+        #expect(passedOver == 0)
+    }
+
+    @Test func `it is never stuck open, and lets one probe through at a time`() {
+        var random = TestSeed("breaker")
+        for _ in 0..<200 {
+            var breaker = Breaker(seed: random.next())
+            var now = start
+            var calls: [Breaker.Call] = []
+            var probing: Breaker.Call?
+            for _ in 0..<300 {
+                now += .milliseconds(random.below(random.chance(5) ? 20_000 : 300))
+                if random.chance(60) || calls.isEmpty {
+                    let wasOpen = breaker.isOpen
+                    switch breaker.begin(at: now) {
+                    case .wait(let wait):
+                        #expect(wait > .zero && wait <= Breaker.longestRetryAfter, "COURIER_TEST_SEED=\(random.seed)")
+                    case .go(let call):
+                        if wasOpen, let probe = probing {
+                            #expect(probe.startedAt + Breaker.probeLimit <= now, "COURIER_TEST_SEED=\(random.seed)")
+                        }
+                        probing = wasOpen ? call : nil
+                        // Some calls are never heard of again.
+                        if random.chance(90) { calls.append(call) }
+                    }
+                } else {
+                    let call = calls.remove(at: random.below(calls.count))
+                    let outcome = random.pick(ProviderOutcome.allCases)
+                    let wait = random.chance(50) ? Duration.seconds(random.below(200) - 20) : nil
+                    breaker.end(call, ProviderAnswer(outcome, retryAfter: wait), at: now)
+                    if call == probing { probing = nil }
+                }
+            }
+            // Whatever was before: a healthy provider is asked within a minute. Calls that were never heard of again may
+            // look like a silence once more, so the second pause is the last one.
+            var pauses = 0
+            for _ in 0..<20 {
+                switch breaker.begin(at: now) {
+                case .go(let call): breaker.end(call, ProviderAnswer(.accepted), at: now)
+                case .wait(let wait):
+                    pauses += 1
+                    now += wait
+                }
+            }
+            #expect(pauses <= 2, "COURIER_TEST_SEED=\(random.seed)")
+            #expect(!breaker.isOpen)
+        }
+    }
+}

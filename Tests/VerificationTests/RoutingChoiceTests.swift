@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Testing
+import Verification
+
+/// In which order the providers of a route are asked.
+@Suite struct RoutingChoiceTests {
+    private static let paused = ProviderHealth.State(availability: .paused(for: .seconds(1)))
+
+    private static func order(
+        _ route: Route,
+        _ health: [String: ProviderHealth.State] = [:],
+        used: Set<String> = []
+    ) -> [String] {
+        var generator = SystemRandomNumberGenerator()
+        return RouteChoice.order(route: route, health: health, used: used, using: &generator)
+    }
+
+    @Test func `an ordered route keeps its order whatever the points, and paused ones come last`() {
+        let route: Route = ["a", "b", "c"]
+        #expect(Self.order(route) == ["a", "b", "c"])
+        #expect(Self.order(route, ["a": .init(points: 0), "b": .init(points: 40)]) == ["a", "b", "c"])
+        #expect(Self.order(route, ["a": Self.paused]) == ["b", "c", "a"])
+        #expect(Self.order(route, ["a": .init(availability: .probe)]) == ["a", "b", "c"])
+        #expect(Self.order(route, ["a": Self.paused, "b": Self.paused, "c": Self.paused]) == ["a", "b", "c"])
+        #expect(Self.order([]).isEmpty)
+    }
+
+    @Test func `on a resend the provider of the first message comes behind a healthy one`() {
+        let route: Route = ["a", "b", "c"]
+        #expect(Self.order(route, used: ["a"]) == ["b", "c", "a"])
+        #expect(Self.order(route, used: ["b"]) == ["a", "c", "b"])
+        #expect(Self.order(route, used: ["a", "b", "c"]) == ["a", "b", "c"])
+        #expect(Self.order(route, ["b": .init(points: 10)], used: ["a"]) == ["c", "a", "b"])
+        #expect(Self.order(["a", "b"], ["b": Self.paused], used: ["a"]) == ["a", "b"])
+        #expect(Self.order(["a"], used: ["a"]) == ["a"])
+        #expect(Self.order(route, used: ["other"]) == ["a", "b", "c"])
+    }
+
+    @Test func `a weighted route draws by weight and points`() {
+        var random = TestSeed("weighted routes")
+        let route = Route.weighted([.init(provider: "a", weight: 70), .init(provider: "b", weight: 30)])
+        func share(_ health: [String: ProviderHealth.State]) -> Double {
+            var first = 0
+            for _ in 0..<20_000 where RouteChoice.order(route: route, health: health, using: &random).first == "a" {
+                first += 1
+            }
+            return Double(first) / 20_000
+        }
+        #expect(abs(share([:]) - 0.7) < 0.03)
+        #expect(abs(share(["a": .init(points: 50)]) - 35.0 / 65) < 0.03)
+        #expect(share(["a": .init(points: 0)]) == 0)
+        #expect(share(["a": Self.paused]) == 0)
+        #expect(share(["a": .init(points: 0), "b": .init(points: 0)]) == 1)
+    }
+
+    @Test func `every order names each provider of the route once`() {
+        var random = TestSeed("orders")
+        let names = ["a", "b", "c", "d"]
+        for _ in 0..<5000 {
+            let shares = names.map { Route.Share(provider: $0, weight: 1 + random.below(100)) }
+            var health: [String: ProviderHealth.State] = [:]
+            for name in names where random.chance(60) {
+                health[name] = .init(
+                    points: 10 * random.below(11),
+                    availability: random.pick([.ready, .probe, .paused(for: .seconds(1))])
+                )
+            }
+            let used = Set(names.filter { _ in random.chance(30) })
+            let route = random.chance(50) ? Route.weighted(shares) : .ordered(names)
+            let order = RouteChoice.order(route: route, health: health, used: used, using: &random)
+            #expect(order.sorted() == names, "COURIER_TEST_SEED=\(random.seed)")
+            let firstPaused = order.firstIndex { health[$0]?.isAvailable == false } ?? order.endIndex
+            #expect(order[firstPaused...].allSatisfy { health[$0]?.isAvailable == false })
+        }
+    }
+}

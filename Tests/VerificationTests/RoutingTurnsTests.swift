@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Testing
+import Verification
+
+/// Who goes when a provider has a limit that the fleet shares.
+@Suite struct RoutingTurnsTests {
+    private static let rate = RateLimit(count: 40, per: .seconds(1))
+
+    private let start: ContinuousClock.Instant
+    private var turns: ProviderTurns<Int>
+
+    init() {
+        start = .now
+        turns = ProviderTurns(rates: ["main": Self.rate], at: start)
+    }
+
+    private mutating func enter(_ waiters: Range<Int>, until: Duration = .seconds(5), at time: Duration = .zero) {
+        for waiter in waiters {
+            #expect(turns.enter("main", waiter, until: start + until, at: start + time) == .waits)
+        }
+    }
+
+    private mutating func grant(_ count: Int, nextAfter: Duration = .zero, at time: Duration) -> [Int] {
+        turns.granted(["main": TurnGrant(count: count, nextAfter: nextAfter)], at: start + time)
+    }
+
+    @Test mutating func `a provider without a limit lets everybody go and asks for nothing`() {
+        #expect(turns.enter("free", 1, until: start, at: start) == .go)
+        #expect(turns.wanted(at: start).isEmpty)
+        #expect(turns.nextEvent == nil)
+    }
+
+    @Test mutating func `those who wait are asked for in chunks of a quarter of a second, one question at a time`() {
+        enter(0..<3)
+        #expect(turns.wanted(at: start) == ["main": TurnRequest(count: 3, rate: Self.rate)])
+        enter(3..<100)
+        #expect(turns.wanted(at: start).isEmpty)
+        #expect(grant(3, at: .milliseconds(2)) == [0, 1, 2])
+        #expect(turns.wanted(at: start + .milliseconds(3)).isEmpty)
+        #expect(turns.wanted(at: start + .milliseconds(52)) == ["main": TurnRequest(count: 10, rate: Self.rate)])
+    }
+
+    @Test mutating func `the next question comes when there is a turn`() {
+        enter(0..<2)
+        _ = turns.wanted(at: start)
+        #expect(grant(1, nextAfter: .milliseconds(400), at: .zero) == [0])
+        #expect(turns.nextEvent == start + .milliseconds(400))
+        #expect(turns.wanted(at: start + .milliseconds(399)).isEmpty)
+        #expect(turns.wanted(at: start + .milliseconds(400)).count == 1)
+    }
+
+    @Test mutating func `a waiter whose time is over goes away, and its turn serves another within a second`() {
+        enter(0..<2, until: .milliseconds(10))
+        _ = turns.wanted(at: start)
+        #expect(turns.expired(at: start + .milliseconds(9)).isEmpty)
+        #expect(turns.expired(at: start + .milliseconds(10)) == [0, 1])
+        #expect(turns.expired(at: start + .milliseconds(10)).isEmpty)
+        #expect(grant(2, at: .milliseconds(20)).isEmpty)
+        #expect(turns.enter("main", 2, until: start + .seconds(9), at: start + .milliseconds(500)) == .go)
+        enter(3..<4, at: .milliseconds(1020))
+    }
+
+    @Test mutating func `after a failure the fleet's store is asked again`() {
+        enter(0..<1)
+        let wanted = turns.wanted(at: start)
+        turns.failed(wanted.keys, at: start)
+        #expect(turns.wanted(at: start + .milliseconds(999)).isEmpty)
+        #expect(turns.wanted(at: start + .seconds(1)).count == 1)
+    }
+
+    @Test func `everybody goes once or gives up, and no more go than turns were given`() {
+        var random = TestSeed("turns")
+        for _ in 0..<200 {
+            var turns = ProviderTurns<Int>(
+                rates: ["a": Self.rate, "b": RateLimit(count: 1, per: .seconds(60))],
+                at: start
+            )
+            var now = start
+            var (entered, gone, given, direct) = (0, Set<Int>(), 0, 0)
+            for step in 0..<300 {
+                now += .milliseconds(random.below(100))
+                switch random.below(4) {
+                case 0, 1:
+                    let until = now + .milliseconds(random.below(2000))
+                    if turns.enter(random.pick(["a", "b"]), step, until: until, at: now) == .go {
+                        direct += 1
+                    } else {
+                        entered += 1
+                    }
+                case 2:
+                    let wanted = turns.wanted(at: now)
+                    var grants: [String: TurnGrant] = [:]
+                    for (name, request) in wanted {
+                        #expect(request.count > 0)
+                        grants[name] = TurnGrant(count: random.below(request.count + 1), nextAfter: .zero)
+                    }
+                    given += grants.values.reduce(0) { $0 + $1.count }
+                    for waiter in turns.granted(grants, at: now) { #expect(gone.insert(waiter).inserted) }
+                default:
+                    for waiter in turns.expired(at: now) { #expect(gone.insert(waiter).inserted) }
+                }
+            }
+            for waiter in turns.expired(at: now + .seconds(3)) { #expect(gone.insert(waiter).inserted) }
+            #expect(gone.count == entered, "COURIER_TEST_SEED=\(random.seed)")
+            #expect(direct <= given, "COURIER_TEST_SEED=\(random.seed)")
+            #expect(turns.nextEvent == nil)
+        }
+    }
+}
