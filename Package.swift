@@ -218,6 +218,9 @@ let package = Package(
             dependencies: [
                 "CodeCourier", "Courier", "FleetSupport", "KafkaClient", "Ledger", "PostgresClient", "Sandbox",
                 "TestSupport", "Verification",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings
         ),

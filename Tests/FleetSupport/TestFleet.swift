@@ -25,6 +25,7 @@ package final class TestFleet: Sendable {
     private let state = Mutex(State())
 
     private struct State {
+        var started = 0
         var workers: [Worker] = []
         var numbers: Set<String> = []
     }
@@ -163,7 +164,10 @@ extension TestFleet {
     ///
     /// Settings of the environment win over those of the file.
     package func startWorker(_ environment: [String: String] = [:], waiting: Bool = true) async throws -> Worker {
-        let number = workers.count + 1
+        let number = state.withLock { state in
+            state.started += 1
+            return state.started
+        }
         let program = try Program(
             ["run", "--config", folder[Self.configurationFile]],
             environment: environment.merging(["LOG_LEVEL": "debug"]) { given, _ in given },

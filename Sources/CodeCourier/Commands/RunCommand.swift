@@ -5,6 +5,7 @@ import Courier
 import KafkaClient
 import Logging
 import ServiceLifecycle
+import UnixSignals
 import Verification
 
 /// Runs a worker.
@@ -47,6 +48,8 @@ struct RunCommand: AsyncParsableCommand {
             policies: worker.policies,
             logger: logger
         )
+        // Until here a signal ends the process at once; who has read that it started may expect it to end in order.
+        let signals = await UnixSignalsSequence(trapping: Worker.endingSignals)
         logger.notice(
             "worker started",
             metadata: [
@@ -56,7 +59,7 @@ struct RunCommand: AsyncParsableCommand {
             ]
         )
         do {
-            try await worker.run(with: [reload], logger: logger)
+            try await worker.run(with: [reload], until: signals, logger: logger)
         } catch {
             logger.critical("worker failed", metadata: ["event": "worker.failed", "error": "\(error)"])
             throw ExitCode(1)

@@ -8,6 +8,7 @@ import PostgresClient
 import Providers
 import Sandbox
 import ServiceLifecycle
+import UnixSignals
 import Verification
 
 /// Everything that a demonstration needs: broker, provider, database, worker, and the people in front of it.
@@ -48,8 +49,9 @@ struct DemoStage {
             let configuration = configuration(provider: address)
             let worker = try await Worker(configuration, policy: try policy(), logger: Self.logger)
             let (finished, finish) = AsyncStream.makeStream(of: Void.self)
+            let signals = await UnixSignalsSequence(trapping: Worker.endingSignals)
             group.addTask {
-                try await worker.run(with: [EndOfScene(signal: finished)], logger: Self.logger)
+                try await worker.run(with: [EndOfScene(signal: finished)], until: signals, logger: Self.logger)
                 return nil
             }
             group.addTask {

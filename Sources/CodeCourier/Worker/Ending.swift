@@ -23,9 +23,9 @@ struct Ending: Sendable {
     var reserve: Duration { min(.seconds(3), drainTimeout / 2) }
 
     /// Serves the signals until its task is cancelled.
-    func serve(_ signals: [UnixSignal], stopping group: ServiceGroup) async {
+    func serve(_ signals: UnixSignalsSequence, stopping group: ServiceGroup) async {
         var count = 0
-        for await signal in await UnixSignalsSequence(trapping: signals) {
+        for await signal in signals {
             count += 1
             if count > 1 { endNow(signal) }
             logger.notice("worker is stopping", metadata: ["event": "worker.stopping", "signal": "\(signal)"])

@@ -28,9 +28,14 @@ struct Worker {
     }
 
     /// Connects to the database and checks it; Kafka may be away at the start.
+    ///
+    /// - Parameters:
+    ///   - now: the worker's clock, which a test may set wrong.
+    ///   - observe: told of each step.
     init(
         _ configuration: CourierConfiguration,
         policy: Policy,
+        now: @escaping @Sendable () -> Timestamp = { .now },
         observe: @escaping Step.Observer = { _ in },
         logger: Logger
     ) async throws {
@@ -54,6 +59,7 @@ struct Worker {
             lease: configuration.worker.lease,
             callDeadline: configuration.worker.callDeadline,
             repeatsUnknown: configuration.worker.unknownOutcome == .resendOnce,
+            now: now,
             observe: observe
         )
         let ledger = PostgresLedger(
@@ -96,10 +102,13 @@ struct Worker {
         drainTimeout = configuration.worker.drainTimeout
     }
 
+    /// What a worker ends by: in order at the first one, at once at the second.
+    static let endingSignals: [UnixSignal] = [.sigterm, .sigint]
+
     /// Runs until a signal, then drains; what is not done by then is left to other workers.
     func run(
         with others: [any Service] = [],
-        signals: [UnixSignal] = [.sigterm, .sigint],
+        until signals: UnixSignalsSequence,
         logger: Logger
     ) async throws {
         let ending = Ending(drainTimeout: drainTimeout, logger: logger)

@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-/// What a fleet does under faults; one scenario after the other, since each keeps the machine busy.
+/// What fleets do under faults and load; one scenario after the other, since each keeps the machine busy.
 ///
 /// A family of scenarios is a suite in an extension of this one, in a file of its own; each of its tests is one call of
 /// `Scenario.run`.
@@ -14,3 +14,6 @@ import Testing
     /// The file that gets one JSON line per scenario; without it they are printed.
     static let reportPath = ProcessInfo.processInfo.environment["COURIER_FAULTS_REPORT"]
 }
+
+/// What single workers do under faults that hit a chosen moment; beside the campaign, since most of it is waiting.
+@Suite(.serialized) enum Drill {}

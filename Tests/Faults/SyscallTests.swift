@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSupport
+import TestSupport
+import Testing
+
+extension Drill {
+    @Suite struct Syscalls {
+        /// Workers that run at once.
+        private static let round = 12
+
+        @Test func `a worker dies at every call to the system between a request and its event`() async throws {
+            try await Scenario.run("syscalls", quick: 24, full: .max) { scenario in
+                let points = try await countCalls(scenario)
+                scenario.note("points", Double(points.count))
+                // The quick run takes points at even distances, from a beginning that its seed chooses.
+                let distance = max(1, points.count / scenario.size)
+                let first = scenario.withDice { $0.below(distance) }
+                let chosen = Array(stride(from: first, to: points.count, by: distance).map { points[$0] })
+                // Threads that share work do not share it alike each time: a worker may get by its point.
+                var left = chosen
+                for _ in 0..<(Campaign.isFull ? 5 : 1) where !left.isEmpty { left = try await die(at: left, scenario) }
+                scenario.note("missed", Double(left.count))
+                #expect(left.count < chosen.count / 2, "most points are there again in another worker")
+            }
+        }
+
+        /// The calls of a worker while it handles one request, after another one that made its connections.
+        private func countCalls(_ scenario: Scenario) async throws -> [CallPoint] {
+            let cells = try await scenario.makeCells(1)
+            let worker = try await cells[0].startWorker()
+            try await warmUp(cells, scenario)
+            let points = try await Tracer.record(worker, in: scenario.fleet.folder) {
+                let request = scenario.makeRequests(1)
+                try await cells[0].send(request)
+                _ = try await scenario.fleet.events(of: request.map(\.id))
+                try await eventually("the event is forgotten") {
+                    try await scenario.fleet.database.count("SELECT count(*) FROM courier.outbox") == 0
+                }
+            }
+            try await worker.stop()
+            return points
+        }
+
+        private func warmUp(_ cells: [Cell], _ scenario: Scenario) async throws {
+            let requests = scenario.makeRequests(cells.count)
+            try await scenario.send(requests, to: cells)
+            _ = try await scenario.fleet.events(of: requests.map(\.id))
+        }
+
+        /// Gives each point a worker; returns those that were not come to.
+        private func die(at points: [CallPoint], _ scenario: Scenario) async throws -> [CallPoint] {
+            var missed: [CallPoint] = []
+            for start in stride(from: 0, to: points.count, by: Self.round) {
+                missed += try await die(atOnce: Array(points[start...].prefix(Self.round)), scenario)
+            }
+            return missed
+        }
+
+        private func die(atOnce points: [CallPoint], _ scenario: Scenario) async throws -> [CallPoint] {
+            let cells = try await scenario.makeCells(points.count)
+            var workers: [Worker] = []
+            for cell in cells { workers.append(try await cell.startJoining()) }
+            for worker in workers { try await worker.waitForLog("kafka.assigned") }
+            try await warmUp(cells, scenario)
+            var tracers: [Program] = []
+            for (worker, point) in zip(workers, points) {
+                tracers.append(try await Tracer.arm(worker, at: point, in: scenario.fleet.folder))
+            }
+            try await scenario.send(scenario.makeRequests(cells.count), to: cells)
+            try? await eventually("the workers are dead", within: .seconds(3)) {
+                workers.allSatisfy { !$0.program.isRunning }
+            }
+            let missed = zip(workers, points).filter(\.0.program.isRunning).map(\.1)
+            scenario.countFaults(points.count - missed.count)
+            for worker in workers { try await worker.crash() }
+            for tracer in tracers { try await tracer.exit() }
+            try await scenario.restart(cells)
+            return missed
+        }
+    }
+}
