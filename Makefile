@@ -3,7 +3,7 @@
 # Both need Debian 12 with Swift 6.3 and, for the packages they install, root or sudo.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build lint format stop clean
+.PHONY: help demo test faults build lint format stop clean
 
 help:
 	@echo 'code-courier delivers one-time verification codes from Kafka to phones.'
@@ -11,6 +11,9 @@ help:
 	@echo '  make demo          see it work: builds it, starts all it needs, shows codes arrive; Ctrl-C ends it'
 	@echo '  make demo ONCE=1   the same without waiting; the last line of stdout is its result in JSON'
 	@echo '  make test          set up and run every test: PostgreSQL, the mock cluster, and a broker process'
+	@echo ''
+	@echo '  make faults        kill, pause and stop workers and what they stand on; the last line of stdout sums it up'
+	@echo '  make faults FULL=1 the same for hours instead of minutes'
 	@echo ''
 	@echo '  make build         install what is missing and build the command code-courier'
 	@echo '  make lint          check style, scripts, schemas and test vectors, without building'
@@ -27,6 +30,9 @@ demo:
 
 test:
 	@deploy/local/test.sh
+
+faults:
+	@deploy/local/faults.sh $(if $(filter-out 0 no false,$(FULL)),--full)
 
 build:
 	@deploy/local/install.sh

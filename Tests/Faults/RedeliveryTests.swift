@@ -7,7 +7,13 @@ import Testing
 extension Campaign {
     @Suite struct Redelivery {
         @Test func `every request comes up to five times, in any order, while workers come and go`() async throws {
-            let plan = Scenario.Plan(partitions: 6, quietTime: .seconds(Campaign.isFull ? 1800 : 120))
+            // No worker dies here, so leases may be as long as they are in production, and no call is cut short.
+            let plan = Scenario.Plan(
+                partitions: 6,
+                lease: .seconds(30),
+                callDeadline: .seconds(10),
+                quietTime: .seconds(Campaign.isFull ? 1800 : 120)
+            )
             try await Scenario.run("redelivery", quick: 2000, full: 100_000, plan: plan) { scenario in
                 for _ in 0..<3 { try await scenario.startWorker(waiting: false) }
                 let requests = scenario.makeRequests(scenario.size)

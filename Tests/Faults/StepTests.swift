@@ -6,29 +6,35 @@ import Testing
 
 extension Campaign {
     @Suite struct Steps {
-        /// The steps of a request; those of a receipt are taken only where receipts come.
-        private static let steps = Step.allCases.filter { !$0.rawValue.hasPrefix("receipts.") }
-
-        @Test func `a worker dies at every step of a request`() async throws {
-            try await Scenario.run("steps", quick: 1, full: 25) { scenario in
+        @Test func `a worker dies at every step of a request and of its receipt`() async throws {
+            try await Scenario.run("steps", quick: 1, full: 25, plan: Scenario.Plan(hasReceipts: true)) { scenario in
                 for _ in 0..<scenario.size { try await dieAtEachStep(scenario) }
             }
         }
 
-        /// One worker a step, each with a request of its own; what they leave, the one that sweeps finds overdue.
+        /// One worker a step, each with a request of its own, and last the one that takes over what they held.
         private func dieAtEachStep(_ scenario: Scenario) async throws {
-            let cells = try await scenario.makeCells(Self.steps.count)
+            let steps = Step.allCases.filter { $0 != .sweepClaimed }
+            let cells = try await scenario.makeCells(steps.count)
             var doomed: [Worker] = []
-            for (cell, step) in zip(cells, Self.steps) {
+            for (cell, step) in zip(cells, steps) {
                 doomed.append(try await cell.startJoining(["COURIER_CRASH_AT": step.rawValue]))
             }
             for worker in doomed { try await worker.waitForLog("kafka.assigned") }
-            for cell in cells { try await cell.send(scenario.makeRequests(1)) }
-            for (worker, step) in zip(doomed, Self.steps) {
-                #expect(try await worker.program.exit() == .signal(9), "\(step) is not taken")
-                scenario.countFaults()
+            let requests = scenario.makeRequests(cells.count)
+            try await scenario.send(requests, to: cells)
+            for (index, step) in steps.enumerated() where step.rawValue.hasPrefix("receipts.") {
+                try await cells[index].sendReceipt(of: requests[index])
             }
+            for (worker, step) in zip(doomed, steps) { try await expectDeath(of: worker, at: step, scenario) }
+            let sweeper = try await cells[0].startJoining(["COURIER_CRASH_AT": Step.sweepClaimed.rawValue])
+            try await expectDeath(of: sweeper, at: .sweepClaimed, scenario)
             try await scenario.restart(cells)
+        }
+
+        private func expectDeath(of worker: Worker, at step: Step, _ scenario: Scenario) async throws {
+            #expect(try await worker.program.exit() == .signal(9), "\(step) is not taken")
+            scenario.countFaults()
         }
     }
 }

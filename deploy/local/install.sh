@@ -15,6 +15,8 @@ packages=(
     g++ libstdc++-12-dev libc6-dev binutils pkg-config git libxml2 libsqlite3-0 libncurses6 zlib1g-dev tzdata unzip
     # what these scripts need
     make python3 python3-venv ca-certificates util-linux procps
+    # what kills workers at their system calls in the fault tests
+    strace
 )
 
 # Debian's postgresql-15 makes and starts a cluster of its own on port 5432; this drop-in tells it not to.

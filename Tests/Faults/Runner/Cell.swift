@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetSupport
+import Testing
 
 /// A topic and a group of one worker's own, in the fleet's cluster and database.
 ///
@@ -8,6 +9,8 @@ import FleetSupport
 struct Cell: Sendable {
     let topic: String
     let scenario: Scenario
+
+    private var receipts: String { "\(topic).receipts" }
 
     /// Starts a worker of the cell and waits until it has its partition.
     func startWorker(_ settings: [String: String] = [:], postgresURL: String? = nil) async throws -> Worker {
@@ -18,7 +21,9 @@ struct Cell: Sendable {
 
     /// Starts a worker of the cell, which joins its group meanwhile.
     func startJoining(_ settings: [String: String] = [:], postgresURL: String? = nil) async throws -> Worker {
-        let own = ["KAFKA_TOPICS_REQUESTS": topic, "KAFKA_GROUP_ID": "\(topic).group"]
+        let own = [
+            "KAFKA_TOPICS_REQUESTS": topic, "KAFKA_TOPICS_RECEIPTS": receipts, "KAFKA_GROUP_ID": "\(topic).group",
+        ]
         return try await scenario.startWorker(
             settings.merging(own) { $1 },
             postgresURL: postgresURL,
@@ -29,17 +34,40 @@ struct Cell: Sendable {
     func send(_ requests: [TestRequest]) async throws {
         try await scenario.send(requests, topic: topic)
     }
+
+    /// Says that the message of a sent request has been delivered.
+    func sendReceipt(of request: TestRequest) async throws {
+        let events = try await scenario.fleet.events(of: [request.id])
+        let send = try #require(events.first?.body.send)
+        let receipt = #"{"provider":"main","sendId":"\#(send.id)","status":"delivered"}"#
+        var record = TestRecord(key: send.id, value: Array(receipt.utf8))
+        record.topic = receipts
+        try await scenario.fleet.send([record])
+    }
+
+    fileprivate static func make(in scenario: Scenario) async throws -> Cell {
+        let cell = Cell(topic: uniqueName("\(scenario.fleet.topics.requests)."), scenario: scenario)
+        for topic in [cell.topic, cell.receipts] { try await scenario.fleet.cluster.makeTopic(topic, partitions: 1) }
+        return cell
+    }
 }
 
 extension Scenario {
     func makeCells(_ count: Int) async throws -> [Cell] {
         var cells: [Cell] = []
-        for _ in 0..<count {
-            let topic = uniqueName("\(fleet.topics.requests).")
-            try await fleet.cluster.makeTopic(topic, partitions: 1)
-            cells.append(Cell(topic: topic, scenario: self))
-        }
+        for _ in 0..<count { cells.append(try await Cell.make(in: self)) }
         return cells
+    }
+
+    /// Puts one request into each cell, all at once.
+    func send(_ requests: [TestRequest], to cells: [Cell]) async throws {
+        try await send(
+            zip(requests, cells).map { request, cell in
+                var record = request.binary
+                record.topic = cell.topic
+                return (request: request, record: record)
+            }
+        )
     }
 
     /// Gives every cell a worker again, waits for its decisions and stops those workers.

@@ -13,7 +13,7 @@ extension Scenario {
                 ("stale_writes", Double(counts.staleWrites)), ("second_codes", Double(counts.secondCodes)),
                 ("late_sends", Double(counts.lateSends)), ("refused_sends", Double(counts.refusedSends)),
                 ("violations", Double(checker.violations.count)), ("seconds", seconds),
-            ] + notes
+            ] + notes.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
         let members = figures.map { "\"\($0.0)\":\(Self.text($0.1))" }.joined(separator: ",")
         let line = "{\"scenario\":\"\(name)\",\"seed\":\(seed),\(members)}"
         print(line)

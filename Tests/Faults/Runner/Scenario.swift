@@ -15,7 +15,9 @@ final class Scenario: Sendable {
     struct Plan: Sendable {
         var partitions = 3
         var policy = TestPolicy.standard
-        var sessionTimeout = Duration.seconds(2)
+
+        /// The mock cluster takes 3 s to start a group, in which a member that waits must not be taken for dead.
+        var sessionTimeout = Duration.seconds(4)
 
         /// Leases are as short as a call's deadline allows, so that what dead workers held is taken over soon.
         var lease = Duration.seconds(5)
@@ -42,7 +44,7 @@ final class Scenario: Sendable {
         var requests: [String: History.Request] = [:]
         var unreadable: [History.Place] = []
         var faults = 0
-        var notes: [(name: String, value: Double)] = []
+        var notes: [String: Double] = [:]
     }
 
     private init(_ name: String, _ fleet: TestFleet, _ plan: Plan, size: Int, dice: TestSeed) {
@@ -95,9 +97,9 @@ extension Scenario {
         state.withLock { $0.faults += count }
     }
 
-    /// Adds a figure to the report.
+    /// Adds to a figure of the report.
     func note(_ name: String, _ value: Double) {
-        state.withLock { $0.notes.append((name, value)) }
+        state.withLock { $0.notes[name, default: 0] += value }
     }
 
     /// Starts a worker with the plan's settings; those given win.
@@ -163,6 +165,12 @@ extension Scenario {
         }
     }
 
+    /// Waits until the provider has got a call for one of some requests.
+    func waitForCall(to requests: [TestRequest]) async throws {
+        let numbers = Set(requests.map(\.phoneNumber))
+        try await eventually("the provider gets a call") { fleet.sent.contains { numbers.contains($0.to) } }
+    }
+
     /// Puts records on the topic that are requests of nobody and have to become dead letters.
     func send(unreadable records: [TestRecord]) async throws {
         let places = try await fleet.send(records)
@@ -178,5 +186,5 @@ extension Scenario {
     var requests: [History.Request] { state.withLock { Array($0.requests.values) } }
     var unreadable: [History.Place] { state.withLock(\.unreadable) }
     var faults: Int { state.withLock(\.faults) }
-    var notes: [(name: String, value: Double)] { state.withLock(\.notes) }
+    var notes: [String: Double] { state.withLock(\.notes) }
 }

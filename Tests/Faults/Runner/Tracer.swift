@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSupport
+import Foundation
+
+/// A system call of one thread of a worker, by its place among the thread's calls of that kind.
+struct CallPoint: Hashable, Sendable {
+    let thread: ThreadName
+    let call: String
+
+    /// 1 for the first one since the tracer was attached.
+    let number: Int
+}
+
+/// A thread by what is the same in every worker: its name, and its place among those with that name.
+struct ThreadName: Hashable, Comparable, Sendable {
+    let name: String
+    let place: Int
+
+    static func < (left: ThreadName, right: ThreadName) -> Bool {
+        (left.name, left.place) < (right.name, right.place)
+    }
+}
+
+/// strace, attached to a worker: it counts system calls, or kills the worker at the entry of one.
+///
+/// strace counts each thread's calls apart, so a point names its thread.
+enum Tracer {
+    /// The calls by which a worker changes anything outside of itself.
+    static let calls = [
+        "write", "writev", "pwrite64", "sendto", "sendmsg", "sendmmsg", "fsync", "fdatasync", "connect", "close",
+    ]
+
+    /// The calls that a worker makes while something goes on, in every thread.
+    static func record(
+        _ worker: Worker,
+        in folder: ScratchFolder,
+        during body: () async throws -> Void
+    ) async throws
+        -> [CallPoint]
+    {
+        let threads = try Tracer.threads(of: worker)
+        let output = uniqueName("trace-")
+        let tracer = try await attach(
+            ["-f", "-qq", "-e", "trace=\(calls.joined(separator: ","))", "-o", folder[output]],
+            to: [worker.program.identifier],
+            of: worker,
+            folder
+        )
+        try await body()
+        tracer.send(SIGTERM)
+        try await tracer.exit()
+        return points(folder.text(of: output), threads)
+    }
+
+    /// Arms a worker to be killed when it comes to a point; the tracer ends with it.
+    static func arm(_ worker: Worker, at point: CallPoint, in folder: ScratchFolder) async throws -> Program {
+        let threads = try Tracer.threads(of: worker)
+        guard let thread = threads.first(where: { $0.value == point.thread })?.key else {
+            throw TracerFailure(description: "the worker has no thread \(point.thread)")
+        }
+        return try await attach(
+            ["-e", "trace=\(point.call)", "-e", "inject=\(point.call):signal=KILL:when=\(point.number)"],
+            to: [thread],
+            of: worker,
+            folder
+        )
+    }
+
+    private static func attach(
+        _ arguments: [String],
+        to processes: [Int32],
+        of worker: Worker,
+        _ folder: ScratchFolder
+    ) async throws -> Program {
+        let targets = processes.flatMap { ["-p", "\($0)"] }
+        let tracer = try Program(arguments + targets, executable: "/usr/bin/strace", folder: folder)
+        try await eventually("strace is attached") {
+            if !tracer.isRunning { throw TracerFailure(description: tracer.errors) }
+            return try processes.allSatisfy {
+                try status(of: $0, in: worker).contains("TracerPid:\t\(tracer.identifier)")
+            }
+        }
+        return tracer
+    }
+
+    private static func status(of thread: Int32, in worker: Worker) throws -> String {
+        try String(contentsOfFile: "/proc/\(worker.program.identifier)/task/\(thread)/status", encoding: .utf8)
+    }
+
+    private static func threads(of worker: Worker) throws -> [Int32: ThreadName] {
+        let tasks = "/proc/\(worker.program.identifier)/task"
+        var places: [String: Int] = [:]
+        var threads: [Int32: ThreadName] = [:]
+        for thread in try FileManager.default.contentsOfDirectory(atPath: tasks).compactMap({ Int32($0) }).sorted() {
+            // A thread may end meanwhile.
+            guard let name = try? String(contentsOfFile: "\(tasks)/\(thread)/comm", encoding: .utf8) else { continue }
+            let trimmed = name.trimmingCharacters(in: .whitespacesAndNewlines)
+            threads[thread] = ThreadName(name: trimmed, place: places[trimmed, default: 0])
+            places[trimmed, default: 0] += 1
+        }
+        return threads
+    }
+
+    /// One point for each line of strace's output that begins a call, as in `4711 sendto(9, …`.
+    private static func points(_ text: String, _ threads: [Int32: ThreadName]) -> [CallPoint] {
+        var counts: [CallPoint: Int] = [:]
+        var points: [CallPoint] = []
+        for line in text.split(separator: "\n") {
+            let words = line.split(separator: " ", maxSplits: 1)
+            guard words.count == 2, let thread = Int32(words[0]).flatMap({ threads[$0] }) else { continue }
+            let call = String(words[1].drop { $0 == " " }.prefix { $0 != "(" })
+            guard calls.contains(call) else { continue }
+            let kind = CallPoint(thread: thread, call: call, number: 0)
+            counts[kind, default: 0] += 1
+            points.append(CallPoint(thread: thread, call: call, number: counts[kind, default: 0]))
+        }
+        return points
+    }
+}
+
+struct TracerFailure: Error, CustomStringConvertible {
+    let description: String
+}

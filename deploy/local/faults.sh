@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Puts fleets of real workers under faults and judges what really happened. One JSON line a scenario on stdout, and a
+# last one that sums them up; everything else goes to stderr. Fails when a promise was broken.
+#
+#   faults.sh           a few minutes
+#   faults.sh --full    the long run: every fault as often as the README says
+#
+# COURIER_TEST_SEED repeats a run; COURIER_FAULTS_ONLY (a regular expression) chooses suites, such as `Kill|Pause`.
+# COURIER_TEST_POSTGRES_URL (a superuser's libpq URL) names a server of one's own, which is used instead.
+set -euo pipefail
+# shellcheck source=deploy/local/shared.sh
+source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
+cd "$root"
+
+scripts=deploy/local
+results="$local_directory/faults"
+log="$results/tests.log"
+own_postgres="${COURIER_TEST_POSTGRES_URL:-}"
+# Faults are injected into librdkafka's mock cluster, whatever Kafka the other tests use.
+unset COURIER_TEST_KAFKA
+
+case "${1:-}" in
+"") unset COURIER_FAULTS_FULL ;;
+--full) export COURIER_FAULTS_FULL=1 ;;
+*) fail "unknown option: $1" "Use: $0 [--full]" ;;
+esac
+
+# shellcheck disable=SC2329 # called by the trap
+clean_up() {
+    trap '' INT TERM HUP
+    if [[ -z "$own_postgres" ]]; then "$scripts/postgres.sh" remove faults 9>&-; fi
+}
+
+# shellcheck disable=SC2329 # called by `run`
+to_log() { "$@" 2>&1 | tee "$log" >&2; }
+
+mkdir -p "$results"
+exec 9>"$local_directory/faults.lock"
+flock --nonblock 9 || fail "the fault tests of this checkout run already"
+rm -f "$results"/*
+
+run "$scripts/install.sh"
+say "Building with tests (the first time takes many minutes)"
+run swift build --build-tests >&2
+
+trap clean_up EXIT
+if [[ -z "$own_postgres" ]]; then
+    "$scripts/postgres.sh" remove faults 9>&-
+    COURIER_TEST_POSTGRES_URL="$("$scripts/postgres.sh" start faults 9>&-)"
+    export COURIER_TEST_POSTGRES_URL
+fi
+export COURIER_FAULTS_REPORT="$results/report.jsonl"
+
+code=0
+suites='^Faults\.'
+if [[ -n "${COURIER_FAULTS_ONLY:-}" ]]; then suites="^Faults\\.Campaign/($COURIER_FAULTS_ONLY)/"; fi
+run to_log swift test --skip-build --disable-xctest --xunit-output "$results/report.xml" --filter "$suites" || code=$?
+if ((code == 0)); then "$scripts/check_report.py" "$results/report.xml" || code=$?; fi
+"$scripts/sum_faults.py" "$COURIER_FAULTS_REPORT" || code=$?
+exit "$code"
