@@ -50,7 +50,8 @@ extension Campaign {
 
         /// As after lost offsets: the whole topic comes again, decided long ago or not.
         @Test func `offsets begin again over a topic that is decided`() async throws {
-            try await Scenario.run("offsets_reset", quick: 1000, full: 20_000) { scenario in
+            let plan = Scenario.Plan(lease: .seconds(30), callDeadline: .seconds(10))
+            try await Scenario.run("offsets_reset", quick: 500, full: 20_000, plan: plan) { scenario in
                 let first = try await scenario.startWorker()
                 let requests = scenario.makeRequests(scenario.size)
                 try await scenario.send(requests)
