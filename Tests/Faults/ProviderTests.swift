@@ -71,7 +71,9 @@ extension Campaign {
         }
 
         @Test(arguments: [false, true])
-        func `connections are cut before and after the provider has taken a message`(_ repeatsUnknown: Bool)
+        func `connections are cut before and after the provider has taken a message`(
+            _ repeatsUnknown: Bool
+        )
             async throws
         {
             let plan = Scenario.Plan(partitions: 6, repeatsUnknown: repeatsUnknown)
@@ -95,7 +97,7 @@ extension Campaign {
                 let attempts = try await scenario.fleet.database.count("SELECT sum(attempts) FROM courier.send")
                 scenario.note("attempts", Double(attempts))
                 // A call that is cut before it is taken is not in the provider's record.
-                #expect(Int(attempts) == scenario.fleet.sent.count + unseen, "a call that is no attempt, or the reverse")
+                #expect(Int(attempts) == scenario.fleet.sent.count + unseen, "calls are attempts")
                 if !repeatsUnknown { #expect(Int(attempts) == requests.count) }
             }
         }

@@ -12,7 +12,7 @@ package struct TestCluster: Sendable {
     /// Nil when the cluster is one of a broker process.
     package let mock: MockCluster?
 
-    /// - Parameter brokers: of librdkafka's own cluster.
+    /// Librdkafka's own cluster has so many brokers.
     package init(brokers: Int = 1) throws {
         if let servers = ProcessInfo.processInfo.environment["COURIER_TEST_KAFKA"], !servers.isEmpty {
             (bootstrapServers, mock) = (servers, nil)
