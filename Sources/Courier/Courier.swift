@@ -32,6 +32,8 @@ package struct Courier: Sendable {
     private let sourceService: any Service
     private let receiptService: any Service
 
+    private let desk: ProviderDesk
+
     /// What a worker is made of.
     package struct Parts: Sendable {
         let source: any RecordSource & Service
@@ -39,6 +41,8 @@ package struct Courier: Sendable {
         let sink: any RecordSink & Service
         let ledger: any Ledger
         let providers: [String: any MessageProvider]
+        let limits: [String: RateLimit]
+        let rates: any ProviderRates
         let numbers: any NumberDirectory
         let keys: CodeKeys
         let policies: PolicySource
@@ -50,6 +54,8 @@ package struct Courier: Sendable {
             sink: any RecordSink & Service,
             ledger: any Ledger,
             providers: [any MessageProvider],
+            limits: [String: RateLimit] = [:],
+            rates: any ProviderRates,
             numbers: any NumberDirectory,
             keys: CodeKeys,
             policies: PolicySource,
@@ -61,6 +67,8 @@ package struct Courier: Sendable {
             self.sink = sink
             self.ledger = ledger
             self.providers = Dictionary(providers.map { ($0.name, $0) }) { first, _ in first }
+            self.limits = limits
+            self.rates = rates
             self.numbers = numbers
             self.keys = keys
             self.policies = policies
@@ -72,6 +80,8 @@ package struct Courier: Sendable {
         let results = BatchQueue<SendResult>()
         // Beyond this the sweep takes records from the database, where they are anyway.
         let outbox = BatchQueue<OutboxRecord>(limit: 40 * settings.batchSize)
+        let desk = ProviderDesk(parts.providers, limits: parts.limits, rates: parts.rates, logger: logger)
+        self.desk = desk
         let inFlight = InFlight(limit: settings.maxInFlight)
         let progress = Progress()
         let retry = LedgerRetry(lease: settings.lease, progress: progress, logger: logger)
@@ -93,7 +103,7 @@ package struct Courier: Sendable {
             claims: sends,
             results: results,
             ledger: parts.ledger,
-            providers: parts.providers,
+            desk: desk,
             policies: parts.policies,
             settings: settings,
             inFlight: inFlight,
@@ -131,6 +141,7 @@ package struct Courier: Sendable {
             source: parts.receipts,
             ledger: parts.ledger,
             secrets: parts.receiptSecrets,
+            desk: desk,
             settings: settings,
             outbox: outbox,
             retry: retry,
@@ -147,6 +158,6 @@ package struct Courier: Sendable {
     /// So a worker stops reading first, leaves its group, stops sweeping, finishes the sends it holds, writes what
     /// became of them, publishes that, and closes the producer last.
     package var services: [any Service] {
-        [sinkService, publish, record, dispatch, sweep, receiptService, receipts, sourceService, intake]
+        [sinkService, publish, record, desk, dispatch, sweep, receiptService, receipts, sourceService, intake]
     }
 }

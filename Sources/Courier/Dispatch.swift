@@ -6,8 +6,10 @@ import Verification
 
 /// The second stage: claimed sends become messages at a provider.
 ///
-/// A claim is marked just before its first byte leaves, a batch in one statement. It holds no database connection while
-/// a provider is called, and every call ends well before the claim's lease.
+/// A send waits for its provider while it is only claimed, for a moment; what cannot go then is handed back with a delay,
+/// so that a provider that is slow or down holds up nothing else. A claim is marked just before its first byte leaves, a
+/// batch in one statement. It holds no database connection while a provider is called, and every call ends well before
+/// the claim's lease.
 struct Dispatch: Service {
     /// Sends claimed together, and when by this process's own clock.
     struct Claims: Sendable {
@@ -15,24 +17,42 @@ struct Dispatch: Service {
         let claimedAt: ContinuousClock.Instant
     }
 
+    /// A send whose first provider takes it now.
+    private struct Ready: Sendable {
+        let send: ClaimedSend
+        let claimedAt: ContinuousClock.Instant
+        let providers: [String]
+    }
+
     let claims: BatchQueue<Claims>
     let results: BatchQueue<SendResult>
     let ledger: any Ledger
-    let providers: [String: any MessageProvider]
+    let desk: ProviderDesk
     let policies: PolicySource
     let settings: CourierSettings
     let inFlight: InFlight
     let retry: LedgerRetry
     let logger: Logger
 
+    private let ready = BatchQueue<Ready>()
+
+    /// How long a send waits for its provider's turn before it is handed back.
+    private static let patience = Duration.seconds(1)
+
+    /// However long a provider pauses: it may be back sooner.
+    private static let longestPause = Duration.seconds(2)
+
     func run() async throws {
+        let ready = BatchQueue<Ready>()
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
-                for await batches in claims.batches(of: .max) {
-                    for batch in batches {
-                        group.addTask { await dispatch(batch) }
+                group.addTask { await markAndCall(ready) }
+                await withDiscardingTaskGroup { waiting in
+                    for await batches in claims.batches(of: .max) {
+                        for batch in batches { admit(batch, to: ready, &waiting) }
                     }
                 }
+                ready.finish()
             }
             results.finish()
         } onGracefulShutdown: {
@@ -40,52 +60,103 @@ struct Dispatch: Service {
         }
     }
 
-    private func dispatch(_ claims: Claims) async {
+    // MARK: - Who may go
+
+    /// Lets go what its provider takes now; what waits for a turn follows, each when it has one.
+    private func admit(_ claims: Claims, to ready: BatchQueue<Ready>, _ waiting: inout DiscardingTaskGroup) {
         settings.observe(.dispatchClaimed)
-        // A mark whose answer was lost is made again, by the same claim: nothing has left before it is known.
-        let marked = await retry.until(claims.claimedAt + settings.lease / 2, .dispatch) {
-            try await ledger.markDispatching(claims.sends)
-        }
-        guard let marked else {
-            // The sweep finds the sends when the lease is over.
-            logger.warning("claims could not be marked", metadata: ["event": "dispatch.mark_failed"])
-            inFlight.remove(claims.sends.count)
-            return
-        }
-        settings.observe(.dispatchMarked)
-        await withDiscardingTaskGroup { group in
-            for send in claims.sends where marked.contains(send.id) {
-                group.addTask {
-                    let result = await attempt(send, claimedAt: claims.claimedAt)
-                    results.append([result])
-                    giveReceipts(of: send, result)
+        var going: [Ready] = []
+        var paused: [SendResult] = []
+        for send in claims.sends {
+            let candidate = Ready(send: send, claimedAt: claims.claimedAt, providers: order(for: send))
+            if let pause = send.isFictional ? nil : desk.pause(of: candidate.providers) {
+                paused.append(handBack(send, for: pause))
+            } else if let first = candidate.providers.first, desk.isLimited(first) {
+                waiting.addTask {
+                    if await desk.turn(first, within: Self.patience) {
+                        ready.append([candidate])
+                    } else {
+                        results.append([handBack(send, for: Self.patience)])
+                    }
                 }
+            } else {
+                going.append(candidate)
             }
         }
-        await giveBack(claims.sends.filter { !marked.contains($0.id) })
+        if !going.isEmpty { ready.append(going) }
+        if !paused.isEmpty { results.append(paused) }
+    }
+
+    /// The providers to ask, in order; for a test number the one that sends nothing.
+    private func order(for send: ClaimedSend) -> [String] {
+        guard !send.isFictional else { return [TestNumberProvider.name] }
+        guard let tenant = policies.current.tenants[send.tenant] else { return [] }
+        let route = tenant.routes.route(for: send.recipient.channel, region: send.region ?? .unknown)
+        return desk.order(route, used: send.usedProviders)
+    }
+
+    /// A claim that goes back unmarked; the times vary, so that not all come back at once.
+    private func handBack(_ send: ClaimedSend, for pause: Duration) -> SendResult {
+        SendResult(
+            send: send.reference,
+            disposition: .retry(after: min(pause, Self.longestPause) * Double.random(in: 0.5...1)),
+            attempts: send.attempts,
+            attempt: nil
+        )
+    }
+
+    // MARK: - Marking
+
+    private func markAndCall(_ ready: BatchQueue<Ready>) async {
+        await withDiscardingTaskGroup { group in
+            for await batch in ready.batches(of: settings.batchSize) {
+                let marked = await mark(batch)
+                for candidate in batch where marked.contains(candidate.send.id) {
+                    group.addTask { await complete(candidate) }
+                }
+                await giveBack(batch.map(\.send).filter { !marked.contains($0.id) })
+            }
+        }
+    }
+
+    /// Marks claims and returns those that may leave.
+    private func mark(_ batch: [Ready]) async -> Set<SendID> {
+        // A mark whose answer was lost is made again, by the same claim: nothing has left before it is known.
+        let oldest = batch.map(\.claimedAt).min() ?? .now
+        let marked = await retry.until(oldest + settings.lease / 2, .dispatch) {
+            try await ledger.markDispatching(batch.map(\.send))
+        }
+        if let marked {
+            settings.observe(.dispatchMarked)
+            return marked
+        }
+        // The sweep finds the sends when the lease is over.
+        logger.warning("claims could not be marked", metadata: ["event": "dispatch.mark_failed"])
+        return []
     }
 
     /// Claims that may not leave any more are settled by the sweep.
     private func giveBack(_ claims: [ClaimedSend]) async {
         guard !claims.isEmpty else { return }
-        do {
-            try await ledger.release(claims)
-        } catch {
-            logger.warning(
-                "claims could not be handed back",
-                metadata: ["event": "dispatch.release_failed"],
-                error: error
-            )
-        }
+        _ = await retry.once(.dispatch) { try await ledger.release(claims) }
         inFlight.remove(claims.count)
     }
 
+    // MARK: - Calling
+
+    private func complete(_ candidate: Ready) async {
+        let result = await attempt(candidate)
+        results.append([result])
+        giveReceipts(of: candidate.send, result)
+    }
+
     /// Calls providers, one after the other, until the plan has come to an end.
-    private func attempt(_ send: ClaimedSend, claimedAt: ContinuousClock.Instant) async -> SendResult {
-        let providers = route(of: send)
-        var plan = AttemptPlan(providers: providers.map(\.name), attempts: send.attempts)
+    private func attempt(_ candidate: Ready) async -> SendResult {
+        let send = candidate.send
+        var plan = AttemptPlan(providers: candidate.providers, idempotent: desk.idempotent, attempts: send.attempts)
         var step = plan.start()
         var last: SendResult.Attempt?
+        var hasTurn = true
         while true {
             switch step {
             case .finish(let disposition):
@@ -96,19 +167,34 @@ struct Dispatch: Service {
                     attempt: last
                 )
             case .call(let name):
-                let elapsed = ContinuousClock.now - claimedAt
+                let elapsed = ContinuousClock.now - candidate.claimedAt
                 guard elapsed < settings.lease - settings.callDeadline * 5 / 4 else {
-                    step = .finish(.retry(after: .zero))
+                    step = plan.runOut()
                     continue
                 }
+                if !hasTurn, await !desk.turn(name, within: Self.patience) {
+                    step = plan.passOver(for: Self.patience)
+                    continue
+                }
+                hasTurn = false
                 let message = message(send, elapsed: elapsed)
-                let answer = await call(providers.first { $0.name == name }, message)
-                settings.observe(.dispatchAnswered)
-                report(answer, provider: name, send)
-                last = SendResult.Attempt(provider: name, answer: answer, encoding: message?.content.encoding)
-                step = plan.step(after: answer)
+                switch await call(name, send, message) {
+                case .pauses(let wait):
+                    step = plan.passOver(for: min(wait, Self.longestPause))
+                case .answered(let answer):
+                    settings.observe(.dispatchAnswered)
+                    report(answer, provider: name, send)
+                    last = SendResult.Attempt(provider: name, answer: answer, encoding: message?.content.encoding)
+                    step = plan.step(after: answer)
+                }
             }
         }
+    }
+
+    private func call(_ name: String, _ send: ClaimedSend, _ message: OutboundMessage?) async -> ProviderDesk.Outcome {
+        guard let message else { return .answered(ProviderAnswer(.misconfigured, errorCode: "no_message")) }
+        guard send.isFictional else { return await desk.call(name, message) }
+        return .answered(await TestNumberProvider(fault: testNumber(of: send)?.fault).send(message))
     }
 
     /// What a plan's end means for a send that may be, or has been, handed over twice.
@@ -122,16 +208,6 @@ struct Dispatch: Service {
         case .failed where send.isRepeat: .unknown(.timeout)
         default: disposition
         }
-    }
-
-    /// The providers to ask, in order; for a test number the one that sends nothing.
-    private func route(of send: ClaimedSend) -> [any MessageProvider] {
-        guard let tenant = policies.current.tenants[send.tenant] else { return [] }
-        guard send.isFictional else {
-            let names = tenant.routes.providers(for: send.region ?? .unknown)
-            return names.compactMap { providers[$0] }.filter { $0.channel == send.recipient.channel }
-        }
-        return [TestNumberProvider(fault: testNumber(of: send)?.fault)]
     }
 
     private func testNumber(of send: ClaimedSend) -> TestNumber? {
@@ -150,12 +226,6 @@ struct Dispatch: Service {
         )
         inFlight.add(2)
         results.append([receipt, receipt])
-    }
-
-    private func call(_ provider: (any MessageProvider)?, _ message: OutboundMessage?) async -> ProviderAnswer {
-        guard let provider else { return ProviderAnswer(.misconfigured, errorCode: "no_provider") }
-        guard let message else { return ProviderAnswer(.misconfigured, errorCode: "no_message") }
-        return await provider.send(message)
     }
 
     /// The message for a send, or nil where none is made for its channel.

@@ -11,6 +11,7 @@ struct Receipts: Service {
     let source: any RecordSource
     let ledger: any Ledger
     let secrets: ReceiptSecrets
+    let desk: ProviderDesk
     let settings: CourierSettings
     let outbox: BatchQueue<OutboxRecord>
     let retry: LedgerRetry
@@ -24,10 +25,21 @@ struct Receipts: Service {
                 guard let recorded else { return false }
                 settings.observe(.receiptsRecorded)
                 await source.commit(batch)
-                for part in recorded { outbox.append(part.outbox) }
+                for part in recorded {
+                    outbox.append(part.outbox)
+                    noteArrivals(part.value)
+                }
                 return true
             }
             if !isRecorded { return }
+        }
+    }
+
+    /// How long messages were on their way: the id of a send holds the time at which it was made.
+    private func noteArrivals(_ sends: [ReportedSend]) {
+        for send in sends where send.state == .delivered {
+            guard let provider = send.provider, let madeAt = send.reference.id.uuid.version7Time else { continue }
+            desk.noteArrival(provider, after: settings.now() - madeAt)
         }
     }
 
@@ -35,7 +47,7 @@ struct Receipts: Service {
         try await cancelWhenGracefulShutdown { try await source.nextBatch(maximum: settings.batchSize) }
     }
 
-    private func record(_ records: [InboundRecord], as reason: DeadLetterReason?) async throws -> Recorded<Void> {
+    private func record(_ records: [InboundRecord], as reason: DeadLetterReason?) async throws -> Recorded<[ReportedSend]> {
         var receipts: [ReceivedReceipt] = []
         var deadLetters: [OutboxRecord] = []
         for record in records {

@@ -7,7 +7,9 @@ import Verification
 /// A test number's message goes the way of every other one up to this point, so its fault shows what the same fault of
 /// a real provider would come to.
 struct TestNumberProvider: MessageProvider {
-    let name = "test"
+    static let name = "test"
+
+    var name: String { Self.name }
     let fault: TestNumber.Fault?
 
     /// How long the slow one takes.

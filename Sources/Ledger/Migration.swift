@@ -23,6 +23,7 @@ package struct Migration: Sendable {
         Migration(1, "0001_tables", PackageResources._001_tables_sql),
         Migration(2, "0002_verifier", PackageResources._002_verifier_sql),
         Migration(3, "0003_limits", PackageResources._003_limits_sql),
+        Migration(4, "0004_provider_rates", PackageResources._004_provider_rates_sql),
         Migration(5, "0005_receipts", PackageResources._005_receipts_sql),
     ]
 }

@@ -7,11 +7,12 @@ extension PostgresLedger {
     package func receive(
         _ receipts: [ReceivedReceipt],
         deadLetters: [OutboxRecord]
-    ) async throws -> Recorded<Void> {
+    ) async throws -> Recorded<[ReportedSend]> {
         try await Self.tellingData {
             try await pool.withTransaction { transaction in
                 let changes = try settle(receipts, transaction)
-                return Recorded((), outbox: try write(changes, adding: deadLetters, transaction))
+                let outbox = try write(changes, adding: deadLetters, transaction)
+                return Recorded(Array(changes.sends.values), outbox: outbox)
             }
         }
     }

@@ -53,7 +53,8 @@ extension PostgresLedger {
             SELECT v.id, v.tenant, v.purpose, v.channel, v.subject, v.fingerprint, v.region, v.masked, v.sealed,
                 v.seal_key, v.code_key, v.hash_key, v.generation, v.code_hash, v.code_length, v.state, v.status,
                 v.checks_used, v.max_checks, v.sends_used, v.max_sends, v.send_open, v.sequence, v.resend_after,
-                v.expires_at, v.policy_version, v.request_id, v.fictional, v.short_hash, v.short_until
+                v.expires_at, v.policy_version, v.request_id, v.fictional, v.short_hash, v.short_until,
+                v.used_providers
             FROM courier.verification v
             WHERE v.ended_at IS NULL AND v.expires_at <= statement_timestamp() AND NOT v.send_open
             ORDER BY v.expires_at

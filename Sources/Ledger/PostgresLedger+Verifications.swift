@@ -11,7 +11,8 @@ extension PostgresLedger {
             SELECT v.id, v.tenant, v.purpose, v.channel, v.subject, v.fingerprint, v.region, v.masked, v.sealed,
                 v.seal_key, v.code_key, v.hash_key, v.generation, v.code_hash, v.code_length, v.state, v.status,
                 v.checks_used, v.max_checks, v.sends_used, v.max_sends, v.send_open, v.sequence, v.resend_after,
-                v.expires_at, v.policy_version, v.request_id, v.fictional, v.short_hash, v.short_until
+                v.expires_at, v.policy_version, v.request_id, v.fictional, v.short_hash, v.short_until,
+                v.used_providers
             FROM courier.verification v
             WHERE v.id = ANY ($1::uuid[])
             ORDER BY v.id
@@ -37,14 +38,14 @@ extension PostgresLedger {
                 id, tenant, purpose, channel, subject, fingerprint, region, masked, sealed, seal_key, code_key,
                 hash_key, generation, code_hash, code_length, state, status, checks_used, max_checks, sends_used,
                 max_sends, send_open, sequence, resend_after, expires_at, policy_version,
-                request_id, fictional, short_hash, short_until
+                request_id, fictional, short_hash, short_until, used_providers
             )
             SELECT * FROM unnest(
                 $1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::text[], $8::text[],
                 $9::bytea[], $10::int2[], $11::int2[], $12::int2[], $13::int4[], $14::bytea[], $15::int2[],
                 $16::text[], $17::text[], $18::int2[], $19::int2[], $20::int2[], $21::int2[], $22::bool[],
                 $23::int4[], $24::timestamptz[], $25::timestamptz[], $26::text[], $27::text[], $28::bool[],
-                $29::bytea[], $30::timestamptz[]
+                $29::bytea[], $30::timestamptz[], $31::text[]
             )
             """,
             [
@@ -63,6 +64,7 @@ extension PostgresLedger {
                 .timestamps(rows.map(\.expiresAt.microseconds)), .texts(rows.map(\.policyVersion)),
                 .texts(rows.map(\.requestID)), .bools(rows.map(\.isFictional)),
                 .bytesArray(rows.map(\.shortCode?.hash)), .timestamps(rows.map(\.shortCode?.until.microseconds)),
+                .texts(rows.map(\.usedProvidersText)),
             ]
         )
     }
@@ -77,16 +79,18 @@ extension PostgresLedger {
                 sends_used = u.sends_used, send_open = u.send_open, sequence = u.sequence,
                 resend_after = u.resend_after, expires_at = u.expires_at, policy_version = u.policy_version,
                 state = u.state, short_hash = u.short_hash, short_until = u.short_until,
+                used_providers = u.used_providers,
                 sealed = CASE u.state WHEN 'live' THEN v.sealed END,
                 ended_at = CASE WHEN u.state = 'expired' THEN coalesce(v.ended_at, clock_timestamp())
                     ELSE v.ended_at END
             FROM unnest(
                 $1::uuid[], $2::int2[], $3::int2[], $4::int4[], $5::bytea[], $6::int2[], $7::text[], $8::int2[],
                 $9::int2[], $10::bool[], $11::int4[], $12::timestamptz[], $13::timestamptz[], $14::text[], $15::text[],
-                $16::bytea[], $17::timestamptz[]
+                $16::bytea[], $17::timestamptz[], $18::text[]
             ) AS u(
                 id, code_key, hash_key, generation, code_hash, code_length, status, checks_used, sends_used,
-                send_open, sequence, resend_after, expires_at, policy_version, state, short_hash, short_until
+                send_open, sequence, resend_after, expires_at, policy_version, state, short_hash, short_until,
+                used_providers
             )
             WHERE v.id = u.id
             """,
@@ -99,7 +103,7 @@ extension PostgresLedger {
                 .timestamps(rows.map(\.resendAfter.microseconds)),
                 .timestamps(rows.map(\.expiresAt.microseconds)), .texts(rows.map(\.policyVersion)),
                 .texts(rows.map(\.state.rawValue)), .bytesArray(rows.map(\.shortCode?.hash)),
-                .timestamps(rows.map(\.shortCode?.until.microseconds)),
+                .timestamps(rows.map(\.shortCode?.until.microseconds)), .texts(rows.map(\.usedProvidersText)),
             ]
         )
     }
@@ -140,8 +144,15 @@ extension StoredVerification {
             resendAfter: try Timestamp(row, 23),
             expiresAt: try Timestamp(row, 24),
             policyVersion: try row.text(25),
-            isFictional: try row.bool(27)
+            isFictional: try row.bool(27),
+            usedProviders: try row.optionalText(30)?.split(separator: " ").map(String.init) ?? []
         )
+    }
+}
+
+extension StoredVerification {
+    fileprivate var usedProvidersText: String? {
+        usedProviders.isEmpty ? nil : usedProviders.joined(separator: " ")
     }
 }
 

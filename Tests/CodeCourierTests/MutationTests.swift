@@ -58,7 +58,7 @@ struct MutationTests {
         for _ in 0..<2000 {
             let text = Self.mutate(ExampleFiles.policy, using: &generator)
             guard
-                case .failure(let faults) = PolicyFile.parse(text, file: "policy.yaml", providers: ["main", "backup"])
+                case .failure(let faults) = PolicyFile.parse(text, file: "policy.yaml", providers: PolicyFaultTests.providers)
             else { continue }
             refused += 1
             #expect(!faults.faults.isEmpty)

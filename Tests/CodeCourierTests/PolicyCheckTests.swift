@@ -39,7 +39,7 @@ struct PolicyCheckTests {
             "  resend                windows 1m, 2m, 5m, 10m; 5 sends in all; the same code while 2m are left",
             "  limits per recipient  2 in 10s, 10 in 1h, 20 in 24h",
             "  limits per tenant     1000 in 1m",
-            "  routes                main, backup; US: main",
+            "  routes                main, then backup; US: main",
         ]
         for line in expected { #expect(lines.contains(line), "\(line)") }
         #expect(!lines.contains("switched off"))
@@ -91,6 +91,10 @@ struct PolicyCheckTests {
         (
             { $0.routes.regions = [.norway: ["main"]] },
             "routes.regions.NO: never taken: the region policy refuses NO"
+        ),
+        (
+            { $0.emailLinks.authorizedDomains = ["example.com"] },
+            "routes.email: none: e-mail links are allowed and every one fails"
         ),
         ({ $0.code.length = 4 }, "code.length: is below 6 digits"),
         ({ $0.code.validity = .seconds(601) }, "code.validity: is longer than 10m"),

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import Verification
 
 @testable import CodeCourier
 
 @Suite("Faults of the policy")
 struct PolicyFaultTests {
-    private func faults(_ text: String, providers: Set<String>? = ["main", "backup"]) -> [String] {
+    static let providers: [String: Channel] = ["main": .sms, "backup": .sms, "mailer": .email, "push": .apns]
+
+    private func faults(_ text: String, providers: [String: Channel]? = PolicyFaultTests.providers) -> [String] {
         switch PolicyFile.parse(text, file: "policy.yaml", providers: providers) {
         case .success: []
         case .failure(let faults): faults.faults.map(\.description)
@@ -126,6 +129,35 @@ struct PolicyFaultTests {
             "24: tenants.default.routes.regions.NO: is given more than once"
         ),
         ("{ US: [main] }", "{ US: [main], US: [main] }", "24: US: is given more than once"),
+        (
+            "default: [main, backup]", "default: [mailer]",
+            "23: tenants.default.routes.default[0]: names mailer, which serves email and not sms; there are backup, main"
+        ),
+        (
+            "default: [main, backup]", "{ default: [main], apns: [mailer] } #",
+            "23: tenants.default.routes.apns[0]: names mailer, which serves email and not apns; there are push"
+        ),
+        (
+            "default: [main, backup]", "default: [main, { provider: backup, weight: 30 }]",
+            "23: tenants.default.routes.default: must be all names or all weighted"
+        ),
+        (
+            "default: [main, backup]", "default: [{ provider: main, weight: 0 }]",
+            "23: tenants.default.routes.default[0].weight: must be a whole number from 1 to 100"
+        ),
+        (
+            "default: [main, backup]", "default: [{ provider: main }]",
+            "23: tenants.default.routes.default[0].weight: is required"
+        ),
+        (
+            "default: [main, backup]", "default: [{ provider: main, share: 1, weight: 5 }]",
+            "23: tenants.default.routes.default[0].share: is not a known key"
+        ),
+        (
+            "default: [main, backup]", "default: [{ provider: main, weight: 5 }, { provider: main, weight: 6 }]",
+            "23: tenants.default.routes.default[1]: names main again"
+        ),
+        ("default: [main, backup]", "email: [mailer]", "22: tenants.default.routes.default: is required"),
     ]
 
     @Test(arguments: changes)
@@ -175,7 +207,7 @@ struct PolicyFaultTests {
 
     @Test func `without the names of the providers the routes stay unchecked`() {
         #expect(faults(ExampleFiles.policy, providers: nil).isEmpty)
-        #expect(faults(ExampleFiles.policy, providers: ["main"]).count == 1)
+        #expect(faults(ExampleFiles.policy, providers: ["main": .sms]).count == 1)
     }
 
     @Test func `a policy that is not there is one fault`() {
@@ -189,7 +221,7 @@ struct PolicyFaultTests {
     @Test func `a file on disk loads as its text does`() throws {
         let folder = try ScratchFolder()
         let path = try folder.write(ExampleFiles.policy, to: "policy.yaml")
-        let policy = try PolicyFile.load(path: path, providers: ["main", "backup"]).get()
+        let policy = try PolicyFile.load(path: path, providers: Self.providers).get()
         #expect(try policy == PolicyFile.parse(ExampleFiles.policy, file: "x").get())
     }
 }

@@ -11,7 +11,7 @@ struct PolicyFileTests {
         try #require(Region(code))
     }
 
-    private func parse(_ text: String, providers: Set<String>? = nil) throws -> Policy {
+    private func parse(_ text: String, providers: [String: Channel]? = nil) throws -> Policy {
         try PolicyFile.parse(text, file: "policy.yaml", providers: providers).get()
     }
 
@@ -30,7 +30,7 @@ struct PolicyFileTests {
     }
 
     @Test func `the documented example loads`() throws {
-        let policy = try parse(ExampleFiles.policy, providers: ["main", "backup"])
+        let policy = try parse(ExampleFiles.policy, providers: PolicyFaultTests.providers)
         #expect(policy.version == "2026-11-20.1")
         let allowed = Set(try ["US", "GB", "DE", "FR", "IN"].map(region))
         let number = try #require(PhoneNumber("+16505550123"))
@@ -82,6 +82,34 @@ struct PolicyFileTests {
         #expect(try parse(routed).tenants["default"]?.routes.regions == [norway: ["backup"]])
     }
 
+    @Test func `a route is in order or by weight, and every channel has its own`() throws {
+        let text = """
+            { default: [{ provider: main, weight: 70 }, { provider: backup, weight: 30 }], \
+            regions: { US: [backup] }, email: [mailer], apns: [push] }
+            """
+        let tenant = try routed(text)
+        let us = try region("US")
+        let weighted = Route.weighted([.init(provider: "main", weight: 70), .init(provider: "backup", weight: 30)])
+        #expect(
+            tenant.routes == Routes(fallback: weighted, regions: [us: ["backup"]], email: ["mailer"], push: ["push"])
+        )
+        #expect(tenant.routes.text == "main 70, backup 30; US: backup; email: mailer; apns: push")
+    }
+
+    @Test func `a tenant that sends no text messages needs no route for them`() throws {
+        #expect(try routed("{ email: [mailer] }").routes == Routes(fallback: [], email: ["mailer"]))
+    }
+
+    /// The example with other routes.
+    private func routed(_ routes: String) throws -> TenantPolicy {
+        let start = try #require(ExampleFiles.policy.firstRange(of: "routes:"))
+        let policy = try parse(
+            ExampleFiles.policy[..<start.lowerBound] + "routes: \(routes)",
+            providers: PolicyFaultTests.providers
+        )
+        return try #require(policy.tenants["default"])
+    }
+
     @Test(arguments: ["off", "Off", "false", "\"off\""])
     func `app verification can be switched off`(text: String) throws {
         #expect(try tenant("appVerification: \(text)").appVerification == .off)
@@ -96,7 +124,7 @@ struct PolicyFileTests {
                 resend: { windows: [500ms], sameCodeWhileLeft: 0s }
                 limits: { perRecipient: [{ count: 1, per: 2s }], perIP: [], perTenant: [{ count: 3, per: 24h }] }
                 testNumbers: [{ number: +16505550123, code: 012345, until: 2027-01-01T00:00:00Z }, { number: "+447700900123", code: "000000", fault: opted_out }]
-                emailLinks: { authorizedDomains: [a.example, B.example, localhost], validity: 5m }
+                emailLinks: { authorizedDomains: [a.example, b.example], validity: 5m }
             """
         let policy = try tenant(lines)
         #expect(policy.defaultLanguage == "pt-BR")
@@ -109,7 +137,7 @@ struct PolicyFileTests {
         #expect(policy.limits.perTenant == [RateLimit(count: 3, per: .seconds(86_400))])
         #expect(policy.testNumbers.map(\.code) == ["012345", "000000"])
         #expect(policy.testNumbers.map(\.until) == [Timestamp(microseconds: 1_798_761_600_000_000), nil])
-        #expect(policy.emailLinks.authorizedDomains == ["a.example", "b.example", "localhost"])
+        #expect(policy.emailLinks.authorizedDomains == ["a.example", "b.example"])
         #expect(policy.emailLinks.validity == .seconds(300))
     }
 

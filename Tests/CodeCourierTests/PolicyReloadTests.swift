@@ -30,14 +30,14 @@ struct PolicyReloadTests {
     private var version: String { policies.current.version }
 
     private func loader() -> PolicyLoader {
-        PolicyLoader(path: path, providers: ["main", "backup"], policies: policies, logger: log.logger)
+        PolicyLoader(path: path, providers: PolicyFaultTests.providers, policies: policies, logger: log.logger)
     }
 
     /// Runs the watch while the body changes files.
     private func watching(_ path: String? = nil, _ body: () async throws -> Void) async throws {
         let reload = PolicyReload(
             path: path ?? self.path,
-            providers: ["main", "backup"],
+            providers: PolicyFaultTests.providers,
             policies: policies,
             logger: log.logger,
             interval: .milliseconds(5)

@@ -180,7 +180,7 @@ extension MemoryLedger {
         }
     }
 
-    func receive(_ receipts: [ReceivedReceipt], deadLetters: [OutboxRecord]) async throws -> Recorded<Void> {
+    func receive(_ receipts: [ReceivedReceipt], deadLetters: [OutboxRecord]) async throws -> Recorded<[ReportedSend]> {
         try perform(.receive) { state in
             let sends = state.sends.values.map(ReportedSend.init)
             let changes = ReceiptDecision.settle(
@@ -192,7 +192,7 @@ extension MemoryLedger {
             )
             state.verifications.merge(changes.verifications) { $1 }
             state.outbox += (deadLetters + changes.outbox).map { ($0, true) }
-            return Recorded((), outbox: deadLetters + changes.outbox)
+            return Recorded(Array(changes.sends.values), outbox: deadLetters + changes.outbox)
         }
     }
 

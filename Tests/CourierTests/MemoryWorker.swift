@@ -22,10 +22,11 @@ struct MemoryWorker: Sendable {
         _ providers: [MemoryProvider] = [],
         journal: Journal = Journal(),
         settings: CourierSettings = .test,
+        limits: [String: RateLimit] = [:],
         _ body: (MemoryWorker) async throws -> Void
     ) async throws {
         let providers = providers.isEmpty ? [MemoryProvider(journal: journal)] : providers
-        let worker = MemoryWorker(providers, journal, settings)
+        let worker = MemoryWorker(providers, journal, settings, limits)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await worker.group.run() }
             let outcome: Result<Void, any Error>
@@ -40,7 +41,12 @@ struct MemoryWorker: Sendable {
         }
     }
 
-    private init(_ providers: [MemoryProvider], _ journal: Journal, _ settings: CourierSettings) {
+    private init(
+        _ providers: [MemoryProvider],
+        _ journal: Journal,
+        _ settings: CourierSettings,
+        _ limits: [String: RateLimit]
+    ) {
         self.journal = journal
         source = MemorySource(journal: journal)
         sink = MemorySink(journal: journal)
@@ -53,9 +59,11 @@ struct MemoryWorker: Sendable {
                 sink: sink,
                 ledger: ledger,
                 providers: providers,
+                limits: limits,
+                rates: MemoryRates(),
                 numbers: FixedNumbers(),
                 keys: .test,
-                policies: PolicySource(.test { $0.routes = Routes(fallback: providers.map(\.name)) })
+                policies: PolicySource(.test { $0.routes = Routes(fallback: .ordered(providers.map(\.name))) })
             ),
             settings: settings,
             logger: quiet

@@ -95,10 +95,12 @@ import Verification
     @Test func `a region's own route replaces the default one`() throws {
         let us = try #require(Region("US"))
         let de = try #require(Region("DE"))
-        let routes = Routes(fallback: ["main", "backup"], regions: [us: ["local"], de: []])
-        #expect(routes.providers(for: us) == ["local"])
-        #expect(routes.providers(for: de).isEmpty)
-        #expect(routes.providers(for: .unknown) == ["main", "backup"])
+        let routes = Routes(fallback: ["main", "backup"], regions: [us: ["local"], de: []], email: ["mailer"])
+        #expect(routes.route(for: .sms, region: us) == ["local"])
+        #expect(routes.route(for: .sms, region: de).isEmpty)
+        #expect(routes.route(for: .sms, region: .unknown) == ["main", "backup"])
+        #expect(routes.route(for: .email, region: us) == ["mailer"])
+        #expect(routes.route(for: .apns, region: us).isEmpty)
     }
 
     @Test func `every send is followed by its window and the last window repeats`() {

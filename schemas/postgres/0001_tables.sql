@@ -60,6 +60,7 @@ CREATE TABLE IF NOT EXISTS courier.verification (
     code_hash bytea NOT NULL,          -- of the code, of a link's token or of a push's secret
     short_hash bytea,                  -- of the code beside a link, which is over at short_until; NULL without a link
     short_until timestamptz,
+    used_providers text,               -- those that have taken a message of it, or may have; with a space between
     code_length smallint,              -- NULL for a push, of which nothing is typed
     state text NOT NULL CHECK (state IN ('live', 'approved', 'expired', 'locked', 'cancelled')),
     status text,                       -- of the newest published event, NULL before the first

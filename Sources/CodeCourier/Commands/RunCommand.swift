@@ -27,8 +27,8 @@ struct RunCommand: AsyncParsableCommand {
         let configuration = try StartFailure.unwrap(
             CourierConfiguration.load(path: options.config, environment: environment)
         )
-        let names = Set(configuration.providers.map(\.name))
-        let policy = try StartFailure.unwrap(PolicyFile.load(path: configuration.policyPath, providers: names))
+        let channels = configuration.providers.channels
+        let policy = try StartFailure.unwrap(PolicyFile.load(path: configuration.policyPath, providers: channels))
         let logger = LogOutput.makeLogger(configuration.log)
         let worker: Worker
         do {
@@ -43,7 +43,7 @@ struct RunCommand: AsyncParsableCommand {
         }
         let reload = PolicyReload(
             path: configuration.policyPath,
-            providers: names,
+            providers: channels,
             policies: worker.policies,
             logger: logger
         )

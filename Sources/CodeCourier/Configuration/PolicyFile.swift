@@ -9,9 +9,9 @@ package import Verification
 package enum PolicyFile {
     /// Reads a policy.
     ///
-    /// `providers` are the names of the configured providers, to which the routes must lead; nil leaves that unchecked,
-    /// as where a policy is examined without the configuration.
-    package static func load(path: String, providers: Set<String>? = nil) -> Result<Policy, ConfigurationFaults> {
+    /// `providers` are the configured providers by name, each with its channel, to which the routes must lead; nil leaves
+    /// that unchecked, as where a policy is examined without the configuration.
+    package static func load(path: String, providers: [String: Channel]? = nil) -> Result<Policy, ConfigurationFaults> {
         do throws(TextFile.Unreadable) {
             let text = try TextFile.read(path, maximumBytes: YAMLDocument.maximumBytes)
             return parse(text, file: path, providers: providers)
@@ -26,7 +26,7 @@ package enum PolicyFile {
     package static func parse(
         _ text: String,
         file: String,
-        providers: Set<String>? = nil
+        providers: [String: Channel]? = nil
     ) -> Result<Policy, ConfigurationFaults> {
         let faults = FaultCollector(file: file)
         let root = YAMLDocument.parse(text, faults: faults)
@@ -35,7 +35,7 @@ package enum PolicyFile {
         )
     }
 
-    private static func policy(_ root: YAMLMapping, providers: Set<String>?) -> Policy? {
+    private static func policy(_ root: YAMLMapping, providers: [String: Channel]?) -> Policy? {
         let version = root.required("version", such: "\"2026-11-20.1\"")?.read(.text(upTo: 64))
         let numberPlan = root["numberPlan"].map(NumberPlanReader.read) ?? NumberPlan()
         let tenants = root.required("tenants", such: "{ default: { … } }")

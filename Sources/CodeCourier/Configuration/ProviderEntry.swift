@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Verification
+
 /// What a provider speaks.
 enum ProviderKind: String, CaseIterable {
     case twilio
@@ -11,7 +13,16 @@ enum ProviderKind: String, CaseIterable {
     case apns
     case log
 
-    /// The keys of a kind beside `name` and `kind` that have a single value; nil for a kind that is not supported.
+    /// The kind of message that it takes.
+    var channel: Channel {
+        switch self {
+        case .twilio, .vonage, .sns, .http, .smpp, .log: .sms
+        case .smtp: .email
+        case .apns: .apns
+        }
+    }
+
+    /// The keys of a kind beside `name`, `kind` and `rate` that have a single value; nil for one that is not supported.
     var keys: [String]? {
         switch self {
         case .twilio:
@@ -51,7 +62,10 @@ enum ProviderKind: String, CaseIterable {
 /// One element of the file's list of providers.
 struct ProviderEntry {
     /// The keys that `PROVIDERS_<NAME>_<KEY>` overrides in the environment.
-    static let overridable = ProviderKind.allCases.flatMap { $0.keys ?? [] }
+    static let overridable = ProviderKind.allCases.flatMap { $0.keys ?? [] } + shared
+
+    /// The keys of every kind.
+    private static let shared = ["rate"]
 
     let name: String
     let kind: ProviderKind
@@ -84,11 +98,18 @@ struct ProviderEntry {
             value?.fault("kind \(kind.rawValue) is not supported by this version; use \(ProviderKind.supported)")
             return nil
         }
-        let keys = kind.map { ($0.keys ?? []) + $0.structures } ?? overridable
+        let keys = kind.map { ($0.keys ?? []) + $0.structures + shared } ?? overridable
         guard let mapping = element.mapping(keys: ["name", "kind"] + keys) else { return nil }
         let name = mapping.required("name", such: "main")?.read(.name(upTo: 64))
         guard let read = mapping.required("kind", such: "twilio")?.read(.supportedKind), let name else { return nil }
         return ProviderEntry(name: name, kind: read, mapping: mapping)
+    }
+}
+
+extension [ProviderEntry] {
+    /// The channel of each provider, by its name.
+    var channels: [String: Channel] {
+        Dictionary(map { ($0.name, $0.kind.channel) }) { first, _ in first }
     }
 }
 

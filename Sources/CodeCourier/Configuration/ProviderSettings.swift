@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Providers
+package import Verification
 
 /// One provider that the policy's routes may name.
 package struct ProviderSettings: Sendable {
@@ -19,9 +20,17 @@ package struct ProviderSettings: Sendable {
     package let name: String
     package let kind: Kind
 
-    package init(name: String, kind: Kind) {
+    /// The kind of message that it takes.
+    package var channel: Channel
+
+    /// How many messages the whole fleet hands to it; nil for no limit.
+    package var rate: RateLimit?
+
+    package init(name: String, kind: Kind, channel: Channel = .sms, rate: RateLimit? = nil) {
         self.name = name
         self.kind = kind
+        self.channel = channel
+        self.rate = rate
     }
 }
 
@@ -64,14 +73,22 @@ extension ProviderSettings {
             source.faults.report(line: nil, key: "providers", message)
         }
         return entries.compactMap { entry in
-            switch entry.kind {
-            case .twilio: twilio(entry, source).map { ProviderSettings(name: entry.name, kind: .twilio($0)) }
-            case .vonage: vonage(entry, source).map { ProviderSettings(name: entry.name, kind: .vonage($0)) }
-            case .sns: sns(entry, source).map { ProviderSettings(name: entry.name, kind: .sns($0)) }
-            case .http: gateway(entry, source).map { ProviderSettings(name: entry.name, kind: .http($0)) }
-            case .log: ProviderSettings(name: entry.name, kind: .log)
-            case .smpp, .smtp, .apns: nil
-            }
+            let rate = source.read(entry.key + ["rate"], .rate)
+            var settings = settings(entry, source)
+            settings?.channel = entry.kind.channel
+            settings?.rate = rate
+            return settings
+        }
+    }
+
+    private static func settings(_ entry: ProviderEntry, _ source: ConfigurationSource) -> ProviderSettings? {
+        switch entry.kind {
+        case .twilio: twilio(entry, source).map { ProviderSettings(name: entry.name, kind: .twilio($0)) }
+        case .vonage: vonage(entry, source).map { ProviderSettings(name: entry.name, kind: .vonage($0)) }
+        case .sns: sns(entry, source).map { ProviderSettings(name: entry.name, kind: .sns($0)) }
+        case .http: gateway(entry, source).map { ProviderSettings(name: entry.name, kind: .http($0)) }
+        case .log: ProviderSettings(name: entry.name, kind: .log)
+        case .smpp, .smtp, .apns: nil
         }
     }
 
@@ -109,6 +126,18 @@ extension ProviderSettings {
             source.report(serviceKey, at: service.origin, "stands beside from; keep one of the two")
             return nil
         }
+    }
+}
+
+extension [ProviderSettings] {
+    /// The channel of each provider, by its name.
+    var channels: [String: Channel] {
+        Dictionary(map { ($0.name, $0.channel) }) { first, _ in first }
+    }
+
+    /// The fleet's limits, by the provider's name.
+    var rates: [String: RateLimit] {
+        Dictionary(compactMap { provider in provider.rate.map { (provider.name, $0) } }) { first, _ in first }
     }
 }
 

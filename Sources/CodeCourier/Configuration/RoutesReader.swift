@@ -2,38 +2,71 @@
 
 import Verification
 
-/// The routes of a tenant: which providers are tried, in order.
+/// The routes of a tenant: which providers are tried, in order or by weight.
 struct RoutesReader {
-    /// The configured providers; nil when they are not known.
-    let providers: Set<String>?
+    /// The configured providers, each with the channel it serves; nil when they are not known.
+    let providers: [String: Channel]?
 
-    static func read(_ value: YAMLValue, providers: Set<String>?) -> Routes? {
-        guard let mapping = value.mapping(keys: ["default", "regions"]) else { return nil }
+    static func read(_ value: YAMLValue, providers: [String: Channel]?) -> Routes? {
+        guard let mapping = value.mapping(keys: ["default", "regions", "email", "apns"]) else { return nil }
         let reader = Self(providers: providers)
-        guard let fallback = mapping.required("default", such: "[main]").map(reader.names) else { return nil }
-        return Routes(fallback: fallback, regions: mapping["regions"].map(reader.regions) ?? [:])
+        var routes = Routes(fallback: [])
+        routes.email = mapping["email"].map { reader.route($0, .email) } ?? []
+        routes.push = mapping["apns"].map { reader.route($0, .apns) } ?? []
+        routes.regions = mapping["regions"].map(reader.regions) ?? [:]
+        // A tenant may do without text messages, but not without them in some regions only.
+        let isWithoutText = mapping["regions"] == nil && (mapping["email"] != nil || mapping["apns"] != nil)
+        if isWithoutText, mapping["default"] == nil, !mapping.misspelt.contains("default") { return routes }
+        guard let fallback = mapping.required("default", such: "[main]") else { return nil }
+        routes.fallback = reader.route(fallback, .sms)
+        return routes
     }
 
-    private func regions(_ value: YAMLValue) -> [Region: [String]] {
+    private func regions(_ value: YAMLValue) -> [Region: Route] {
         let entries = value.entries(.region, called: "a region") ?? []
-        return Dictionary(entries.map { ($0.key, names($0.value)) }) { first, _ in first }
+        return Dictionary(entries.map { ($0.key, route($0.value, .sms)) }) { first, _ in first }
     }
 
-    private func names(_ value: YAMLValue) -> [String] {
+    private func route(_ value: YAMLValue, _ channel: Channel) -> Route {
         if value.isEmptyList { value.fault("must name at least one provider") }
-        var names: [String] = []
-        for element in value.list(of: "providers") ?? [] {
-            guard let name = element.read(.name(upTo: 64)) else { continue }
-            if names.contains(name) { element.fault("names \(name) again; keep one") }
-            if let providers, !providers.contains(name) {
-                element.fault("names \(name), which is no configured provider\(configured(providers))")
-            }
-            names.append(name)
+        let elements = value.list(of: "providers") ?? []
+        let weighted = elements.filter(\.isMapping).count
+        guard weighted == 0 || weighted == elements.count else {
+            value.fault("must be all names or all weighted, such as [{ provider: main, weight: 70 }, …]")
+            return []
         }
-        return names
+        var shares: [Route.Share] = []
+        for element in elements {
+            guard let share = weighted == 0 ? name(element).map({ ($0, 1) }) : share(element) else { continue }
+            let (name, weight) = share
+            if shares.contains(where: { $0.provider == name }) { element.fault("names \(name) again; keep one") }
+            check(name, serves: channel, element)
+            shares.append(Route.Share(provider: name, weight: weight))
+        }
+        return weighted == 0 ? .ordered(shares.map(\.provider)) : .weighted(shares)
     }
 
-    private func configured(_ providers: Set<String>) -> String {
-        providers.isEmpty ? "" : "; there are \(providers.sorted().joined(separator: ", "))"
+    private func name(_ value: YAMLValue) -> String? {
+        value.read(.name(upTo: 64))
+    }
+
+    private func share(_ value: YAMLValue) -> (String, Int)? {
+        guard let mapping = value.mapping(keys: ["provider", "weight"]) else { return nil }
+        let provider = mapping.required("provider", such: "main").flatMap(name)
+        let weight = mapping.required("weight", such: "70")?.read(.integer(in: 1...100))
+        guard let provider, let weight else { return nil }
+        return (provider, weight)
+    }
+
+    private func check(_ name: String, serves channel: Channel, _ value: YAMLValue) {
+        guard let providers else { return }
+        let fitting = providers.filter { $0.value == channel }.keys.sorted()
+        let advice = fitting.isEmpty ? "" : "; there are \(fitting.joined(separator: ", "))"
+        switch providers[name] {
+        case channel: break
+        case nil: value.fault("names \(name), which is no configured provider\(advice)")
+        case let other?:
+            value.fault("names \(name), which serves \(other.rawValue) and not \(channel.rawValue)\(advice)")
+        }
     }
 }

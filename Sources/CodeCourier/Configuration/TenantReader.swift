@@ -10,10 +10,10 @@ struct TenantReader {
     ]
 
     let mapping: YAMLMapping
-    let providers: Set<String>?
+    let providers: [String: Channel]?
 
     /// The rules of a tenant; nil when a part without a default is missing or wrong.
-    static func read(_ value: YAMLValue, providers: Set<String>?) -> TenantPolicy? {
+    static func read(_ value: YAMLValue, providers: [String: Channel]?) -> TenantPolicy? {
         guard let mapping = value.mapping(keys: keys) else { return nil }
         return Self(mapping: mapping, providers: providers).policy()
     }

@@ -99,7 +99,7 @@ struct DemoStage {
     }
 
     private func policy() throws -> Policy {
-        try StartFailure.unwrap(PolicyFile.parse(DemoScene.policy, file: "policy.yaml", providers: ["sandbox"]))
+        try StartFailure.unwrap(PolicyFile.parse(DemoScene.policy, file: "policy.yaml", providers: ["sandbox": .sms]))
     }
 
     /// The worker speaks up only when something goes wrong: the scene tells the story.

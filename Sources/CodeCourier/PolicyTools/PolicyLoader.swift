@@ -16,14 +16,14 @@ actor PolicyLoader {
     }
 
     private let path: String
-    private let providers: Set<String>
+    private let providers: [String: Channel]
     private let policies: PolicySource
     private let logger: Logger
 
     /// The last content that was judged, by its text or by why there was none.
     private var judged: Result<String, TextFile.Unreadable>?
 
-    init(path: String, providers: Set<String>, policies: PolicySource, logger: Logger) {
+    init(path: String, providers: [String: Channel], policies: PolicySource, logger: Logger) {
         self.path = path
         self.providers = providers
         self.policies = policies

@@ -22,6 +22,7 @@ struct PolicyNotes {
             noteLimits(tenant.limits, path)
             noteAppVerification(tenant, path, now)
             noteRegions(tenant, path)
+            noteRoutes(tenant, path)
             noteCode(tenant, path)
             noteTestNumbers(tenant, path, now)
         }
@@ -71,10 +72,16 @@ struct PolicyNotes {
                 warn(key, "\(regions): only recipients that the account has proved before")
             }
         }
+    }
+
+    private mutating func noteRoutes(_ tenant: TenantPolicy, _ path: String) {
         // With a rule of its own for every purpose, the tenant's own rule decides nothing.
         let deciding = Purpose.allCases.map { tenant.regions(for: $0) }
         for region in tenant.routes.regions.keys.sorted() where !deciding.contains(where: { $0.lets(region) }) {
             warn("\(path).routes.regions.\(region)", "never taken: the region policy refuses \(region)")
+        }
+        if tenant.routes.email.isEmpty, !tenant.emailLinks.authorizedDomains.isEmpty {
+            warn("\(path).routes.email", "none: e-mail links are allowed and every one fails")
         }
     }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Verification
+
 /// What the policy commands take from a configuration; they need no database, no keys and no credentials.
 struct PolicySettings {
-    /// The names of the configured providers; nil without a configuration file.
-    var providers: Set<String>?
+    /// The channels of the configured providers by name; nil without a configuration file.
+    var providers: [String: Channel]?
 
     /// The policy in force; nil when the configuration names none.
     var policyPath: String?
@@ -15,7 +17,7 @@ struct PolicySettings {
     ) -> Result<PolicySettings, ConfigurationFaults> {
         let source = ConfigurationSource(path: path, environment: environment)
         var settings = PolicySettings()
-        if path != nil { settings.providers = Set(source.file.providers.map(\.name)) }
+        if path != nil { settings.providers = source.file.providers.channels }
         if let setting = source.setting(["policy", "path"]) {
             settings.policyPath = source.resolve(setting.text, at: setting.origin)
         }

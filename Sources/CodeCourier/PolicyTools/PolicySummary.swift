@@ -93,7 +93,18 @@ extension [RateLimit] {
 
 extension Routes {
     var text: String {
-        let regional = regions.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.joined(separator: ", "))" }
-        return ([fallback.joined(separator: ", ")] + regional).joined(separator: "; ")
+        let regional = regions.sorted { $0.key < $1.key }.map { ("\($0.key): ", $0.value) }
+        let routes = [("", fallback)] + regional + [("email: ", email), ("apns: ", push)]
+        return routes.filter { !$0.1.isEmpty }.map { $0.0 + $0.1.text }.joined(separator: "; ")
+    }
+}
+
+extension Route {
+    /// Such as `main, then backup`, or `main 70, backup 30`.
+    var text: String {
+        switch self {
+        case .ordered(let names): names.joined(separator: ", then ")
+        case .weighted(let shares): shares.map { "\($0.provider) \($0.weight)" }.joined(separator: ", ")
+        }
     }
 }

@@ -57,16 +57,16 @@ struct RequestView {
     var send: String {
         guard let tenant else { return "" }
         if tenant.testNumber(for: request, at: now) != nil { return "a fixed code and no message" }
+        let route = tenant.routes.route(for: request.channel, region: facts?.region ?? .unknown).text
         switch request.channel {
         case .sms:
-            let providers = tenant.routes.providers(for: facts?.region ?? .unknown)
-            return "\(tenant.code.text); by \(providers.joined(separator: ", then "))"
+            return "\(tenant.code.text); by \(route)"
         case .email:
             let link = DurationText.format(tenant.validity(of: .email))
             let code = DurationText.format(tenant.shortCodeValidity)
-            return "a link for \(link), and a code of \(tenant.code.length) digits for \(code)"
+            return "a link for \(link), and a code of \(tenant.code.length) digits for \(code); by \(route)"
         case .apns:
-            return "a secret for \(DurationText.format(tenant.validity(of: .apns)))"
+            return "a secret for \(DurationText.format(tenant.validity(of: .apns))); by \(route)"
         }
     }
 

@@ -19,7 +19,7 @@ struct PolicyReload: Service {
     /// With an `interval` of a second, a change is in force two to three seconds after it.
     init(
         path: String,
-        providers: Set<String>,
+        providers: [String: Channel],
         policies: PolicySource,
         logger: Logger,
         interval: Duration = .seconds(1)

@@ -77,6 +77,8 @@ struct Worker {
                     sink: try Self.sink(configuration.kafka),
                     ledger: ledger,
                     providers: configuration.providers.map { $0.provider(client: client, logger: logger) },
+                    limits: configuration.providers.limits,
+                    rates: ledger,
                     numbers: PhoneNumberDirectory(),
                     keys: configuration.keys,
                     policies: policies
@@ -220,5 +222,12 @@ extension Logger {
         var logger = self
         logger.logLevel = max(logLevel, .warning)
         return logger
+    }
+}
+
+extension [ProviderSettings] {
+    /// The limits that the fleet shares, by provider.
+    fileprivate var limits: [String: RateLimit] {
+        Dictionary(compactMap { settings in settings.rate.map { (settings.name, $0) } }) { first, _ in first }
     }
 }

@@ -2,7 +2,9 @@
 
 /// The calls to providers for one claim of a send: which one next, and what the answers come to.
 ///
-/// Another provider is asked, or the same one later, only after an answer that the message was surely not taken.
+/// Another provider is asked, or the same one later, only after an answer that the message was surely not taken. When an
+/// answer is lost, a provider that takes an idempotency key is called again with the same key; from then on only the
+/// provider's acceptance tells more than that nobody can know.
 package struct AttemptPlan: Sendable {
     /// Calls in all for one send, over every claim of it.
     package static let maximumAttempts: Int16 = 3
@@ -16,15 +18,23 @@ package struct AttemptPlan: Sendable {
     }
 
     package private(set) var attempts: Int16
+    private let idempotent: Set<String>
     private var remaining: ArraySlice<String>
+    private var current: String?
     private var wasRefused = false
+    private var isUnknown = false
     private var retryAfter: Duration?
+
+    /// The time until a provider that was passed over may be asked.
+    private var pause: Duration?
 
     /// - Parameters:
     ///   - providers: the route's, in order.
+    ///   - idempotent: those that take the send's id as an idempotency key.
     ///   - attempts: calls made by earlier claims.
-    package init(providers: [String], attempts: Int16) {
+    package init(providers: [String], idempotent: Set<String> = [], attempts: Int16) {
         remaining = providers[...]
+        self.idempotent = idempotent
         self.attempts = attempts
     }
 
@@ -35,11 +45,12 @@ package struct AttemptPlan: Sendable {
 
     /// The step after an answer.
     package mutating func step(after answer: ProviderAnswer) -> Step {
+        if isUnknown { return stepInDoubt(after: answer.outcome) }
         switch answer.outcome {
         case .accepted:
             return .finish(.sent)
         case .unknown:
-            return .finish(.unknown(.timeout))
+            return stepInDoubt(after: .unknown)
         case .fraud:
             return .finish(.failed(.fraudBlocked))
         case .impossible, .refused:
@@ -52,16 +63,48 @@ package struct AttemptPlan: Sendable {
         }
     }
 
+    /// The step when the provider was not called, since it takes nothing for now: no attempt is spent.
+    package mutating func passOver(for wait: Duration) -> Step {
+        attempts -= 1
+        if isUnknown { return .finish(.unknown(.timeout)) }
+        pause = min(pause ?? wait, wait)
+        return next(delay: nil)
+    }
+
+    /// The end when the provider was not called, since the claim's time is over: no attempt is spent.
+    package mutating func runOut() -> Step {
+        attempts -= 1
+        return .finish(isUnknown ? .unknown(.timeout) : .retry(after: .zero))
+    }
+
+    /// The message may have been taken: nobody else is asked, and a refusal proves nothing, as it may be one of the
+    /// repetition.
+    private mutating func stepInDoubt(after outcome: ProviderOutcome) -> Step {
+        isUnknown = true
+        switch outcome {
+        case .accepted:
+            return .finish(.sent)
+        case .unknown, .notSent:
+            guard let current, idempotent.contains(current), attempts < Self.maximumAttempts else { break }
+            attempts += 1
+            return .call(provider: current)
+        case .throttled, .refused, .impossible, .fraud, .misconfigured:
+            break
+        }
+        return .finish(.unknown(.timeout))
+    }
+
     private mutating func next(delay: Duration?) -> Step {
         if let delay { retryAfter = min(retryAfter ?? delay, delay) }
         guard attempts < Self.maximumAttempts else { return exhausted() }
-        if let provider = remaining.popFirst() {
+        current = remaining.popFirst()
+        if let current {
             attempts += 1
-            return .call(provider: provider)
+            return .call(provider: current)
         }
         // Every provider of the route has been asked. One that could not be reached may be asked again.
-        guard let retryAfter else { return exhausted() }
-        let delay = retryAfter * (1 << Int(min(attempts, 5) - 1))
+        let growth = 1 << Int(min(max(attempts, 1), 5) - 1)
+        guard let delay = [retryAfter.map { $0 * growth }, pause].compactMap(\.self).min() else { return exhausted() }
         return .finish(.retry(after: min(delay, Self.longestDelay)))
     }
 

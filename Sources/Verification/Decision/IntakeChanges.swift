@@ -62,6 +62,9 @@ package struct ClaimedSend: Sendable {
     /// The one more attempt after an unknown outcome.
     package let isRepeat: Bool
 
+    /// The providers that have taken an earlier message of the verification, or may have.
+    package let usedProviders: [String]
+
     package init(
         reference: SendReference,
         tenant: String,
@@ -77,7 +80,8 @@ package struct ClaimedSend: Sendable {
         generation: Int32,
         attempts: Int16,
         isFictional: Bool,
-        isRepeat: Bool = false
+        isRepeat: Bool = false,
+        usedProviders: [String] = []
     ) {
         self.reference = reference
         self.tenant = tenant
@@ -94,6 +98,7 @@ package struct ClaimedSend: Sendable {
         self.attempts = attempts
         self.isFictional = isFictional
         self.isRepeat = isRepeat
+        self.usedProviders = usedProviders
     }
 
     package var id: SendID { reference.id }

@@ -126,7 +126,8 @@ extension IntakeDecision {
                 shortCodeLeft: verification.shortCode.map { $0.until - facts.now },
                 generation: verification.generation,
                 attempts: 0,
-                isFictional: isFictional
+                isFictional: isFictional,
+                usedProviders: verification.usedProviders
             )
         )
     }

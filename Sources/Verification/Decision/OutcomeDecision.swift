@@ -42,6 +42,11 @@ package enum OutcomeDecision {
     ) {
         verification.sequence += 1
         verification.status = status
+        if let provider = result.attempt?.provider, result.disposition.mayHaveLeft,
+            !verification.usedProviders.contains(provider)
+        {
+            verification.usedProviders.append(provider)
+        }
         // A receipt comes when its send is over, and perhaps another one open.
         if result.disposition == .delivered { return }
         verification.sendOpen = false

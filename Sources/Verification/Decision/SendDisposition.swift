@@ -114,6 +114,14 @@ package enum SendDisposition: Sendable, Equatable {
         }
     }
 
+    /// Whether a provider has the message, or may have it.
+    var mayHaveLeft: Bool {
+        switch self {
+        case .sent, .delivered, .unknown, .repeatOnce: true
+        case .failed, .expiredUnsent, .retry: false
+        }
+    }
+
     /// Whether the person's sends and window are as if this send had not been: it surely never left, and not because
     /// a provider refused this person's message.
     var isRefunded: Bool {

@@ -71,6 +71,9 @@ package struct StoredVerification: Sendable, Equatable {
     /// Of a test number.
     package let isFictional: Bool
 
+    /// The providers that have taken a message of it, or may have: a resend prefers another one.
+    package var usedProviders: [String]
+
     package init(
         id: VerificationID,
         requestID: String,
@@ -100,7 +103,8 @@ package struct StoredVerification: Sendable, Equatable {
         resendAfter: Timestamp,
         expiresAt: Timestamp,
         policyVersion: String,
-        isFictional: Bool
+        isFictional: Bool,
+        usedProviders: [String] = []
     ) {
         self.id = id
         self.requestID = requestID
@@ -131,6 +135,7 @@ package struct StoredVerification: Sendable, Equatable {
         self.expiresAt = expiresAt
         self.policyVersion = policyVersion
         self.isFictional = isFictional
+        self.usedProviders = usedProviders
     }
 
     /// Until when everything that was sent can be approved.

@@ -140,7 +140,8 @@ extension DueSend {
             generation: generation,
             attempts: attempts,
             isFictional: verification.isFictional,
-            isRepeat: isRepeat
+            isRepeat: isRepeat,
+            usedProviders: verification.usedProviders
         )
     }
 

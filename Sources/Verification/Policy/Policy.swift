@@ -127,18 +127,3 @@ package struct ResendPolicy: Sendable, Equatable {
         windows.isEmpty ? .zero : windows[min(max(number, 1), windows.count) - 1]
     }
 }
-
-/// The providers to try, in order.
-package struct Routes: Sendable, Equatable {
-    package var fallback: [String]
-    package var regions: [Region: [String]]
-
-    package init(fallback: [String], regions: [Region: [String]] = [:]) {
-        self.fallback = fallback
-        self.regions = regions
-    }
-
-    package func providers(for region: Region) -> [String] {
-        regions[region] ?? fallback
-    }
-}

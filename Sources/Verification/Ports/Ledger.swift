@@ -29,8 +29,8 @@ package protocol Ledger: Sendable {
     /// Ends verifications that ran out unapproved.
     func sweepExpired() async throws -> Recorded<Void>
 
-    /// Settles sends by what providers say of them; a receipt whose send is not there yet is kept.
-    func receive(_ receipts: [ReceivedReceipt], deadLetters: [OutboxRecord]) async throws -> Recorded<Void>
+    /// Settles sends by what providers say of them, and returns those; a receipt whose send is not there yet is kept.
+    func receive(_ receipts: [ReceivedReceipt], deadLetters: [OutboxRecord]) async throws -> Recorded<[ReportedSend]>
 
     /// Looks again for the sends of receipts that wait; what has waited too long becomes a dead letter.
     func sweepReceipts() async throws -> Recorded<Void>

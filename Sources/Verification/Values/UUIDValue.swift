@@ -35,6 +35,12 @@ package struct UUIDValue: Sendable, Hashable, Comparable, CustomStringConvertibl
         return UUIDValue(milliseconds << 80 | 0x7 << 76 | high << 64 | 0x2 << 62 | low)
     }
 
+    /// The time in a UUIDv7; nil for an id of another kind.
+    package var version7Time: Timestamp? {
+        guard value >> 76 & 0xf == 0x7 else { return nil }
+        return Timestamp(milliseconds: Int64(truncatingIfNeeded: value >> 80))
+    }
+
     /// The 16 bytes, most significant first.
     package var bytes: [UInt8] {
         withUnsafeBytes(of: value.bigEndian) { Array($0) }

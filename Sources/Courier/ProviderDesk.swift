@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import ServiceLifecycle
+import Synchronization
+import Verification
+
+/// The providers of a worker: which of them take messages now, and when it is whose turn.
+///
+/// Health is what this worker sees for itself; the limits of providers are shared by the fleet.
+final class ProviderDesk: Service {
+    private typealias Waiter = CheckedContinuation<Bool, Never>
+
+    let providers: [String: any MessageProvider]
+    private let rates: any ProviderRates
+    private let board: Mutex<HealthBoard>
+    private let turns: Mutex<ProviderTurns<Waiter>>
+    private let limited: Set<String>
+    private let signals: AsyncStream<Void>
+    private let signal: AsyncStream<Void>.Continuation
+    private let logger: Logger
+
+    init(
+        _ providers: [String: any MessageProvider],
+        limits: [String: RateLimit],
+        rates: any ProviderRates,
+        logger: Logger
+    ) {
+        self.providers = providers
+        self.rates = rates
+        self.logger = logger
+        limited = Set(limits.keys)
+        board = Mutex(HealthBoard(channels: providers.mapValues(\.channel)))
+        turns = Mutex(ProviderTurns(rates: limits, at: .now))
+        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// The names of providers that take the send's id as an idempotency key.
+    var idempotent: Set<String> { Set(providers.filter(\.value.isIdempotent).keys) }
+}
+
+// MARK: - Health
+
+extension ProviderDesk {
+    /// The order in which one send asks the providers of a route; those that are there for its channel.
+    func order(_ route: Route, used: [String]) -> [String] {
+        var generator = SystemRandomNumberGenerator()
+        return board.withLock { $0.order(route, used: Set(used), at: .now, using: &generator) }
+    }
+
+    /// How long nobody of these takes a message; nil when somebody does.
+    func pause(of names: [String]) -> Duration? {
+        board.withLock { board in
+            var shortest: Duration?
+            for name in names {
+                guard case .paused(let wait) = board.state(of: name, at: .now).availability else { return nil }
+                shortest = min(shortest ?? wait, wait)
+            }
+            return shortest
+        }
+    }
+
+    /// Calls a provider, unless it takes nothing for now.
+    func call(_ name: String, _ message: OutboundMessage) async -> Outcome {
+        guard let provider = providers[name], let entry = board.withLock({ $0.begin(name, at: .now) }) else {
+            return .answered(ProviderAnswer(.misconfigured, errorCode: "no_provider"))
+        }
+        switch entry {
+        case .wait(let wait):
+            return .pauses(wait)
+        case .go(let call):
+            let wasPaused = pause(of: [name]) != nil
+            let answer = await provider.send(message)
+            board.withLock { $0.end(call, of: name, answer, at: .now) }
+            report(name, wasPaused: wasPaused)
+            return .answered(answer)
+        }
+    }
+
+    enum Outcome {
+        case answered(ProviderAnswer)
+
+        /// It was not called: it takes nothing for this time.
+        case pauses(Duration)
+    }
+
+    /// Takes the time that a message took to arrive.
+    func noteArrival(_ provider: String, after time: Duration) {
+        board.withLock { $0.noteArrival(provider, after: time, at: .now) }
+    }
+
+    /// One line when a provider is passed over from now on, and one when it is not any more.
+    private func report(_ name: String, wasPaused: Bool) {
+        let isPaused = pause(of: [name]) != nil
+        guard isPaused != wasPaused else { return }
+        if isPaused {
+            logger.warning("provider is passed over", metadata: ["event": "provider.paused", "provider": "\(name)"])
+        } else {
+            logger.notice("provider takes messages again", metadata: ["event": "provider.resumed", "provider": "\(name)"])
+        }
+    }
+}
+
+// MARK: - Turns
+
+extension ProviderDesk {
+    func isLimited(_ name: String) -> Bool { limited.contains(name) }
+
+    /// Waits for a turn; false when none came in time.
+    func turn(_ name: String, within limit: Duration) async -> Bool {
+        guard isLimited(name) else { return true }
+        let until = ContinuousClock.now + limit
+        return await withCheckedContinuation { waiter in
+            let entry = turns.withLock { $0.enter(name, waiter, until: until, at: .now) }
+            if entry == .go { waiter.resume(returning: true) } else { signal.yield() }
+        }
+    }
+
+    /// Asks the fleet for turns while somebody waits for one.
+    func run() async throws {
+        guard !limited.isEmpty else { return await shutdownTurn() }
+        let signals = self.signals
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                await self.askForTurns()
+                await self.sleep(signals)
+            }
+        }
+        // Nobody asks any more: who still waits is passed over, and another worker takes the message.
+        let left = turns.withLock { $0.expired(at: .now + .seconds(3600)) }
+        for waiter in left { waiter.resume(returning: false) }
+    }
+
+    private func askForTurns() async {
+        let wanted = turns.withLock { $0.wanted(at: .now) }
+        if !wanted.isEmpty {
+            do {
+                let grants = try await rates.takeTurns(wanted)
+                for waiter in turns.withLock({ $0.granted(grants, at: .now) }) { waiter.resume(returning: true) }
+            } catch {
+                turns.withLock { $0.failed(wanted.keys, at: .now) }
+                logger.warning("no turns were had", metadata: ["event": "provider.turns_failed"], error: error)
+            }
+        }
+        for waiter in turns.withLock({ $0.expired(at: .now) }) { waiter.resume(returning: false) }
+    }
+
+    /// Until something may have to be done: somebody has come to wait, or a time is over.
+    private func sleep(_ signals: AsyncStream<Void>) async {
+        guard let next = turns.withLock(\.nextEvent) else {
+            var signals = signals.makeAsyncIterator()
+            _ = await signals.next(isolation: #isolation)
+            return
+        }
+        try? await Task.sleep(until: max(next, .now + .milliseconds(5)), clock: .continuous)
+    }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import PostgresClient
+package import Verification
+
+extension PostgresLedger: ProviderRates {
+    /// Turns that may leave at once after a time without any: those of one second, and one at least.
+    static let burst = Duration.seconds(1)
+
+    package func takeTurns(_ wanted: [String: TurnRequest]) async throws -> [String: TurnGrant] {
+        guard !wanted.isEmpty else { return [:] }
+        let statement = Self.take(wanted)
+        let rows = try await pool.withSession { session in try session.execute(statement) }
+        var grants: [String: TurnGrant] = [:]
+        for row in rows {
+            let provider = try row.text(0)
+            guard let rate = wanted[provider]?.rate else { continue }
+            // What stands before a turn, and the turn itself, must fit into the burst.
+            let ahead = Duration.microseconds(try row.int64(2))
+            let turn = rate.turn
+            let next = max(.zero, ahead + turn - max(Self.burst, turn))
+            grants[provider] = TurnGrant(count: Int(try row.int32(1)), nextAfter: next)
+        }
+        return grants
+    }
+
+    /// Rows are locked in the order of the providers' names. The clock is the statement's, from before the lock: a
+    /// statement that had to wait gets too few turns, never too many, and the next one makes up for it.
+    static func take(_ wanted: [String: TurnRequest]) -> Statement {
+        let rows = wanted.sorted { $0.key < $1.key }
+        return Statement(
+            """
+            WITH asked AS MATERIALIZED (
+                -- 1. In microseconds: the unit of the rate, and the burst, which holds one turn at least.
+                SELECT u.*, greatest($5, (u.per + u.count - 1) / u.count) AS burst
+                FROM unnest($1::text[], $2::int8[], $3::int8[], $4::int8[]) AS u(provider, wanted, count, per)
+            ), fresh AS (
+                SELECT a.*, greatest(0, least(a.wanted, a.burst * a.count / a.per)) AS granted FROM asked a
+            )
+            INSERT INTO courier.provider_rate AS r (provider, full_at, granted)
+            SELECT f.provider,
+                statement_timestamp() + (f.granted * f.per + f.count - 1) / f.count * interval '1 microsecond',
+                f.granted
+            FROM fresh f
+            ORDER BY f.provider
+            ON CONFLICT (provider) DO UPDATE SET (full_at, granted) = (
+                -- 3. A turn's time is rounded up, so that rounding never lets more through.
+                SELECT p.start + (t.granted * a.per + a.count - 1) / a.count * interval '1 microsecond', t.granted
+                FROM asked a
+                -- 2. The turns that fit between what was taken before and the end of the burst. After a slower rate, or
+                --    a clock that was set back, the row counts as one without turns left, not as one in debt.
+                CROSS JOIN LATERAL (
+                    SELECT least(
+                        greatest(r.full_at, statement_timestamp()),
+                        statement_timestamp() + a.burst * interval '1 microsecond'
+                    ) AS start
+                ) p
+                CROSS JOIN LATERAL (
+                    SELECT greatest(0, least(a.wanted, (
+                        a.burst - (extract(epoch FROM p.start - statement_timestamp()) * 1000000)::bigint
+                    ) * a.count / a.per)) AS granted
+                ) t
+                WHERE a.provider = excluded.provider
+            )
+            RETURNING r.provider, r.granted,
+                (extract(epoch FROM r.full_at - statement_timestamp()) * 1000000)::bigint
+            """,
+            [
+                .texts(rows.map(\.key)), .int64s(rows.map { Int64(min(max($0.value.count, 0), 1_000_000)) }),
+                .int64s(rows.map { Int64(max($0.value.rate.count, 1)) }),
+                .int64s(rows.map { max($0.value.rate.per.microseconds, 1) }), .int64(burst.microseconds),
+            ]
+        )
+    }
+}
+
+extension RateLimit {
+    /// The time that one turn takes, in microseconds rounded up.
+    fileprivate var turn: Duration {
+        let count = Int64(max(count, 1))
+        return .microseconds((max(per.microseconds, 1) + count - 1) / count)
+    }
+}

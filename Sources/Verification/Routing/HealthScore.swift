@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A provider's points, 0 to 100: what share of its weight in a weighted route it keeps.
+///
+/// The rules and numbers are those by which GOV.UK Notify shifts messages between its providers:
+/// - more than 50 errors within 60 s: 10 points less, at most once in 60 s;
+/// - at least 15 % of the messages of 15 min took longer than 5 min to arrive: 10 points less, at most once in 5 min
+///   (the time is the one from handing a message over to its receipt, so a provider without receipts is never slow);
+/// - 5 min without a loss: 10 points more.
+package struct HealthScore: Sendable {
+    package typealias Instant = ContinuousClock.Instant
+
+    package static let highest = 100
+    package static let step = 10
+    package static let errorsAllowed = 50
+    package static let errorWindow = Duration.seconds(60)
+    package static let slowAfter = Duration.seconds(300)
+    package static let slowPercent = 15
+    package static let slowWindow = Duration.seconds(900)
+    package static let calm = Duration.seconds(300)
+
+    /// Fewer messages than these say nothing of a share.
+    package static let smallestSample = 20
+
+    private struct Minute {
+        let start: Instant
+        var arrived = 0
+        var slow = 0
+    }
+
+    private var points = Self.highest
+
+    /// The last loss or gain; nil while there is nothing to gain.
+    private var changedAt: Instant?
+
+    /// The newest errors, one more than are allowed.
+    private var errors: [Instant] = []
+    private var oldestError = 0
+    private var lostForErrorsAt: Instant?
+    private var lostForSlownessAt: Instant?
+    private var minutes: [Minute] = []
+
+    package init() {}
+
+    package mutating func points(at now: Instant) -> Int {
+        recover(at: now)
+        return points
+    }
+
+    /// Takes one error: the provider or the way to it failed, not the message.
+    package mutating func noteError(at now: Instant) {
+        if errors.count <= Self.errorsAllowed {
+            errors.append(now)
+        } else {
+            errors[oldestError] = now
+            oldestError = (oldestError + 1) % errors.count
+        }
+        guard errors.count > Self.errorsAllowed, errors[oldestError].duration(to: now) <= Self.errorWindow else {
+            return
+        }
+        guard isOver(Self.errorWindow, since: lostForErrorsAt, at: now) else { return }
+        lostForErrorsAt = now
+        lose(at: now)
+    }
+
+    /// Takes the time that a message took to arrive.
+    package mutating func noteArrival(after time: Duration, at now: Instant) {
+        minutes.removeAll { $0.start.duration(to: now) >= Self.slowWindow }
+        if minutes.isEmpty || isOver(.seconds(60), since: minutes.last?.start, at: now) {
+            minutes.append(Minute(start: now))
+        }
+        minutes[minutes.count - 1].arrived += 1
+        if time > Self.slowAfter { minutes[minutes.count - 1].slow += 1 }
+    }
+
+    /// Whether too many messages arrive late.
+    package func isSlow(at now: Instant) -> Bool {
+        let recent = minutes.filter { $0.start.duration(to: now) < Self.slowWindow }
+        let arrived = recent.reduce(0) { $0 + $1.arrived }
+        let slow = recent.reduce(0) { $0 + $1.slow }
+        return arrived >= Self.smallestSample && slow * 100 >= arrived * Self.slowPercent
+    }
+
+    /// Takes points for slowness; whether another provider is any faster, the caller knows.
+    package mutating func loseForSlowness(at now: Instant) {
+        guard isOver(Self.calm, since: lostForSlownessAt, at: now) else { return }
+        lostForSlownessAt = now
+        lose(at: now)
+    }
+
+    private mutating func lose(at now: Instant) {
+        recover(at: now)
+        points = max(0, points - Self.step)
+        changedAt = now
+    }
+
+    private mutating func recover(at now: Instant) {
+        guard let since = changedAt else { return }
+        let steps = max(0, Int(clamping: since.duration(to: now).microseconds / Self.calm.microseconds))
+        guard steps > 0 else { return }
+        points = min(Self.highest, points + Self.step * min(steps, Self.highest / Self.step))
+        changedAt = points == Self.highest ? nil : since + Self.calm * steps
+    }
+
+    private func isOver(_ time: Duration, since start: Instant?, at now: Instant) -> Bool {
+        guard let start else { return true }
+        return start.duration(to: now) >= time
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Who waits for a turn of which provider in one worker, and the turns that the worker holds.
+///
+/// Messages come in by `enter`, ask for turns by `wanted`, and go by `granted`. A provider without a limit lets
+/// everybody go. Turns that nobody uses are forgotten soon: an idle worker must not hoard what others wait for.
+package struct ProviderTurns<Waiter: Sendable>: Sendable {
+    package typealias Instant = ContinuousClock.Instant
+
+    /// How long a turn may be kept.
+    package static var shelfLife: Duration { .seconds(1) }
+
+    /// One worker asks for what a provider takes in this time, so that all get their share.
+    package static var chunk: Duration { .milliseconds(250) }
+
+    /// The shortest time from one answer to the next question.
+    package static var interval: Duration { .milliseconds(50) }
+
+    private struct Line: Sendable {
+        let rate: RateLimit
+        var waiters: [(waiter: Waiter, until: Instant)] = []
+        var held = 0
+        var heldUntil: Instant
+        var nextQuestion: Instant
+        var isAsking = false
+    }
+
+    package enum Entry: Sendable, Equatable {
+        case go
+
+        /// The waiter is in the line and comes back from `granted` or `expired`.
+        case waits
+    }
+
+    private var lines: [String: Line]
+
+    /// - Parameters:
+    ///   - rates: the limits by provider; others have none.
+    ///   - now: the beginning.
+    package init(rates: [String: RateLimit], at now: Instant) {
+        lines = rates.mapValues { Line(rate: $0, heldUntil: now, nextQuestion: now) }
+    }
+
+    /// Takes a turn that is held, or puts the waiter in the line until a time.
+    package mutating func enter(_ provider: String, _ waiter: Waiter, until: Instant, at now: Instant) -> Entry {
+        guard var line = lines.removeValue(forKey: provider) else { return .go }
+        defer { lines[provider] = line }
+        if line.waiters.isEmpty, line.held > 0, now < line.heldUntil {
+            line.held -= 1
+            return .go
+        }
+        line.waiters.append((waiter, until))
+        return .waits
+    }
+
+    /// What to ask the fleet's store for now; the answer, or its failure, has to come back.
+    package mutating func wanted(at now: Instant) -> [String: TurnRequest] {
+        var wanted: [String: TurnRequest] = [:]
+        for (name, line) in lines where !line.isAsking && !line.waiters.isEmpty && line.nextQuestion <= now {
+            let share = Int64(line.rate.count).multipliedReportingOverflow(by: Self.chunk.microseconds)
+            let chunk = share.overflow ? Int64.max : share.partialValue / max(1, line.rate.per.microseconds)
+            let count = min(line.waiters.count, max(1, Int(clamping: chunk)))
+            wanted[name] = TurnRequest(count: count, rate: line.rate)
+            lines[name]?.isAsking = true
+        }
+        return wanted
+    }
+
+    /// When there may be something to ask for or somebody to send away; nil while nobody waits.
+    package var nextEvent: Instant? {
+        lines.values.compactMap { line in
+            guard let first = line.waiters.map(\.until).min() else { return nil }
+            return line.isAsking ? first : min(first, line.nextQuestion)
+        }.min()
+    }
+
+    /// Takes what was given and returns those who go, in the order in which they came.
+    package mutating func granted(_ grants: [String: TurnGrant], at now: Instant) -> [Waiter] {
+        var going: [Waiter] = []
+        for (name, grant) in grants {
+            guard var line = lines.removeValue(forKey: name) else { continue }
+            let count = min(max(grant.count, 0), line.waiters.count)
+            going += line.waiters.prefix(count).map(\.waiter)
+            line.waiters.removeFirst(count)
+            line.held = grant.count - count
+            line.heldUntil = now + Self.shelfLife
+            line.isAsking = false
+            line.nextQuestion = now + max(grant.nextAfter, Self.interval)
+            lines[name] = line
+        }
+        return going
+    }
+
+    /// Takes the failure of a question: it is asked again after a while.
+    package mutating func failed(_ wanted: some Sequence<String>, at now: Instant) {
+        for name in wanted {
+            lines[name]?.isAsking = false
+            lines[name]?.nextQuestion = now + Self.shelfLife
+        }
+    }
+
+    /// Returns those whose time is over; they are passed over.
+    package mutating func expired(at now: Instant) -> [Waiter] {
+        var gone: [Waiter] = []
+        for (name, line) in lines where line.waiters.contains(where: { $0.until <= now }) {
+            gone += line.waiters.filter { $0.until <= now }.map(\.waiter)
+            lines[name]?.waiters.removeAll { $0.until <= now }
+        }
+        return gone
+    }
+}
