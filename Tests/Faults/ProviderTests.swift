@@ -22,7 +22,6 @@ extension Campaign {
                     try await clock.sleep(until: start + .milliseconds(100 * (tick + 1)))
                 }
                 let requests = scenario.requests
-                _ = try await scenario.fleet.events(of: requests.map(\.id), within: .seconds(60))
                 let calls = scenario.fleet.sent.count
                 scenario.countFaults(calls)
                 scenario.note("calls_per_request", Double(calls) / Double(requests.count))
