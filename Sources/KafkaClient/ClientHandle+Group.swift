@@ -47,6 +47,21 @@ extension ClientHandle {
         try check(unsafe rd_kafka_commit_queue(client, list.list, replies, nil, opaque))
     }
 
+    /// The group's committed offsets by partition; asks the coordinator and blocks the thread meanwhile.
+    func committedOffsets(
+        _ partitions: [TopicPartition],
+        within limit: Duration
+    ) throws(KafkaError) -> [Int32: Int64] {
+        let list = try PartitionList(partitions)
+        try check(unsafe rd_kafka_committed(client, list.list, limit.milliseconds))
+        var offsets: [Int32: Int64] = [:]
+        for entry in list.offsets {
+            if let error = entry.error { throw error }
+            if entry.offset >= 0 { offsets[entry.partition.partition] = entry.offset }
+        }
+        return offsets
+    }
+
     /// The offset after a partition's last record, as the last answer to a fetch told it.
     func cachedEnd(of partition: TopicPartition) -> Int64? {
         var low: Int64 = -1

@@ -30,6 +30,20 @@ package enum KafkaAdmin {
         await session.close()
         return try count.get()
     }
+
+    /// What a group has committed for a topic: the next offset of each partition that it has committed at all.
+    package static func committedOffsets(
+        of group: String,
+        topic: String,
+        partitions: Int,
+        configuration: KafkaConfiguration,
+        within limit: Duration = .seconds(10)
+    ) async throws(KafkaError) -> [Int32: Int64] {
+        let session = try AdminSession(configuration: configuration, group: group)
+        let offsets = await session.committedOffsets(topic, partitions, within: limit)
+        await session.close()
+        return try offsets.get()
+    }
 }
 
 /// A client whose blocking calls hold a thread of their own.
@@ -48,6 +62,14 @@ private actor AdminSession {
         )
     }
 
+    /// A session that may ask for a group's offsets; it never joins the group.
+    init(configuration: KafkaConfiguration, group: String) throws(KafkaError) {
+        handle = try ClientHandle(
+            .consumer,
+            settings: configuration.settings(defaults: [:], fixed: ["group.id": group, "enable.auto.commit": "false"])
+        )
+    }
+
     func createTopic(_ name: String, _ partitions: Int, _ replicas: Int, within limit: Duration) -> KafkaError? {
         handle?.createTopic(name, partitions: partitions, replicas: replicas, within: limit)
     }
@@ -56,6 +78,20 @@ private actor AdminSession {
         do throws(KafkaError) {
             guard let count = try handle?.partitionCount(of: topic, within: limit) else { throw KafkaError(.closed) }
             return .success(count)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    func committedOffsets(
+        _ topic: String,
+        _ partitions: Int,
+        within limit: Duration
+    ) -> Result<[Int32: Int64], KafkaError> {
+        do throws(KafkaError) {
+            let wanted = (0..<partitions).map { TopicPartition(topic: topic, partition: Int32(clamping: $0)) }
+            guard let offsets = try handle?.committedOffsets(wanted, within: limit) else { throw KafkaError(.closed) }
+            return .success(offsets)
         } catch {
             return .failure(error)
         }

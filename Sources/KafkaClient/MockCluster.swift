@@ -60,6 +60,11 @@ package final class MockCluster: Sendable {
         try unsafe perform { unsafe rd_kafka_mock_broker_set_up($0, broker ?? -1) }
     }
 
+    /// Makes another broker the coordinator of a group, whose members have to find it.
+    package func moveCoordinator(of group: String, to broker: Int32) throws(KafkaError) {
+        try unsafe perform { unsafe rd_kafka_mock_coordinator_set($0, "group", group, broker) }
+    }
+
     /// Stops the brokers; nothing can be asked of them afterwards.
     package func close() {
         let handle = cluster.withLock { $0.take() }

@@ -6,11 +6,35 @@ import Synchronization
 
 @testable import PostgresClient
 
-/// A TCP proxy before the test server, which can go away and come back.
+/// A TCP proxy before the test server, which can go away and come back, and cut connections within what passes.
 package final class CuttableProxy: Sendable {
-    private struct State {
+    /// One end of a connection.
+    package enum Side: Sendable {
+        case client, server
+    }
+
+    fileprivate struct State {
         var isAway = false
         var clients: [any Channel] = []
+        var passed: [Side: Int] = [:]
+
+        /// What still passes from one side before everything is cut.
+        var cut: (side: Side, bytes: Int)?
+
+        /// How many of some bytes pass, and the connections that end behind them.
+        mutating func pass(_ count: Int, from side: Side) -> (count: Int, cut: [any Channel]?) {
+            guard let cut, cut.side == side else {
+                passed[side, default: 0] += count
+                return (count, nil)
+            }
+            let allowed = min(count, cut.bytes)
+            passed[side, default: 0] += allowed
+            self.cut?.bytes -= allowed
+            guard allowed < count else { return (count, nil) }
+            self.cut = nil
+            defer { clients = [] }
+            return (allowed, clients)
+        }
     }
 
     package let url: String
@@ -18,8 +42,17 @@ package final class CuttableProxy: Sendable {
     private let state: Shared
 
     /// What the proxy's connections share with it.
-    private final class Shared: Sendable {
+    fileprivate final class Shared: Sendable {
         let state = Mutex(State())
+
+        /// Passes as many bytes on as may pass, and cuts every connection behind them when that is due.
+        func pass(_ bytes: ByteBuffer, from side: Side, to peer: any Channel) {
+            let (count, cut) = state.withLock { $0.pass(bytes.readableBytes, from: side) }
+            let part = bytes.getSlice(at: bytes.readerIndex, length: count) ?? ByteBuffer()
+            peer.writeAndFlush(part).whenComplete { _ in
+                for client in cut ?? [] { client.close(promise: nil) }
+            }
+        }
     }
 
     private init(url: String, listener: any Channel, state: Shared) {
@@ -41,7 +74,7 @@ package final class CuttableProxy: Sendable {
                     return state.isAway
                 }
                 if isAway { return client.eventLoop.makeFailedFuture(ChannelError.eof) }
-                return connect(client, to: target)
+                return connect(client, to: target, shared)
             }
             .bind(host: "127.0.0.1", port: 0).get()
         let proxy = CuttableProxy(
@@ -74,12 +107,27 @@ package final class CuttableProxy: Sendable {
         state.state.withLock { $0.isAway = false }
     }
 
-    private static func connect(_ client: any Channel, to target: Target) -> EventLoopFuture<Void> {
+    /// Cuts every connection once so many more bytes have come from one side; new connections are welcome at once.
+    package func cut(after bytes: Int, from side: Side) {
+        state.state.withLock { $0.cut = (side, bytes) }
+    }
+
+    /// Whether a cut is still to come.
+    package var isCutting: Bool { state.state.withLock { $0.cut != nil } }
+
+    /// How many bytes have passed from one side.
+    package func passed(from side: Side) -> Int { state.state.withLock { $0.passed[side, default: 0] } }
+
+    private static func connect(
+        _ client: any Channel,
+        to target: Target,
+        _ shared: Shared
+    ) -> EventLoopFuture<Void> {
         let bootstrap = ClientBootstrap(group: client.eventLoop).channelInitializer { server in
-            server.pipeline.addHandler(Relay(to: client))
+            server.pipeline.addHandler(Relay(from: .server, to: client, shared))
         }
         return target.connect(bootstrap).flatMap { server in
-            client.pipeline.addHandler(Relay(to: server)).flatMap {
+            client.pipeline.addHandler(Relay(from: .client, to: server, shared)).flatMap {
                 client.setOption(.autoRead, value: true)
             }
         }
@@ -110,14 +158,16 @@ package final class CuttableProxy: Sendable {
 private final class Relay: ChannelInboundHandler, Sendable {
     package typealias InboundIn = ByteBuffer
 
+    private let side: CuttableProxy.Side
     private let peer: any Channel
+    private let shared: CuttableProxy.Shared
 
-    package init(to peer: any Channel) {
-        self.peer = peer
+    init(from side: CuttableProxy.Side, to peer: any Channel, _ shared: CuttableProxy.Shared) {
+        (self.side, self.peer, self.shared) = (side, peer, shared)
     }
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        peer.writeAndFlush(unwrapInboundIn(data), promise: nil)
+        shared.pass(unwrapInboundIn(data), from: side, to: peer)
     }
 
     package func channelInactive(context: ChannelHandlerContext) {

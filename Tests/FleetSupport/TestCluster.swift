@@ -12,11 +12,12 @@ package struct TestCluster: Sendable {
     /// Nil when the cluster is one of a broker process.
     package let mock: MockCluster?
 
-    package init() throws {
+    /// Librdkafka's own cluster has so many brokers.
+    package init(brokers: Int = 1) throws {
         if let servers = ProcessInfo.processInfo.environment["COURIER_TEST_KAFKA"], !servers.isEmpty {
             (bootstrapServers, mock) = (servers, nil)
         } else {
-            let mock = try MockCluster(brokers: 1)
+            let mock = try MockCluster(brokers: brokers)
             (bootstrapServers, self.mock) = (mock.bootstrapServers, mock)
         }
     }

@@ -63,6 +63,7 @@ package final class TestFleet: Sendable {
     ///   - isInspected: whether the fleet itself inspects what its workers have said, as it should unless the caller does.
     package static func with(
         partitions: Int = 3,
+        brokers: Int = 1,
         policy: String = TestPolicy.standard,
         sessionTimeout: Duration = .seconds(6),
         isInspected: Bool = true,
@@ -70,7 +71,7 @@ package final class TestFleet: Sendable {
     ) async throws {
         try await LedgerDatabase.with { database in
             try await TestLogins.with(database) { logins in
-                let cluster = try TestCluster()
+                let cluster = try TestCluster(brokers: brokers)
                 defer { cluster.close() }
                 let topics = TestTopics(uniqueName("courier-test-"))
                 for topic in [topics.requests, topics.receipts, topics.deliveries, topics.deadLetters] {
@@ -193,6 +194,28 @@ extension TestFleet {
 // MARK: - Kafka
 
 extension TestFleet {
+    /// Gives the workers to come an option of librdkafka, which no environment variable can.
+    package func setKafkaOption(_ name: String, _ value: String) throws {
+        let text = folder.text(of: Self.configurationFile)
+        let options = "options: {"
+        try folder.write(
+            text.replacingOccurrences(of: options, with: "\(options) \(name): \(value),"),
+            to: Self.configurationFile
+        )
+    }
+
+    /// What the workers' group has committed of the requests' topic, by partition.
+    package func committedOffsets() async throws -> [Int32: Int64] {
+        let topic = topics.requests
+        let partitions = try await KafkaAdmin.partitionCount(of: topic, configuration: cluster.configuration)
+        return try await KafkaAdmin.committedOffsets(
+            of: "\(topic).group",
+            topic: topic,
+            partitions: partitions,
+            configuration: cluster.configuration
+        )
+    }
+
     /// Puts records on a topic, the requests' if none is named, in their order, and says where they are.
     @discardableResult
     package func send(
@@ -203,7 +226,7 @@ extension TestFleet {
             records.map {
                 ProducerRecord(
                     topic: topic ?? $0.topic ?? topics.requests,
-                    key: $0.key.map { Array($0.utf8) },
+                    key: $0.keyBytes ?? $0.key.map { Array($0.utf8) },
                     value: $0.value,
                     headers: $0.headers,
                     partition: $0.partition

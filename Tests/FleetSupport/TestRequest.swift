@@ -66,6 +66,9 @@ package struct TestRecord: Sendable {
     package var headers: [RecordHeader]
     package var partition: Int32?
 
+    /// Stand in the key's place where they are given, since they need not be text.
+    package var keyBytes: [UInt8]?
+
     /// Nil for the fleet's own topic of requests.
     package var topic: String?
 

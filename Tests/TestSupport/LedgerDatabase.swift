@@ -104,9 +104,12 @@ package struct LedgerDatabase: Sendable {
         }
     }
 
+    /// The server of a task that does not use the tests' common one.
+    @TaskLocal package static var server: String?
+
     private static func serverURL(database: String? = nil) throws -> String {
-        guard let value = getenv("COURIER_TEST_POSTGRES_URL") else { throw Missing() }
-        let url = String(cString: value)
+        let common = getenv("COURIER_TEST_POSTGRES_URL").map { String(cString: $0) }
+        guard let url = server ?? common else { throw Missing() }
         guard let database else { return url }
         let parts = url.split(separator: "?", maxSplits: 1)
         guard let base = parts.first, let slash = base.lastIndex(of: "/") else { return url }

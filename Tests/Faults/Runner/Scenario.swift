@@ -14,6 +14,7 @@ final class Scenario: Sendable {
     /// How a scenario's fleet is set up.
     struct Plan: Sendable {
         var partitions = 3
+        var brokers = 1
         var policy = TestPolicy.standard
 
         /// The mock cluster takes 3 s to start a group, in which a member that waits must not be taken for dead.
@@ -65,6 +66,7 @@ final class Scenario: Sendable {
         let start = ContinuousClock.now
         try await TestFleet.with(
             partitions: plan.partitions,
+            brokers: plan.brokers,
             policy: plan.policy,
             sessionTimeout: plan.sessionTimeout,
             isInspected: false

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSupport
+import KafkaClient
+import Sandbox
+import TestSupport
+import Testing
+
+extension Campaign {
+    @Suite struct BrokerFaults {
+        /// The provider refuses each message once, so that it goes out when no broker is there any more.
+        @Test func `the broker is gone while accepted sends go out`() async throws {
+            try await Scenario.run("broker_down", quick: 15, full: 300) { scenario in
+                let mock = try #require(scenario.fleet.cluster.mock)
+                let worker = try await scenario.startWorker()
+                let requests = scenario.makeRequests(200)
+                for request in requests {
+                    let throttled = Fault.status(429, code: 20429, retryAfter: 3)
+                    scenario.fleet.sandbox.add(throttled, to: request.phoneNumber)
+                }
+                try await scenario.send(requests)
+                try await eventually("the provider has refused everything") {
+                    scenario.fleet.sent.count == requests.count
+                }
+                try mock.brokerDown()
+                scenario.countFaults()
+                let before = try #require(worker.program.figures)
+                let start = ContinuousClock.now
+                try await Task.sleep(for: .seconds(scenario.size))
+                let seconds = (ContinuousClock.now - start) / .seconds(1)
+                let after = try #require(worker.program.figures)
+                #expect(scenario.fleet.messages.count == requests.count, "accepted sends go out without a broker")
+                let share = (after.processorTime - before.processorTime) / seconds
+                scenario.note("processor_share", share)
+                // The messages themselves take some of the time of a short run.
+                #expect(share < 0.05 + 2 / seconds)
+
+                try mock.brokerUp()
+                let back = ContinuousClock.now
+                _ = try await scenario.fleet.events(of: requests.map(\.id), within: .seconds(60))
+                scenario.note("catch_up_seconds", (ContinuousClock.now - back) / .seconds(1))
+            }
+        }
+
+        @Test func `the group's coordinator moves every second`() async throws {
+            let plan = Scenario.Plan(brokers: 3)
+            try await Scenario.run("coordinator_moves", quick: 8, full: 300, plan: plan) { scenario in
+                let mock = try #require(scenario.fleet.cluster.mock)
+                for _ in 0..<2 { try await scenario.startWorker(waiting: false) }
+                for move in 0..<scenario.size {
+                    try await scenario.send(scenario.makeRequests(20))
+                    try mock.moveCoordinator(of: "\(scenario.fleet.topics.requests).group", to: Int32(move % 3 + 1))
+                    scenario.countFaults()
+                    try await Task.sleep(for: .seconds(1))
+                }
+            }
+        }
+
+        /// The requests are on their topic before the errors come, so that the workers' producers meet them.
+        @Test func `brokers refuse events, or end connections on which events are under way`() async throws {
+            try await Scenario.run("produce_errors", quick: 6, full: 120) { scenario in
+                let mock = try #require(scenario.fleet.cluster.mock)
+                scenario.fleet.sandbox.add(.delay(.seconds(1)), times: -1)
+                for _ in 0..<2 { try await scenario.startWorker() }
+                let errors: [KafkaError.Code] = [
+                    .notLeader, .requestTimedOut, .outOfOrderSequence, .transport, .notEnoughReplicasAfterAppend,
+                    .leaderNotAvailable,
+                ]
+                for round in 0..<scenario.size {
+                    let requests = scenario.makeRequests(40)
+                    try await scenario.send(requests)
+                    let error = errors[round % errors.count]
+                    try mock.pushErrors(.produce, [error, error, error])
+                    scenario.countFaults(3)
+                    if error == .transport {
+                        try await scenario.waitForCalls(0)
+                        try await Task.sleep(for: .milliseconds(1000) + scenario.randomTime(below: .milliseconds(200)))
+                        try mock.brokerDown()
+                        try await Task.sleep(for: .milliseconds(300))
+                        try mock.brokerUp()
+                    }
+                    _ = try await scenario.fleet.events(of: requests.map(\.id), within: .seconds(60))
+                }
+            }
+        }
+
+        @Test func `the producer's queue is full while the broker is gone`() async throws {
+            try await Scenario.run("queue_full", quick: 1, full: 20) { scenario in
+                let mock = try #require(scenario.fleet.cluster.mock)
+                try scenario.fleet.setKafkaOption("queue.buffering.max.messages", "10")
+                scenario.fleet.sandbox.add(.delay(.seconds(1)), times: -1)
+                try await scenario.startWorker()
+                for _ in 0..<scenario.size {
+                    let requests = scenario.makeRequests(200)
+                    try await scenario.send(requests)
+                    try await scenario.waitForCalls(1)
+                    try mock.brokerDown()
+                    scenario.countFaults()
+                    try await Task.sleep(for: .seconds(4))
+                    try mock.brokerUp()
+                    _ = try await scenario.fleet.events(of: requests.map(\.id), within: .seconds(60))
+                }
+            }
+        }
+
+        @Test func `commits are refused while the group is on the move`() async throws {
+            let plan = Scenario.Plan(partitions: 6)
+            try await Scenario.run("commits_refused", quick: 4, full: 200, plan: plan) { scenario in
+                let mock = try #require(scenario.fleet.cluster.mock)
+                for _ in 0..<2 { try await scenario.startWorker(waiting: false) }
+                var watch = CommitWatch()
+                let errors: [KafkaError.Code] = [
+                    .rebalanceInProgress, .rebalanceInProgress, .unknownMember, .coordinatorNotAvailable, .transport,
+                    .illegalGeneration, .notCoordinator,
+                ]
+                for round in 0..<scenario.size {
+                    for _ in 0..<6 {
+                        let refusals = scenario.withDice { dice in (0..<dice.below(3)).map { _ in dice.pick(errors) } }
+                        try mock.pushErrors(.offsetCommit, refusals)
+                        scenario.countFaults(refusals.count)
+                        try await scenario.send(scenario.makeRequests(20))
+                        try await watch.look(at: scenario)
+                    }
+                    let running = scenario.fleet.workers.filter(\.program.isRunning)
+                    if round % 2 == 0 {
+                        try await scenario.startWorker(waiting: false)
+                    } else {
+                        try await scenario.withDice { $0.pick(running) }.stop()
+                    }
+                }
+                _ = try await scenario.fleet.events(of: scenario.requests.map(\.id), within: .seconds(60))
+                // Commits that were refused are made up for by later ones.
+                try await eventually("everything is committed", within: .seconds(60)) {
+                    try await scenario.send(scenario.makeRequests(6))
+                    try await watch.look(at: scenario)
+                    return watch.committed.count == plan.partitions
+                }
+                scenario.note("looks", Double(watch.looks))
+                scenario.note("committed", Double(watch.committed.values.reduce(0, +)))
+            }
+        }
+    }
+}
+
+/// Follows what a group has committed: it may never fall, nor pass a record that the tables do not know.
+private struct CommitWatch {
+    private(set) var committed: [Int32: Int64] = [:]
+    private(set) var looks = 0
+
+    mutating func look(at scenario: Scenario) async throws {
+        let newest = try await scenario.fleet.committedOffsets()
+        // Asked after the offsets: what was durable by then may only have become more.
+        let known = Set(try await scenario.fleet.database.texts("SELECT request_id FROM courier.request"))
+        for (partition, offset) in newest {
+            #expect(offset >= committed[partition] ?? 0, "the committed offset of partition \(partition) falls")
+            committed[partition] = offset
+        }
+        for request in scenario.requests {
+            for place in request.places where place.offset < newest[place.partition] ?? 0 {
+                #expect(known.contains(request.id), "\(place) is committed, and its request nowhere")
+            }
+        }
+        looks += 1
+    }
+}

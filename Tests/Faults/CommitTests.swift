@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSupport
+import Testing
+
+extension Campaign {
+    @Suite struct Commits {
+        /// The bytes of one request, from its intake to the end of its event's outbox record.
+        private struct Passage {
+            let client: Int
+            let server: Int
+        }
+
+        /// Whether a transaction that was cut is committed, the worker cannot know: doing it again must do no harm.
+        @Test func `connections to PostgreSQL are cut at every byte around COMMIT`() async throws {
+            let plan = Scenario.Plan(quietTime: .seconds(120))
+            try await Scenario.run("commit_cut", quick: 60, full: 1000, plan: plan) { scenario in
+                let cells = try await scenario.makeCells(4)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for (number, cell) in cells.enumerated() {
+                        group.addTask { try await cutAll(cell, number, of: cells.count) }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+        }
+
+        /// Every cell takes its share of the places, which lie evenly over the passage of a request.
+        private func cutAll(_ cell: Cell, _ number: Int, of count: Int) async throws {
+            let scenario = cell.scenario
+            try await CuttableProxy.with(to: scenario.fleet.logins.workerURL) { proxy in
+                _ = try await cell.startWorker(postgresURL: proxy.url)
+                let passage = try await measure(cell, proxy)
+                if number == 0 { scenario.note("bytes_a_request", Double(passage.client + passage.server)) }
+                for index in stride(from: number, to: scenario.size, by: count) {
+                    let side: CuttableProxy.Side = index / count % 2 == 0 ? .server : .client
+                    let length = side == .server ? passage.server : passage.client
+                    let requests = scenario.makeRequests(1)
+                    proxy.cut(after: length * index / scenario.size, from: side)
+                    try await cell.send(requests)
+                    try await eventually("the connection is cut") { !proxy.isCutting }
+                    scenario.countFaults()
+                    _ = try await scenario.fleet.events(of: requests.map(\.id), within: .seconds(30))
+                }
+            }
+        }
+
+        private func measure(_ cell: Cell, _ proxy: CuttableProxy) async throws -> Passage {
+            let requests = cell.scenario.makeRequests(1)
+            let before = Passage(client: proxy.passed(from: .client), server: proxy.passed(from: .server))
+            try await cell.send(requests)
+            _ = try await cell.scenario.fleet.events(of: requests.map(\.id))
+            return Passage(
+                client: proxy.passed(from: .client) - before.client,
+                server: proxy.passed(from: .server) - before.server
+            )
+        }
+    }
+}

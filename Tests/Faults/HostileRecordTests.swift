@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Courier
+import FleetSupport
+import KafkaClient
+import TestSupport
+import Testing
+import Verification
+
+extension Campaign {
+    @Suite struct HostileInput {
+        private static let fields = ["requestId", "purpose", "recipient", "phoneNumber", "confirmed"]
+
+        @Test func `hostile requests with good neighbours are all accounted for`() async throws {
+            let plan = Scenario.Plan(
+                partitions: 12,
+                lease: .seconds(30),
+                callDeadline: .seconds(10),
+                quietTime: .seconds(120)
+            )
+            for _ in 0..<(Campaign.isFull ? 50 : 1) {
+                try await Scenario.run("hostile_requests", quick: 3000, full: 20_000, plan: plan) { scenario in
+                    for _ in 0..<2 { try await scenario.startWorker() }
+                    var remaining = scenario.size
+                    while remaining > 0 {
+                        try await send(min(remaining, 1000), scenario)
+                        remaining -= 1000
+                    }
+                    let letters = Set(
+                        try await scenario.fleet.allDeadLetters(after: .seconds(1)).map(History.Place.init(deadLetter:))
+                    )
+                    let events = Set(try await scenario.fleet.allEvents(after: .milliseconds(200)).map(\.id))
+                    let places = scenario.requests.reduce(0) { $0 + $1.places.count } + scenario.unreadable.count
+                    scenario.note("dead_letters", Double(letters.count))
+                    scenario.note("answered", Double(events.count))
+                    #expect(letters.count + events.count == places, "every record is answered, or a dead letter")
+                    try scenario.expectWholeLogs()
+                }
+            }
+        }
+
+        @Test func `hostile receipts are dead letters, or wait for their sends, and stop nothing`() async throws {
+            let plan = Scenario.Plan(partitions: 6, hasReceipts: true)
+            for _ in 0..<(Campaign.isFull ? 5 : 1) {
+                try await Scenario.run("hostile_receipts", quick: 1500, full: 20_000, plan: plan) { scenario in
+                    try await scenario.startWorker()
+                    var unreadable = 0
+                    let records = scenario.withDice { dice in
+                        (0..<scenario.size).map { _ in receipt(&dice, topic: scenario.fleet.topics.receipts) }
+                    }
+                    for record in records {
+                        if case .deadLetter = Receipt.read(record.inbound, secrets: ReceiptSecrets()) {
+                            unreadable += 1
+                        }
+                    }
+                    for start in stride(from: 0, to: records.count, by: 1000) {
+                        try await scenario.fleet.send(Array(records[start..<min(start + 1000, records.count)]))
+                    }
+                    scenario.countFaults(records.count)
+                    let neighbours = scenario.makeRequests(50)
+                    try await scenario.send(neighbours)
+                    let letters = try await scenario.fleet.deadLetters(unreadable, within: .seconds(120))
+                    scenario.note("dead_letters", Double(letters.count))
+                    #expect(Set(letters.map(History.Place.init(deadLetter:))).count == unreadable)
+                    #expect(try await scenario.fleet.sentEvents(of: neighbours) == neighbours.count)
+                    try scenario.expectWholeLogs()
+                }
+            }
+        }
+
+        /// Puts hostile records between good ones, and waits until all are through.
+        private func send(_ count: Int, _ scenario: Scenario) async throws {
+            var records: [(request: TestRequest, record: TestRecord)] = []
+            var unreadable: [TestRecord] = []
+            for request in scenario.makeRequests(count) {
+                let record = scenario.withDice { dice in
+                    HostileRecords().record(of: request.json, fields: Self.fields, &dice)
+                }
+                switch VerificationRequest.read(record.inbound) {
+                case .deadLetter: unreadable.append(record)
+                case .invalid(let read): records.append((TestRequest(id: read.requestID, phoneNumber: ""), record))
+                case .request(let read):
+                    let number = if case .phone(let number) = read.recipient { number.e164 } else { "" }
+                    records.append((TestRequest(id: read.requestID, phoneNumber: number), record))
+                }
+            }
+            scenario.countFaults(count)
+            let neighbours = scenario.makeRequests(count / 20)
+            records += neighbours.map { ($0, $0.binary) }
+            try await scenario.send(scenario.withDice { dice in records.shuffled(using: &dice) })
+            try await scenario.send(unreadable: unreadable)
+            _ = try await scenario.fleet.deadLetters(scenario.unreadable.count, within: .seconds(60))
+            _ = try await scenario.fleet.events(of: scenario.requests.map(\.id), within: .seconds(60))
+            #expect(try await scenario.fleet.sentEvents(of: neighbours) == neighbours.count)
+        }
+
+        private func receipt(_ dice: inout TestSeed, topic: String) -> TestRecord {
+            let id = "\(UUIDValue(UInt128(dice.next()) << 64 | UInt128(dice.next())))"
+            let json = #"""
+                {"provider":"main","sendId":"\#(id)","providerMessageId":"SM1","status":"delivered",\#
+                "errorCode":"0","occurredAt":"2026-11-20T12:00:00Z","raw":{"MessageStatus":"delivered"}}
+                """#
+            let hostile = HostileRecords(type: "com.codecourier.verification.receipt.v1")
+            var record = hostile.record(
+                of: json,
+                fields: ["provider", "sendId", "providerMessageId", "status", "errorCode", "occurredAt", "raw"],
+                &dice
+            )
+            record.topic = topic
+            return record
+        }
+    }
+}
+
+extension Scenario {
+    /// Every line of a log is an entry of its own, whatever stood in the records.
+    fileprivate func expectWholeLogs() throws {
+        for worker in fleet.workers {
+            #expect(worker.program.isRunning, "\(worker.program.errors.suffix(2000))")
+            #expect(worker.entries.count == worker.program.lines.count)
+        }
+    }
+}
+
+extension TestRecord {
+    /// The record as a worker sees it, but for its place.
+    fileprivate var inbound: InboundRecord {
+        InboundRecord(
+            topic: topic ?? "requests",
+            partition: 0,
+            offset: 0,
+            timestamp: .now,
+            key: keyBytes ?? key.map { Array($0.utf8) },
+            value: value,
+            headers: headers.map { RecordField(name: $0.name, value: $0.value) }
+        )
+    }
+}

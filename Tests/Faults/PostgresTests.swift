@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSupport
+import Glibc
+import PostgresClient
+import TestSupport
+import Testing
+
+extension Campaign {
+    @Suite struct PostgresFaults {
+        @Test func `PostgreSQL crashes and comes back under load`() async throws {
+            try await PrivatePostgres.with { server in
+                let plan = Scenario.Plan(partitions: 6)
+                try await Scenario.run("postgres_crash", quick: 4, full: 100, plan: plan) { scenario in
+                    for _ in 0..<3 { try await scenario.startWorker(waiting: false) }
+                    try await scenario.send(scenario.makeRequests(10))
+                    try await scenario.waitForCalls(1)
+                    var slowest = Duration.zero
+                    for _ in 0..<scenario.size {
+                        try await scenario.send(scenario.makeRequests(60))
+                        try await scenario.waitForCalls(1)
+                        try await Task.sleep(for: scenario.randomTime(below: .milliseconds(300)))
+                        try await server.crash()
+                        scenario.countFaults()
+                        try await scenario.send(scenario.makeRequests(20))
+                        try await server.start()
+                        let start = ContinuousClock.now
+                        try await scenario.waitForCalls(1)
+                        slowest = max(slowest, ContinuousClock.now - start)
+                    }
+                    scenario.note("slowest_recovery_seconds", slowest / .seconds(1))
+                    #expect(slowest < .seconds(5))
+                }
+            }
+        }
+
+        @Test func `others take every connection that PostgreSQL has`() async throws {
+            try await PrivatePostgres.with(settings: "max_connections = 30") { server in
+                try await Scenario.run("postgres_connections", quick: 1, full: 20) { scenario in
+                    for _ in 0..<2 { try await scenario.startWorker() }
+                    for _ in 0..<scenario.size {
+                        try await scenario.send(scenario.makeRequests(50))
+                        try await scenario.waitForCalls(1)
+                        try await exhaust(server, for: .seconds(10)) {
+                            scenario.countFaults()
+                            try await scenario.send(scenario.makeRequests(50))
+                        }
+                        try await scenario.noteRecovery(within: .seconds(5))
+                    }
+                }
+            }
+        }
+
+        @Test func `PostgreSQL's disk is full for a while`() async throws {
+            try await PrivatePostgres.with(diskSize: 80) { server in
+                try await Scenario.run("postgres_disk_full", quick: 1, full: 20) { scenario in
+                    let worker = try await scenario.startWorker()
+                    for round in 1...scenario.size {
+                        try await scenario.send(scenario.makeRequests(50))
+                        try await scenario.waitForCalls(1)
+                        try server.fillDisk()
+                        scenario.countFaults()
+                        let failures = worker.logged.count { $0 == "postgres.failing" }
+                        try await eventually("the disk is too small") {
+                            try await scenario.send(scenario.makeRequests(200))
+                            return worker.logged.count { $0 == "postgres.failing" } > failures
+                        }
+                        try await Task.sleep(for: .seconds(3))
+                        scenario.note("server_ended", server.isRunning ? 0 : 1)
+                        #expect(!server.isRunning || worker.program.output.contains("53100"), "the disk is full")
+                        try await server.growDisk(to: 80 + 40 * round)
+                        if !server.isRunning { try await server.start() }
+                        try await scenario.noteRecovery(within: .seconds(10))
+                    }
+                }
+            }
+        }
+
+        /// Nothing tells the workers that the server does not answer: only deadlines of their own do.
+        @Test func `PostgreSQL stands still with every connection open`() async throws {
+            let plan = Scenario.Plan(quietTime: .seconds(120))
+            try await PrivatePostgres.with { server in
+                try await Scenario.run("postgres_silent", quick: 20, full: 60, plan: plan) { scenario in
+                    let worker = try await scenario.startWorker()
+                    try await scenario.send(scenario.makeRequests(500))
+                    try await scenario.waitForCalls(400)
+                    let before = try #require(worker.program.figures)
+                    server.pause()
+                    scenario.countFaults()
+                    for _ in 0..<scenario.size {
+                        try await scenario.send(scenario.makeRequests(20))
+                        try await Task.sleep(for: .seconds(1))
+                    }
+                    let after = try #require(worker.program.figures, "the worker has ended")
+                    server.resume()
+                    try await scenario.noteRecovery(within: .seconds(15))
+                    scenario.note("memory_before_mib", before.memory)
+                    scenario.note("memory_after_mib", after.memory)
+                    #expect(after.memory < before.memory * 1.1 + 16)
+                    #expect(worker.logged.count { $0 == "kafka.assigned" } == 1, "the worker stays in its group")
+                }
+            }
+        }
+
+        /// Ends the workers' connections and takes all there are.
+        private func exhaust(
+            _ server: PrivatePostgres,
+            for time: Duration,
+            _ body: () async throws -> Void
+        ) async throws {
+            var hogs: [PostgresConnection] = []
+            let end = ContinuousClock.now + time
+            try await body()
+            while ContinuousClock.now < end {
+                if let first = hogs.first {
+                    try await first.run { session in
+                        try session.script(
+                            """
+                            SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+                            WHERE usename LIKE '%\\_worker'
+                            """
+                        )
+                    }
+                }
+                while let hog = await hog(server) { hogs.append(hog) }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            for hog in hogs { await hog.close() }
+        }
+
+        private func hog(_ server: PrivatePostgres) async -> PostgresConnection? {
+            let connection = PostgresConnection(PostgresConfiguration(url: server.url, applicationName: "hog"))
+            do {
+                try await connection.run { session in try session.script("SELECT 1") }
+                return connection
+            } catch {
+                await connection.close()
+                return nil
+            }
+        }
+    }
+}

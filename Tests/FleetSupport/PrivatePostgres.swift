@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import NIOCore
+import NIOPosix
+import Synchronization
+import TestSupport
+
+/// A PostgreSQL server of a test's own, which the test may crash, silence, and deprive of its disk.
+package final class PrivatePostgres: Sendable {
+    /// A superuser's; the port stays the same over restarts.
+    package let url: String
+
+    private let place: String
+    private let port: Int
+    private let folder: ScratchFolder
+    private let server = Mutex<Program?>(nil)
+
+    private static let programs = "/usr/lib/postgresql/15/bin"
+
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    private init() async throws {
+        let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .bind(host: "127.0.0.1", port: 0).get()
+        port = listener.localAddress?.port ?? 0
+        try await listener.close()
+        folder = try ScratchFolder()
+        place = "/var/tmp/\(uniqueName("code-courier-postgres-"))"
+        url = "postgresql://courier@127.0.0.1:\(port)/postgres"
+    }
+
+    /// Lends a running server, on which `LedgerDatabase` makes its databases meanwhile, and removes it afterwards.
+    ///
+    /// The settings are lines for `postgresql.conf`. A disk size, in MiB, gives the server a file system of its own,
+    /// which takes the rights of root.
+    package static func with(
+        settings: String = "",
+        diskSize: Int? = nil,
+        _ body: (PrivatePostgres) async throws -> Void
+    ) async throws {
+        let server = try await PrivatePostgres()
+        let outcome: Result<Void, any Error>
+        do {
+            try await server.make(settings, diskSize: diskSize)
+            try await server.start()
+            try await LedgerDatabase.$server.withValue(server.url) { try await body(server) }
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
+        }
+        try await server.crash()
+        if diskSize != nil { try await server.run("/bin/umount", [server.place]) }
+        try await server.run("/bin/rm", ["-rf", server.place])
+        try outcome.get()
+    }
+
+    private func make(_ settings: String, diskSize: Int?) async throws {
+        let isRoot = geteuid() == 0
+        try await run("/usr/bin/install", ["-d", "-m", "700"] + (isRoot ? ["-o", "postgres"] : []) + [place])
+        if let diskSize {
+            guard isRoot else { throw Failure(description: "a file system of its own takes the rights of root") }
+            let options = "size=\(diskSize)m,mode=700,uid=postgres"
+            try await run("/bin/mount", ["-t", "tmpfs", "-o", options, "tmpfs", place])
+        }
+        // Segments of 1 MiB, so that a small disk has room for some.
+        try await run(
+            owned: "\(Self.programs)/initdb",
+            ["-D", "\(place)/data", "-U", "courier", "--auth=trust", "--no-sync", "--wal-segsize=1", "-E", "UTF8"]
+        )
+        let path = try folder.write(
+            """
+            listen_addresses = '127.0.0.1'
+            port = \(port)
+            unix_socket_directories = ''
+            min_wal_size = 2MB
+            max_wal_size = 8MB
+            \(settings)
+            """,
+            to: "postgresql.conf"
+        )
+        try await run("/bin/cp", [path, "\(place)/data/postgresql.conf"])
+    }
+}
+
+// MARK: - What a test does to it
+
+extension PrivatePostgres {
+    package var isRunning: Bool { server.withLock { $0?.isRunning == true } }
+
+    package func start() async throws {
+        let program = try owned("\(Self.programs)/postgres", ["-D", "\(place)/data"])
+        server.withLock { $0 = program }
+        try await eventually("PostgreSQL starts") {
+            guard program.isRunning else { throw Failure(description: program.errors) }
+            return program.errors.contains("ready to accept connections")
+        }
+    }
+
+    /// Ends the server without a word to anybody, as `pg_ctl stop -m immediate` does.
+    package func crash() async throws {
+        guard let program = server.withLock({ $0.take() }) else { return }
+        program.send(SIGCONT)
+        program.send(SIGQUIT)
+        try await program.exit()
+    }
+
+    /// Lets every process of the server stand still, with all connections open.
+    package func pause() { send(SIGSTOP) }
+    package func resume() { send(SIGCONT) }
+
+    /// Uses up what is left of its disk.
+    package func fillDisk() throws {
+        let path = "\(place)/filler"
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        guard descriptor >= 0 else { throw Failure(description: "no file can be made in \(place)") }
+        defer { close(descriptor) }
+        for size in [65_536, 4096, 1] {
+            let filler = [UInt8](repeating: 0, count: size)
+            while write(descriptor, filler, size) == size {}
+        }
+    }
+
+    package func growDisk(to megabytes: Int) async throws {
+        try await run("/bin/mount", ["-o", "remount,size=\(megabytes)m", place])
+    }
+
+    private func send(_ signal: Int32) {
+        guard let parent = server.withLock({ $0?.identifier }) else { return }
+        let list = FileManager.default.contents(atPath: "/proc/\(parent)/task/\(parent)/children") ?? Data()
+        let children = String(decoding: list, as: UTF8.self).split(separator: " ").compactMap { Int32($0) }
+        // The parent first when they stop and last when they go on, so that it makes no child meanwhile.
+        for process in signal == SIGSTOP ? [parent] + children : children + [parent] { kill(process, signal) }
+    }
+}
+
+// MARK: - Programs
+
+extension PrivatePostgres {
+    private func run(_ program: String, _ arguments: [String]) async throws {
+        try await finish(Program(arguments, executable: program, folder: folder), program)
+    }
+
+    private func run(owned program: String, _ arguments: [String]) async throws {
+        try await finish(owned(program, arguments), program)
+    }
+
+    private func finish(_ program: Program, _ name: String) async throws {
+        guard try await program.exit() == .code(0) else { throw Failure(description: "\(name): \(program.errors)") }
+    }
+
+    /// PostgreSQL refuses to run as root: then the user of Debian's packages runs it.
+    private func owned(_ program: String, _ arguments: [String]) throws -> Program {
+        guard geteuid() == 0 else { return try Program(arguments, executable: program, folder: folder) }
+        let user = ["--reuid=postgres", "--regid=postgres", "--clear-groups", "--", program]
+        return try Program(user + arguments, executable: "/usr/bin/setpriv", folder: folder)
+    }
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+
+/// What the kernel counts of a process.
+package struct ProcessFigures: Sendable {
+    /// Memory that is really there, in MiB.
+    package let memory: Double
+
+    /// Time on a processor since the start, in seconds.
+    package let processorTime: Double
+}
+
+extension Program {
+    /// What the kernel counts of the process; nil once it has ended.
+    package var figures: ProcessFigures? {
+        guard let status = Self.words(of: "/proc/\(identifier)/status", separator: "\n"),
+            let stat = Self.words(of: "/proc/\(identifier)/stat", separator: ")")?.last?.split(separator: " ")
+        else { return nil }
+        let resident = status.first { $0.hasPrefix("VmRSS:") }?.split(separator: " ").dropFirst().first
+        // Behind the name in parentheses the first field is the third one: 14 and 15 are ticks, 100 a second.
+        guard let kilobytes = resident.flatMap({ Double($0) }), stat.count > 12,
+            let user = Double(stat[11]), let system = Double(stat[12])
+        else { return nil }
+        return ProcessFigures(memory: kilobytes / 1024, processorTime: (user + system) / 100)
+    }
+
+    private static func words(of path: String, separator: Character) -> [Substring]? {
+        guard let data = try? Data(contentsOf: URL(filePath: path)) else { return nil }
+        return String(decoding: data, as: UTF8.self).split(separator: separator)
+    }
+}
