@@ -194,14 +194,16 @@ extension TestFleet {
 // MARK: - Kafka
 
 extension TestFleet {
+    /// Changes the configuration of the workers to come.
+    package func configure(_ text: String, _ replacement: String) throws {
+        let file = folder.text(of: Self.configurationFile)
+        try folder.write(file.replacingOccurrences(of: text, with: replacement), to: Self.configurationFile)
+    }
+
     /// Gives the workers to come an option of librdkafka, which no environment variable can.
     package func setKafkaOption(_ name: String, _ value: String) throws {
-        let text = folder.text(of: Self.configurationFile)
         let options = "options: {"
-        try folder.write(
-            text.replacingOccurrences(of: options, with: "\(options) \(name): \(value),"),
-            to: Self.configurationFile
-        )
+        try configure(options, "\(options) \(name): \(value),")
     }
 
     /// What the workers' group has committed of the requests' topic, by partition.
@@ -314,11 +316,23 @@ extension TestFleet {
     }
 
     /// Checks a code, as a verifier service does.
-    package func check(_ code: String, _ event: Event) async throws -> Verifier.Answer.Status {
+    ///
+    /// The fingerprint is that of the address that the person gives with an e-mail's link.
+    package func check(
+        _ code: String,
+        _ event: Event,
+        fingerprint: [UInt8]? = nil
+    ) async throws -> Verifier.Answer.Status {
         let verification = try #require(event.verification)
         let purpose = try #require(event.body.purpose.flatMap { Purpose(rawValue: $0) })
         return try await Verifier(pool: verifierPool, hashKeys: CodeKeys.test.hash)
-            .check(verification, tenant: event.body.tenant, purpose: purpose, code: code).status
+            .check(
+                verification,
+                tenant: event.body.tenant,
+                purpose: purpose,
+                code: code,
+                recipientFingerprint: fingerprint
+            ).status
     }
 }
 

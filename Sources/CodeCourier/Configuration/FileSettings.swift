@@ -21,7 +21,10 @@ struct FileSettings {
         ),
         (
             "worker",
-            ["maxInFlight", "batchSize", "maxRequestAge", "unknownOutcome", "lease", "callDeadline", "drainTimeout"], []
+            [
+                "maxInFlight", "batchSize", "maxRequestAge", "unknownOutcome", "lease", "callDeadline", "receiptGrace",
+                "drainTimeout",
+            ], []
         ),
         ("log", ["level", "format"], []),
     ]

@@ -31,6 +31,7 @@ enum ProviderKind: String, CaseIterable {
             [
                 "api", "baseURL", "apiKey", "apiSecret", "apiSecretFile", "applicationId", "privateKey",
                 "privateKeyFile", "from", "statusCallback",
+                "signatureSecret", "signatureSecretFile", "signatureMethod",
             ]
         case .sns:
             [

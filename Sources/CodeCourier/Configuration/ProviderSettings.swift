@@ -28,6 +28,9 @@ package struct ProviderSettings: Sendable {
     /// How many messages the whole fleet hands to it; nil for no limit.
     package var rate: RateLimit?
 
+    /// How what it says of messages later is signed; nil where that is not checked.
+    package var signature: ReceiptSecrets.Entry?
+
     package init(name: String, kind: Kind, channel: Channel = .sms, rate: RateLimit? = nil) {
         self.name = name
         self.kind = kind
@@ -79,6 +82,7 @@ extension ProviderSettings {
             var settings = settings(entry, source)
             settings?.channel = entry.kind.channel
             settings?.rate = rate
+            settings?.signature = signature(entry, source)
             return settings
         }
     }
@@ -93,6 +97,23 @@ extension ProviderSettings {
         case .smtp: smtp(entry, source).map { ProviderSettings(name: entry.name, kind: .smtp($0)) }
         case .apns: apns(entry, source).map { ProviderSettings(name: entry.name, kind: .apns($0)) }
         case .smpp: nil
+        }
+    }
+
+    /// Twilio signs with the account's own token, Vonage with a secret of its own.
+    private static func signature(_ entry: ProviderEntry, _ source: ConfigurationSource) -> ReceiptSecrets.Entry? {
+        switch entry.kind {
+        case .twilio:
+            return source.secret(entry.key + ["authToken"]).map {
+                ReceiptSecrets.Entry(.twilio, secrets: [Array($0.secret.revealed.utf8)])
+            }
+        case .vonage:
+            let digest = entry.optional("signatureMethod", .choice, source) ?? VonageDigest.sha256
+            return source.secret(entry.key + ["signatureSecret"]).map {
+                ReceiptSecrets.Entry(.vonage(digest), secrets: [Array($0.secret.revealed.utf8)])
+            }
+        case .sns, .http, .smpp, .smtp, .apns, .log:
+            return nil
         }
     }
 
@@ -137,6 +158,11 @@ extension [ProviderSettings] {
     /// The channel of each provider, by its name.
     var channels: [String: Channel] {
         Dictionary(map { ($0.name, $0.channel) }) { first, _ in first }
+    }
+
+    /// How receipts are signed, by the provider's name.
+    var signatures: [String: ReceiptSecrets.Entry] {
+        Dictionary(compactMap { provider in provider.signature.map { (provider.name, $0) } }) { first, _ in first }
     }
 
     /// The fleet's limits, by the provider's name.

@@ -27,6 +27,9 @@ package struct WorkerSettings: Sendable, Equatable {
     /// How long one call to a provider may take, from the connection to the answer's last byte.
     package var callDeadline = Duration.seconds(10)
 
+    /// How long a receipt waits for its send.
+    package var receiptGrace = Duration.seconds(3600)
+
     /// How long a worker that is told to stop finishes its sends.
     package var drainTimeout = Duration.seconds(25)
 }
@@ -44,6 +47,8 @@ extension WorkerSettings {
             settings.unknownOutcome = rule
         }
         readLease(source, &settings)
+        let graces = Duration.seconds(1)...Duration.seconds(86_400)
+        if let time = source.read(["worker", "receiptGrace"], .duration(in: graces)) { settings.receiptGrace = time }
         let timeouts = Duration.milliseconds(100)...Duration.seconds(3600)
         if let time = source.read(["worker", "drainTimeout"], .duration(in: timeouts)) { settings.drainTimeout = time }
         return settings

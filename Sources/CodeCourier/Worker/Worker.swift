@@ -68,7 +68,8 @@ struct Worker {
             settings: .init(
                 source: settings.decision.source,
                 lease: settings.lease,
-                repeatsUnknown: settings.repeatsUnknown
+                repeatsUnknown: settings.repeatsUnknown,
+                receiptGrace: configuration.worker.receiptGrace
             )
         )
         let client = makeProviderHTTPClient(maximumConnections: settings.maxInFlight)
@@ -83,11 +84,12 @@ struct Worker {
                     sink: try Self.sink(configuration.kafka),
                     ledger: ledger,
                     providers: configuration.providers.map { $0.provider(client: client, logger: logger) },
-                    limits: configuration.providers.limits,
+                    limits: configuration.providers.rates,
                     rates: ledger,
                     numbers: PhoneNumberDirectory(),
                     keys: configuration.keys,
-                    policies: policies
+                    policies: policies,
+                    receiptSecrets: ReceiptSecrets(configuration.providers.signatures)
                 ),
                 settings: settings,
                 logger: logger
@@ -235,12 +237,5 @@ extension Logger {
         var logger = self
         logger.logLevel = max(logLevel, .warning)
         return logger
-    }
-}
-
-extension [ProviderSettings] {
-    /// The limits that the fleet shares, by provider.
-    fileprivate var limits: [String: RateLimit] {
-        Dictionary(compactMap { settings in settings.rate.map { (settings.name, $0) } }) { first, _ in first }
     }
 }

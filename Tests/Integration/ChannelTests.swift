@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSupport
+import Foundation
+import KafkaClient
+import Ledger
+import Sandbox
+import TestSupport
+import Testing
+import Verification
+
+extension Scenarios {
+    @Suite struct Channels {
+        @Test func `an e-mail's link and its code lead to approval for the address that it went to, once`() async throws
+        {
+            try await TestFleet.with(policy: TestPolicy.withEmail) { fleet in
+                let port = try await fleet.sandbox.waitUntilListeningForMail().port
+                let mailer =
+                    "{ name: mailer, kind: smtp, host: 127.0.0.1, port: \(port), tls: none, from: a@example.com }"
+                try fleet.configure("providers:\n", "providers:\n  - \(mailer)\n")
+                _ = try await fleet.startWorker()
+                for (id, useLink) in [("by-link", true), ("by-code", false)] {
+                    let address = "\(id)@example.com"
+                    try await fleet.send([.email(id: id, address: address)])
+                    let event = try #require(try await fleet.events(of: [id]).first)
+                    #expect(event.answer == Answer("sent"))
+                    #expect(event.body.recipient?.region == nil)
+                    let mail = try #require(await fleet.sandbox.emails(to: address).first)
+                    let link = try #require(mail.links.first.flatMap { URLComponents(string: $0) })
+                    #expect(link.host == "example.com" && link.path == "/__/auth/links")
+                    let token = try #require(link.queryItems?.first { $0.name == "oobCode" }?.value)
+                    let guess = useLink ? token : try #require(mail.code)
+                    let owner = try CodeKeys.test.fingerprint(of: .email(#require(EmailAddress(address))))
+                    let other = try CodeKeys.test.fingerprint(of: .email(#require(EmailAddress("eve@example.com"))))
+                    #expect(try await fleet.check(guess, event, fingerprint: other) == .incorrect)
+                    #expect(try await fleet.check(guess, event) == .incorrect)
+                    #expect(try await fleet.check(guess, event, fingerprint: owner) == .approved)
+                    #expect(try await fleet.check(guess, event, fingerprint: owner) == .alreadyApproved)
+                }
+            }
+        }
+
+        @Test func `when the first provider is dead, the second takes over within two seconds, and nobody gets two`()
+            async throws
+        {
+            let policy = TestPolicy.standard.replacingOccurrences(
+                of: "default: [main]",
+                with: "default: [main, backup]"
+            )
+            try await TestFleet.with(policy: policy) { fleet in
+                let sandbox = try await fleet.sandbox.waitUntilListening()
+                let address = "http://\(sandbox.host):\(sandbox.port)"
+                let backup =
+                    "{ name: backup, kind: vonage, baseURL: \"\(address)\", apiKey: k, apiSecret: s, from: Acme }"
+                // Nobody listens on port 1.
+                try fleet.configure("baseURL: \"\(address)\"", "baseURL: \"http://127.0.0.1:1\"")
+                try fleet.configure("providers:\n", "providers:\n  - \(backup)\n")
+                _ = try await fleet.startWorker()
+                let requests = Numbers.take(200).map { TestRequest(phoneNumber: $0) }
+                let start = ContinuousClock.now
+                try await fleet.send(requests)
+                let events = try await fleet.events(of: requests.map(\.id), within: .seconds(60))
+                print("failover: 200 requests in \(ContinuousClock.now - start)")
+                #expect(events.allSatisfy { $0.answer == Answer("sent") && $0.body.send?.provider == "backup" })
+                #expect(fleet.sent.count == 200)
+                #expect(Set(fleet.sent.map(\.to)).count == 200)
+            }
+        }
+
+        @Test
+        func `what providers say later is told, settles what nobody knew, and is believed only if signed rightly`()
+            async throws
+        {
+            try await TestFleet.with { fleet in
+                try fleet.configure("keys:\n", "worker: { callDeadline: 1s }\nkeys:\n")
+                _ = try await fleet.startWorker()
+                let known = TestRequest(phoneNumber: Numbers.one())
+                let unknown = TestRequest(phoneNumber: Numbers.one())
+                fleet.sandbox.add(.silence, to: unknown.phoneNumber)
+                try await fleet.send(known, unknown)
+                let sent = try #require(try await fleet.events(of: [known.id]).first)
+                let lost = try #require(try await fleet.events(of: [unknown.id]).first)
+                #expect(lost.answer == Answer("unknown", "timeout"))
+                let message = try #require(sent.body.send?.providerMessageId)
+                let send = try #require(lost.body.send?.id)
+                let raw = #"{"MessageSid":"\#(message)","MessageStatus":"delivered"}"#
+                let forged = #"{"provider":"main","url":"https://x.example/","headers":{},"raw":\#(raw)}"#
+                let receipts = [
+                    forged, #"{"provider":"main","raw":\#(raw)}"#, #"{"provider":"main","raw":\#(raw)}"#,
+                    #"{"provider":"main","sendId":"\#(send)","status":"undelivered","errorCode":"30003"}"#,
+                ]
+                try await fleet.send(
+                    receipts.map { TestRecord(key: nil, value: Array($0.utf8)) },
+                    to: fleet.topics.receipts
+                )
+                let first = try await fleet.events(of: [known.id], each: 2)
+                #expect(first.map(\.answer) == [Answer("sent"), Answer("delivered")])
+                let second = try await fleet.events(of: [unknown.id], each: 2)
+                #expect(second.last?.answer == Answer("undelivered", "unreachable"))
+                let letter = try #require(try await fleet.deadLetters(1).first)
+                #expect(letter.text("dead-letter-reason") == "bad_signature")
+                #expect(try await fleet.allEvents().count == 4)
+            }
+        }
+    }
+}
+
+extension TestPolicy {
+    /// The standard policy with links by e-mail.
+    fileprivate static let withEmail = standard.replacingOccurrences(
+        of: "routes: { default: [main] }",
+        with: "emailLinks: { authorizedDomains: [example.com] }\n    routes: { default: [main], email: [mailer] }"
+    )
+}
+
+extension TestRecord {
+    fileprivate static func email(id: String, address: String) -> TestRecord {
+        let json = """
+            {"requestId":"\(id)","channel":"email","purpose":"sign_in","recipient":{"email":"\(address)"},\
+            "actionCode":{"url":"https://example.com/finish","handleCodeInApp":true}}
+            """
+        return TestRecord(key: address, value: Array(json.utf8))
+    }
+}
