@@ -32,9 +32,12 @@ package final class Program: Sendable {
         process.environment = inherited.merging(environment) { $1 }
         process.currentDirectoryURL = URL(filePath: folder.path)
         process.standardInput = FileHandle.nullDevice
-        process.standardOutput = try Self.output(folder["\(name).out"])
-        process.standardError = try Self.output(folder["\(name).err"])
+        let (output, errors) = (try Self.output(folder["\(name).out"]), try Self.output(folder["\(name).err"]))
+        (process.standardOutput, process.standardError) = (output, errors)
         try process.run()
+        // The process has its own; these would add up over a thousand runs.
+        try output.close()
+        try errors.close()
         (self.process, self.folder, self.name) = (process, folder, name)
     }
 
