@@ -119,6 +119,7 @@ struct PolicyCheckTests {
                 tenant.regions.confirmedOnly = []
                 tenant.purposeRegions = [.signUp: RegionPolicy(.allowByDefault(disallowed: []))]
                 tenant.routes.regions = [.norway: ["main"]]
+                tenant.routes.email = ["mailer"]
                 tenant.testNumbers = [.ended(at: .test + .microseconds(1))]
             },
             now: .test

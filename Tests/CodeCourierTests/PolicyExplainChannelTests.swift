@@ -35,7 +35,7 @@ struct PolicyExplainChannelTests {
         let domain = try #require(explanation.lines.first { $0.rule == "link domain" })
         #expect(domain.saw == "example.com; authorised: example.com, links.example.com")
         let send = try #require(explanation.lines.last)
-        #expect(send.saw == "a link for 20m, and a code of 6 digits for 10m")
+        #expect(send.saw == "a link for 20m, and a code of 6 digits for 10m; by no provider, since there is no route")
         let text = explanation.text.joined() + String(decoding: explanation.json, as: UTF8.self)
         #expect(!text.contains("ada@") && !text.contains("=ada"))
     }
@@ -56,7 +56,7 @@ struct PolicyExplainChannelTests {
         let explanation = explain(.push(id: "r1", at: .test))
         #expect(explanation.isSent)
         #expect(explanation.lines.map(\.rule) == Self.pushOrder)
-        #expect(explanation.lines.last?.saw == "a secret for 10m")
+        #expect(explanation.lines.last?.saw == "a secret for 10m; by no provider, since there is no route")
         let refused = explain(.push(id: "r1", purpose: "sign_in", at: .test))
         #expect(refused.lines.first { $0.verdict.name == "refuses" }?.rule == "purpose")
     }

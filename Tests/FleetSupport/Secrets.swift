@@ -6,10 +6,10 @@ package struct Secrets {
     private let codes: Set<[UInt8]>
     private let others: [[UInt8]]
 
-    /// - Parameters:
-    ///   - numbers: phone numbers in E.164.
-    ///   - codes: of which a thousand are searched for at most, since every number of six digits that stands in a log
-    ///     by chance would be some person's code among very many.
+    /// Looks for phone numbers in E.164, for codes and for other texts.
+    ///
+    /// Of the codes a thousand are searched for at most, since every number of six digits that stands in a log by chance
+    /// would be some person's code among very many.
     package init(numbers: Set<String>, codes: Set<String>, others: [String]) {
         self.numbers = Dictionary(grouping: numbers.map { $0.utf8.dropFirst() }, by: \.count).mapValues { digits in
             Set(digits.compactMap { UInt64(Substring($0)) })

@@ -58,9 +58,8 @@ package final class TestFleet: Sendable {
     ///
     /// A fleet that did its work is told to stop, and no log and no event may then show a number or a code.
     ///
-    /// - Parameters:
-    ///   - sessionTimeout: after which the group gives the partitions of a dead worker to others.
-    ///   - isInspected: whether the fleet itself inspects what its workers have said, as it should unless the caller does.
+    /// After `sessionTimeout` the group gives the partitions of a dead worker to others. A fleet that `isInspected` looks
+    /// itself through what its workers have said, as it should unless the caller does.
     package static func with(
         partitions: Int = 3,
         brokers: Int = 1,

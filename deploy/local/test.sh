@@ -55,13 +55,13 @@ check_library() {
 
 # Suites that keep both cores busy run apart from those that watch the clock.
 on_mock_cluster() {
-    local code=0 rules='^(VerificationTests|CodeCourierTests|PhoneNumbersTests)\.'
+    local code=0 rules='^((VerificationTests|CodeCourierTests|PhoneNumbersTests)\.|Faults\.CheckerTests/)'
     swift_test rules --filter "$rules" || code=$?
     if [[ -z "$stopping" ]]; then swift_test tables --filter '^LedgerTests\.' || code=$?; fi
     if [[ -z "$stopping" ]]; then swift_test end-to-end --filter '^Integration\.' || code=$?; fi
     if [[ -z "$stopping" ]]; then
         swift_test mock-cluster --skip "$rules" --skip '^(LedgerTests|Integration)\.' \
-            --skip '^KafkaClientTests\.BrokerProcessTests' || code=$?
+            --skip '^KafkaClientTests\.BrokerProcessTests' --skip '^Faults\.' || code=$?
     fi
     return "$code"
 }

@@ -57,7 +57,8 @@ struct RequestView {
     var send: String {
         guard let tenant else { return "" }
         if tenant.testNumber(for: request, at: now) != nil { return "a fixed code and no message" }
-        let route = tenant.routes.route(for: request.channel, region: facts?.region ?? .unknown).text
+        let providers = tenant.routes.route(for: request.channel, region: facts?.region ?? .unknown)
+        let route = providers.isEmpty ? "no provider, since there is no route" : providers.text
         switch request.channel {
         case .sms:
             return "\(tenant.code.text); by \(route)"

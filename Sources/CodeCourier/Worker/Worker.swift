@@ -29,9 +29,7 @@ struct Worker {
 
     /// Connects to the database and checks it; Kafka may be away at the start.
     ///
-    /// - Parameters:
-    ///   - now: the worker's clock, which a test may set wrong.
-    ///   - observe: told of each step.
+    /// `now` is the worker's clock, which a test may set wrong; `observe` is told of each step.
     init(
         _ configuration: CourierConfiguration,
         policy: Policy,

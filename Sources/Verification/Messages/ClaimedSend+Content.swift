@@ -3,9 +3,8 @@
 extension ClaimedSend {
     /// What is handed to a provider, by the tenant's present rules; nil where the parts do not make a message.
     ///
-    /// - Parameters:
-    ///   - tenant: nil when a new policy has just dropped it: then the built-in texts are sent.
-    ///   - elapsed: the time since the claim.
+    /// Without a tenant, which a new policy may just have dropped, the built-in texts are sent. `elapsed` is the time
+    /// since the claim.
     package func content(tenant: TenantPolicy?, elapsed: Duration) -> MessageContent? {
         switch (recipient, credential) {
         case (.phone(let number), .code(let code)): .sms(text(to: number, code, tenant, elapsed))

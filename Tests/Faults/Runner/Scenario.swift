@@ -135,7 +135,7 @@ extension Scenario {
 
     /// Puts requests on the topic; the same one may be given again.
     ///
-    /// - Parameter areRefused: whether they may not lead to any message.
+    /// Those that `areRefused` may not lead to any message.
     func send(_ requests: [TestRequest], topic: String? = nil, areRefused: Bool = false) async throws {
         let records = requests.map { request in
             var record = request.binary
