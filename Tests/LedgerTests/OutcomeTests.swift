@@ -28,6 +28,23 @@ import Verification
         }
     }
 
+    @Test func `a resend knows the providers that have had a message of its verification`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let first = try await worker.claim()
+            #expect(first.usedProviders == [])
+            try await worker.publish(try await worker.settle([first], .sent))
+            #expect(try await database.text("SELECT used_providers FROM courier.verification") == "main")
+            try await database.script("UPDATE courier.verification SET resend_after = clock_timestamp()")
+            let again = try await worker.intake(.people(1, round: 1, at: try await worker.now())).value
+            #expect(again.map(\.usedProviders) == [["main"]])
+
+            try await worker.ledger.release(again)
+            let swept = try await worker.ledger.sweepSends(capacity: 1).value
+            #expect(swept.map(\.usedProviders) == [["main"]])
+        }
+    }
+
     @Test func `claims in time are marked, and marking them again says the same`() async throws {
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())
