@@ -36,7 +36,10 @@ struct Checker {
         let first = Dictionary(history.events.map { ($0.id, $0) }) { first, _ in first }
         decisions = Dictionary(grouping: first.values.filter(\.isDecision), by: \.request)
         counts.requests = history.requests.count
-        counts.unknown = decisions.values.joined().count { $0.status == "unknown" }
+        // A send that was handed over once more had an outcome nobody could know, whatever is known in the end.
+        counts.unknown =
+            decisions.values.joined().count { $0.status == "unknown" }
+            + history.sends.count { $0.isRepeated && $0.state != "unknown" }
         checkDecisions()
         checkMessages()
         checkEvents()

@@ -43,6 +43,7 @@ import Verification
         let checker = Checker(history, repeatsUnknown: true)
         #expect(checker.violations == [])
         #expect(checker.counts.duplicateMessages == 1)
+        #expect(checker.counts.unknown == 1)
     }
 
     @Test func `counts tell how often each promise was broken`() {
