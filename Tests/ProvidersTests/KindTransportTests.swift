@@ -29,11 +29,12 @@ import Verification
         for (step, outcome, code) in Self.steps {
             let start = ContinuousClock.now
             let isSlow = code == "timeout" || code == "http_403"
-            let deadline = isSlow ? Duration.milliseconds(400) : .seconds(30)
+            let deadline = isSlow ? Duration.seconds(1) : .seconds(30)
             let (answer, seen) = try await kind.exchange([step], message(within: deadline))
             #expect(answer == ProviderAnswer(outcome, errorCode: code), "\(step)")
             #expect(start.duration(to: .now) < .seconds(20), "\(step)")
-            #expect(seen.requests.count == 1, "\(step)")
+            // On a busy machine a short time may be over before the request has left.
+            #expect(isSlow ? seen.requests.count <= 1 : seen.requests.count == 1, "\(step)")
         }
     }
 

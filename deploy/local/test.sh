@@ -59,8 +59,9 @@ on_mock_cluster() {
     swift_test rules --filter "$rules" || code=$?
     if [[ -z "$stopping" ]]; then swift_test tables --filter '^LedgerTests\.' || code=$?; fi
     if [[ -z "$stopping" ]]; then swift_test end-to-end --filter '^Integration\.' || code=$?; fi
+    if [[ -z "$stopping" ]]; then swift_test providers --filter '^ProvidersTests\.' || code=$?; fi
     if [[ -z "$stopping" ]]; then
-        swift_test mock-cluster --skip "$rules" --skip '^(LedgerTests|Integration)\.' \
+        swift_test mock-cluster --skip "$rules" --skip '^(LedgerTests|Integration|ProvidersTests)\.' \
             --skip '^KafkaClientTests\.BrokerProcessTests' --skip '^Faults\.' || code=$?
     fi
     return "$code"
@@ -101,7 +102,7 @@ on_mock_cluster || code=$?
 if [[ -z "$stopping" ]]; then on_broker || code=$?; fi
 
 say ""
-for title in broker rules tables end-to-end mock-cluster; do
+for title in broker rules tables end-to-end providers mock-cluster; do
     closing="$(grep -a 'Test run with' "$results/$title.log" 2>/dev/null | tail -n 1 || true)"
     printf '%s: %s\n' "$title" "${closing:-no result}"
 done
