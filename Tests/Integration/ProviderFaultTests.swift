@@ -85,10 +85,9 @@ extension Scenarios {
                 for (request, wanted) in zip(requests, Self.cases) {
                     for fault in wanted.faults { fleet.sandbox.add(fault, to: request.phoneNumber) }
                 }
-                let start = ContinuousClock.now
+                // The provider is passed over for a while after each refusal, and asked again by one message at a time.
                 try await fleet.send(requests)
-                _ = try await fleet.events(of: requests.map(\.id), within: .seconds(40))
-                #expect(ContinuousClock.now - start < .seconds(30))
+                _ = try await fleet.events(of: requests.map(\.id), within: .seconds(90))
 
                 let events = try await fleet.allEvents(after: .seconds(3))
                 #expect(events.count == requests.count)
