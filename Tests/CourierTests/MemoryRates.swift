@@ -3,22 +3,20 @@
 import Synchronization
 import Verification
 
-/// Turns of providers without a database: as many in each span of a limit as it allows.
+/// Turns of providers without a database: none while it is closed, and then as many as are wanted.
 final class MemoryRates: ProviderRates {
-    private let spans = Mutex<[String: (start: ContinuousClock.Instant, used: Int)]>([:])
+    private let isOpen = Mutex(true)
+
+    func close() {
+        isOpen.withLock { $0 = false }
+    }
+
+    func open() {
+        isOpen.withLock { $0 = true }
+    }
 
     func takeTurns(_ wanted: [String: TurnRequest]) async throws -> [String: TurnGrant] {
-        spans.withLock { spans in
-            var grants: [String: TurnGrant] = [:]
-            for (name, request) in wanted {
-                var span = spans[name] ?? (.now, 0)
-                if ContinuousClock.now - span.start >= request.rate.per { span = (.now, 0) }
-                let count = min(request.count, max(0, request.rate.count - span.used))
-                span.used += count
-                spans[name] = span
-                grants[name] = TurnGrant(count: count, nextAfter: .milliseconds(20))
-            }
-            return grants
-        }
+        let isOpen = isOpen.withLock(\.self)
+        return wanted.mapValues { TurnGrant(count: isOpen ? $0.count : 0, nextAfter: .milliseconds(20)) }
     }
 }

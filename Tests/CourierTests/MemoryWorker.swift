@@ -13,6 +13,7 @@ struct MemoryWorker: Sendable {
     let source: MemorySource
     let sink: MemorySink
     let ledger: MemoryLedger
+    let rates = MemoryRates()
     private let group: ServiceGroup
 
     /// Lends a running pipeline, and stops it in the end.
@@ -67,7 +68,7 @@ struct MemoryWorker: Sendable {
                 ledger: ledger,
                 providers: providers,
                 limits: limits,
-                rates: MemoryRates(),
+                rates: rates,
                 numbers: FixedNumbers(),
                 keys: .test,
                 policies: PolicySource(policy)

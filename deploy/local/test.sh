@@ -49,7 +49,7 @@ report_to() {
 check_library() {
     local tests
     tests="$(find "$(swift build --show-bin-path)" -maxdepth 1 -name '*.xctest' | head -n 1)"
-    ldd "$tests" | grep -qF "librdkafka.so.1 => $local_directory/broker/lib/" ||
+    [[ "$(ldd "$tests")" == *"librdkafka.so.1 => $local_directory/broker/lib/"* ]] ||
         fail "the tests do not load librdkafka from .local/broker/lib"
 }
 
