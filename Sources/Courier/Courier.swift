@@ -26,13 +26,12 @@ package struct Courier: Sendable {
     private let publish: Publish
     private let sweep: Sweep
     private let receipts: Receipts
+    private let desk: ProviderDesk
     /// How the stages get on.
     package let progress: Progress
     private let sinkService: any Service
     private let sourceService: any Service
     private let receiptService: any Service
-
-    private let desk: ProviderDesk
 
     /// What a worker is made of.
     package struct Parts: Sendable {

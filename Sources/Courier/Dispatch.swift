@@ -34,8 +34,6 @@ struct Dispatch: Service {
     let retry: LedgerRetry
     let logger: Logger
 
-    private let ready = BatchQueue<Ready>()
-
     /// How long a send waits for its provider's turn before it is handed back.
     private static let patience = Duration.seconds(1)
 

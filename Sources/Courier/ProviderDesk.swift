@@ -12,6 +12,8 @@ final class ProviderDesk: Service {
     private typealias Waiter = CheckedContinuation<Bool, Never>
 
     let providers: [String: any MessageProvider]
+    /// The names of providers that take the send's id as an idempotency key.
+    let idempotent: Set<String>
     private let rates: any ProviderRates
     private let board: Mutex<HealthBoard>
     private let turns: Mutex<ProviderTurns<Waiter>>
@@ -29,14 +31,12 @@ final class ProviderDesk: Service {
         self.providers = providers
         self.rates = rates
         self.logger = logger
+        idempotent = Set(providers.filter(\.value.isIdempotent).keys)
         limited = Set(limits.keys)
         board = Mutex(HealthBoard(channels: providers.mapValues(\.channel)))
         turns = Mutex(ProviderTurns(rates: limits, at: .now))
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
-
-    /// The names of providers that take the send's id as an idempotency key.
-    var idempotent: Set<String> { Set(providers.filter(\.value.isIdempotent).keys) }
 }
 
 // MARK: - Health
@@ -53,7 +53,7 @@ extension ProviderDesk {
         board.withLock { board in
             var shortest: Duration?
             for name in names {
-                guard case .paused(let wait) = board.state(of: name, at: .now).availability else { return nil }
+                guard let wait = board.pause(of: name) else { return nil }
                 shortest = min(shortest ?? wait, wait)
             }
             return shortest
@@ -62,17 +62,19 @@ extension ProviderDesk {
 
     /// Calls a provider, unless it takes nothing for now.
     func call(_ name: String, _ message: OutboundMessage) async -> Outcome {
-        guard let provider = providers[name], let entry = board.withLock({ $0.begin(name, at: .now) }) else {
-            return .answered(ProviderAnswer(.misconfigured, errorCode: "no_provider"))
-        }
+        guard let provider = providers[name] else { return .unknownProvider }
+        let (entry, wasPaused) = board.withLock { ($0.begin(name, at: .now), $0.pause(of: name) != nil) }
         switch entry {
+        case nil: return .unknownProvider
         case .wait(let wait):
             return .pauses(wait)
         case .go(let call):
-            let wasPaused = pause(of: [name]) != nil
             let answer = await provider.send(message)
-            board.withLock { $0.end(call, of: name, answer, at: .now) }
-            report(name, wasPaused: wasPaused)
+            let isPaused = board.withLock { board in
+                board.end(call, of: name, answer, at: .now)
+                return board.pause(of: name) != nil
+            }
+            if isPaused != wasPaused { report(name, isPaused: isPaused) }
             return .answered(answer)
         }
     }
@@ -82,6 +84,8 @@ extension ProviderDesk {
 
         /// It was not called: it takes nothing for this time.
         case pauses(Duration)
+
+        static let unknownProvider = answered(ProviderAnswer(.misconfigured, errorCode: "no_provider"))
     }
 
     /// Takes the time that a message took to arrive.
@@ -90,9 +94,7 @@ extension ProviderDesk {
     }
 
     /// One line when a provider is passed over from now on, and one when it is not any more.
-    private func report(_ name: String, wasPaused: Bool) {
-        let isPaused = pause(of: [name]) != nil
-        guard isPaused != wasPaused else { return }
+    private func report(_ name: String, isPaused: Bool) {
         if isPaused {
             logger.warning("provider is passed over", metadata: ["event": "provider.paused", "provider": "\(name)"])
         } else {
@@ -155,6 +157,15 @@ extension ProviderDesk {
             _ = await signals.next(isolation: #isolation)
             return
         }
+        // What is due by time alone gives no signal.
         try? await Task.sleep(until: max(next, .now + .milliseconds(5)), clock: .continuous)
+    }
+}
+
+extension HealthBoard {
+    /// How long this provider takes no message now; nil when it does.
+    fileprivate mutating func pause(of name: String) -> Duration? {
+        guard case .paused(let wait) = state(of: name, at: .now).availability else { return nil }
+        return wait
     }
 }
