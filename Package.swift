@@ -75,6 +75,7 @@ let package = Package(
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOTLS", package: "swift-nio"),
             ],
             swiftSettings: settings
         ),
@@ -110,7 +111,6 @@ let package = Package(
                 "Courier", "Ledger", "Providers", "PhoneNumbers", "KafkaClient", "PostgresClient", "Sandbox",
                 "SMTPClient", "Verification",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -222,6 +222,18 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "Benchmarks",
+            dependencies: [
+                "KafkaClient", "Ledger", "PhoneNumbers", "PostgresClient", "Providers", "Verification",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Tests/Benchmarks",
+            exclude: ["bench"],
             swiftSettings: settings
         ),
     ]

@@ -34,6 +34,8 @@ package struct Courier: Sendable {
     private let receiptService: any Service
 
     /// What a worker is made of.
+    ///
+    /// `executor` is where calls to providers run best; nil for anywhere.
     package struct Parts: Sendable {
         let source: any RecordSource & Service
         let receipts: any RecordSource & Service
@@ -41,6 +43,7 @@ package struct Courier: Sendable {
         let ledger: any Ledger
         let providers: [String: any MessageProvider]
         let limits: [String: RateLimit]
+        let executor: (any TaskExecutor)?
         let rates: any ProviderRates
         let numbers: any NumberDirectory
         let keys: CodeKeys
@@ -54,6 +57,7 @@ package struct Courier: Sendable {
             ledger: any Ledger,
             providers: [any MessageProvider],
             limits: [String: RateLimit] = [:],
+            executor: (any TaskExecutor)? = nil,
             rates: any ProviderRates,
             numbers: any NumberDirectory,
             keys: CodeKeys,
@@ -67,6 +71,7 @@ package struct Courier: Sendable {
             self.ledger = ledger
             self.providers = Dictionary(providers.map { ($0.name, $0) }) { first, _ in first }
             self.limits = limits
+            self.executor = executor
             self.rates = rates
             self.numbers = numbers
             self.keys = keys
@@ -103,6 +108,7 @@ package struct Courier: Sendable {
             results: results,
             ledger: parts.ledger,
             desk: desk,
+            executor: parts.executor,
             policies: parts.policies,
             settings: settings,
             inFlight: inFlight,

@@ -28,6 +28,9 @@ struct Dispatch: Service {
     let results: BatchQueue<SendResult>
     let ledger: any Ledger
     let desk: ProviderDesk
+
+    /// Where the calls run: on the thread that speaks to the providers there is no change of threads in a call.
+    let executor: (any TaskExecutor)?
     let policies: PolicySource
     let settings: CourierSettings
     let inFlight: InFlight
@@ -110,7 +113,7 @@ struct Dispatch: Service {
             for await batch in ready.batches(of: settings.batchSize) {
                 let marked = await mark(batch)
                 for candidate in batch where marked.contains(candidate.send.id) {
-                    group.addTask { await complete(candidate) }
+                    group.addTask(executorPreference: executor) { await complete(candidate) }
                 }
                 await giveBack(batch.map(\.send).filter { !marked.contains($0.id) })
             }

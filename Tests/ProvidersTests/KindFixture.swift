@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import AsyncHTTPClient
 import Providers
 import Testing
 import Verification
@@ -8,7 +7,7 @@ import Verification
 /// One kind of provider as the suites that all kinds share see it.
 struct KindFixture: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    let make: @Sendable (_ baseURL: String, HTTPClient) throws -> any MessageProvider
+    let make: @Sendable (_ baseURL: String, ProviderClient) throws -> any MessageProvider
 
     /// The body of an answer that says that the message was taken.
     let success: String
@@ -22,13 +21,13 @@ struct KindFixture: Sendable, CustomTestStringConvertible {
         maximumConnections: Int = 8,
         body: (any MessageProvider) async throws -> Value
     ) async throws -> Value {
-        let client = makeProviderHTTPClient(maximumConnections: maximumConnections)
+        let client = ProviderClient(maximumConnections: maximumConnections)
         do {
             let value = try await body(try make(baseURL, client))
-            try await client.shutdown()
+            await client.shutdown()
             return value
         } catch {
-            try? await client.shutdown()
+            await client.shutdown()
             throw error
         }
     }

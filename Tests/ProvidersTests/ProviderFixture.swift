@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import AsyncHTTPClient
 import Providers
 import Testing
 import Verification
@@ -37,13 +36,13 @@ func withProvider<Value>(
     maximumConnections: Int = 8,
     body: (TwilioProvider) async throws -> Value
 ) async throws -> Value {
-    let client = makeProviderHTTPClient(maximumConnections: maximumConnections)
+    let client = ProviderClient(maximumConnections: maximumConnections)
     do {
         let value = try await body(TwilioProvider(configuration: configuration, client: client))
-        try await client.shutdown()
+        await client.shutdown()
         return value
     } catch {
-        try? await client.shutdown()
+        await client.shutdown()
         throw error
     }
 }

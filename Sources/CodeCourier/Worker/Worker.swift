@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import AsyncHTTPClient
 import Courier
 import KafkaClient
 import Ledger
@@ -19,7 +18,7 @@ struct Worker {
     private let consumer: KafkaRecordSource
     private let receipts: KafkaRecordSource
     private let pool: PostgresPool
-    private let client: HTTPClient
+    private let client: ProviderClient
     private let drainTimeout: Duration
 
     /// What keeps a worker from starting, in one line that names the key.
@@ -70,7 +69,7 @@ struct Worker {
                 receiptGrace: configuration.worker.receiptGrace
             )
         )
-        let client = makeProviderHTTPClient(maximumConnections: settings.maxInFlight)
+        let client = ProviderClient(maximumConnections: settings.maxInFlight)
         policies = PolicySource(policy)
         do {
             consumer = try Self.requests(configuration.kafka, logger)
@@ -83,6 +82,7 @@ struct Worker {
                     ledger: ledger,
                     providers: configuration.providers.map { $0.provider(client: client, logger: logger) },
                     limits: configuration.providers.rates,
+                    executor: client.executor,
                     rates: ledger,
                     numbers: PhoneNumberDirectory(),
                     keys: configuration.keys,
@@ -94,7 +94,7 @@ struct Worker {
             )
         } catch {
             await pool.close()
-            try? await client.shutdown()
+            await client.shutdown()
             throw StartError(description: "kafka.options: \(error)")
         }
         self.pool = pool
@@ -136,7 +136,7 @@ struct Worker {
                 return .failure(error)
             }
         }
-        try? await client.shutdown()
+        await client.shutdown()
         await pool.close()
         try outcome.get()
     }
@@ -191,7 +191,7 @@ extension KafkaSettings {
 }
 
 extension ProviderSettings {
-    func provider(client: HTTPClient, logger: Logger) -> any MessageProvider {
+    func provider(client: ProviderClient, logger: Logger) -> any MessageProvider {
         switch kind {
         case .log:
             LogProvider(name: name, logger: logger)

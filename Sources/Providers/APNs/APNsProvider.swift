@@ -74,7 +74,7 @@ package struct APNsProvider: MessageProvider {
     }
 
     private func post(_ call: Call, to baseURL: String, token: String) async -> ProviderAnswer {
-        let exchange = HTTPExchange(
+        let exchange = PushExchange(
             client: client.http,
             request: request(call, to: baseURL, token: token),
             body: Self.body(call.push)
@@ -84,9 +84,11 @@ package struct APNsProvider: MessageProvider {
     }
 
     private func request(_ call: Call, to baseURL: String, token: String) -> HTTPClientRequest {
-        let url = "\(HTTPClientRequest.base(baseURL))/3/device/\(call.push.device.hex)"
+        let url = "\(ProviderRequest.base(baseURL))/3/device/\(call.push.device.hex)"
         let expiration = (now() + call.message.validity).microseconds / 1_000_000
-        var request = HTTPClientRequest(to: url, contentType: "application/json")
+        var request = HTTPClientRequest(url: url)
+        request.method = .POST
+        request.headers = ["Content-Type": "application/json", "Accept": "application/json", "User-Agent": "code-courier"]
         request.headers.add(name: "Authorization", value: "bearer \(token)")
         request.headers.add(name: "apns-push-type", value: "background")
         // Apple refuses a background push with any other priority.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 package import Verification
@@ -14,10 +13,10 @@ package struct GatewayProvider: MessageProvider {
     package var isIdempotent: Bool { configuration.isIdempotent }
 
     private let configuration: GatewayConfiguration
-    private let client: HTTPClient
+    private let client: ProviderClient
 
-    /// A provider over a client that outlives it, as `makeProviderHTTPClient` makes one.
-    package init(configuration: GatewayConfiguration, client: HTTPClient) {
+    /// A provider over a client that outlives it.
+    package init(configuration: GatewayConfiguration, client: ProviderClient) {
         self.configuration = configuration
         self.client = client
     }
@@ -26,13 +25,12 @@ package struct GatewayProvider: MessageProvider {
         guard case .sms(let text) = message.content else { return ProviderAnswer(.misconfigured, errorCode: "channel") }
         let values = values(text, of: message)
         let body = configuration.body.filled(values, escaping: configuration.contentType.escaping)
-        let exchange = HTTPExchange(client: client, request: request(values), body: ByteBuffer(string: body))
-        let reader = GatewayAnswer(configuration: configuration, recipient: text.recipient)
-        return await exchange.run(within: message.callDeadline).providerAnswer(reader.classify)
+        let result = await client.exchange(request(values), ByteBuffer(string: body), within: message.callDeadline)
+        return result.providerAnswer(GatewayAnswer(configuration: configuration, recipient: text.recipient).classify)
     }
 
-    private func request(_ values: [GatewayTemplate.Variable: String]) -> HTTPClientRequest {
-        var request = HTTPClientRequest(
+    private func request(_ values: [GatewayTemplate.Variable: String]) -> ProviderRequest {
+        var request = ProviderRequest(
             to: configuration.url.revealed,
             method: HTTPMethod(rawValue: configuration.method.rawValue),
             contentType: configuration.contentType.rawValue

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 package import Verification
@@ -13,16 +12,16 @@ package struct SNSProvider: MessageProvider {
     package var name: String { configuration.name }
 
     private let configuration: SNSConfiguration
-    private let client: HTTPClient
+    private let client: ProviderClient
     private let url: String
     private let host: String
     private let signature: SignatureV4
 
-    /// A provider over a client that outlives it, as `makeProviderHTTPClient` makes one.
-    package init(configuration: SNSConfiguration, client: HTTPClient) {
+    /// A provider over a client that outlives it.
+    package init(configuration: SNSConfiguration, client: ProviderClient) {
         self.configuration = configuration
         self.client = client
-        let base = HTTPClientRequest.base(configuration.baseURL)
+        let base = ProviderRequest.base(configuration.baseURL)
         url = "\(base)/"
         host = Self.host(of: base)
         signature = SignatureV4(accessKey: configuration.accessKey, region: configuration.region, service: "sns")
@@ -31,12 +30,12 @@ package struct SNSProvider: MessageProvider {
     package func send(_ message: OutboundMessage) async -> ProviderAnswer {
         guard case .sms(let text) = message.content else { return ProviderAnswer(.misconfigured, errorCode: "channel") }
         let form = form(for: text)
-        let exchange = HTTPExchange(client: client, request: request(form), body: ByteBuffer(string: form))
-        return await exchange.run(within: message.callDeadline).providerAnswer(SNSAnswer.classify)
+        let result = await client.exchange(request(form), ByteBuffer(string: form), within: message.callDeadline)
+        return result.providerAnswer(SNSAnswer.classify)
     }
 
-    private func request(_ form: String) -> HTTPClientRequest {
-        var request = HTTPClientRequest(to: url, contentType: FormBody.contentType, accept: "text/xml")
+    private func request(_ form: String) -> ProviderRequest {
+        var request = ProviderRequest(to: url, contentType: FormBody.contentType, accept: "text/xml")
         let headers = [(name: "Host", value: host), (name: "Content-Type", value: FormBody.contentType)]
         for (name, value) in signature.signed(headers, body: form, at: .now) {
             request.headers.replaceOrAdd(name: name, value: value)

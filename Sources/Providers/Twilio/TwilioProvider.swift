@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import AsyncHTTPClient
 import NIOCore
 package import Verification
 
@@ -11,26 +10,26 @@ package struct TwilioProvider: MessageProvider {
     package var name: String { configuration.name }
 
     private let configuration: TwilioConfiguration
-    private let client: HTTPClient
-    private let url: String
+    private let client: ProviderClient
+    private let request: ProviderRequest
 
-    /// A provider over a client that outlives it, as `makeProviderHTTPClient` makes one.
-    package init(configuration: TwilioConfiguration, client: HTTPClient) {
+    /// A provider over a client that outlives it.
+    package init(configuration: TwilioConfiguration, client: ProviderClient) {
         self.configuration = configuration
         self.client = client
-        let base = HTTPClientRequest.base(configuration.baseURL)
-        url = "\(base)/2010-04-01/Accounts/\(FormBody.encoded(configuration.accountSid))/Messages.json"
+        let base = ProviderRequest.base(configuration.baseURL)
+        let url = "\(base)/2010-04-01/Accounts/\(FormBody.encoded(configuration.accountSid))/Messages.json"
+        request = Self.request(to: url, configuration)
     }
 
     package func send(_ message: OutboundMessage) async -> ProviderAnswer {
         guard case .sms(let text) = message.content else { return ProviderAnswer(.misconfigured, errorCode: "channel") }
-        let form = form(for: text, of: message)
-        let exchange = HTTPExchange(client: client, request: request(), body: ByteBuffer(string: form))
-        return TwilioAnswer.classify(await exchange.run(within: message.callDeadline))
+        let form = ByteBuffer(string: form(for: text, of: message))
+        return TwilioAnswer.classify(await client.exchange(request, form, within: message.callDeadline))
     }
 
-    private func request() -> HTTPClientRequest {
-        var request = HTTPClientRequest(to: url, contentType: FormBody.contentType)
+    private static func request(to url: String, _ configuration: TwilioConfiguration) -> ProviderRequest {
+        var request = ProviderRequest(to: url, contentType: FormBody.contentType)
         switch configuration.credentials {
         case .authToken(let token):
             request.setBasicAuth(username: configuration.accountSid, password: token.revealed)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 package import Verification
@@ -12,14 +11,14 @@ package struct VonageProvider: MessageProvider {
     package var name: String { configuration.name }
 
     private let configuration: VonageConfiguration
-    private let client: HTTPClient
+    private let client: ProviderClient
     private let url: String
 
-    /// A provider over a client that outlives it, as `makeProviderHTTPClient` makes one.
-    package init(configuration: VonageConfiguration, client: HTTPClient) {
+    /// A provider over a client that outlives it.
+    package init(configuration: VonageConfiguration, client: ProviderClient) {
         self.configuration = configuration
         self.client = client
-        let base = HTTPClientRequest.base(configuration.baseURL)
+        let base = ProviderRequest.base(configuration.baseURL)
         switch configuration.api {
         case .sms: url = "\(base)/sms/json"
         case .messages: url = "\(base)/v1/messages"
@@ -30,22 +29,22 @@ package struct VonageProvider: MessageProvider {
         guard case .sms(let text) = message.content else { return ProviderAnswer(.misconfigured, errorCode: "channel") }
         switch configuration.api {
         case .sms:
-            let request = HTTPClientRequest(to: url, contentType: FormBody.contentType)
-            let result = await exchange(request, ByteBuffer(string: form(for: text, of: message)), message)
+            let request = ProviderRequest(to: url, contentType: FormBody.contentType)
+            let result = await client.exchange(
+                request,
+                ByteBuffer(string: form(for: text, of: message)),
+                within: message.callDeadline
+            )
             return result.providerAnswer(VonageSMSAnswer.classify)
         case .messages:
             guard let request = messagesRequest() else { return ProviderAnswer(.misconfigured, errorCode: "token") }
-            let result = await exchange(request, ByteBuffer(bytes: json(for: text, of: message)), message)
+            let result = await client.exchange(
+                request,
+                ByteBuffer(bytes: json(for: text, of: message)),
+                within: message.callDeadline
+            )
             return result.providerAnswer(VonageMessagesAnswer.classify)
         }
-    }
-
-    private func exchange(
-        _ request: HTTPClientRequest,
-        _ body: ByteBuffer,
-        _ message: OutboundMessage
-    ) async -> ExchangeResult {
-        await HTTPExchange(client: client, request: request, body: body).run(within: message.callDeadline)
     }
 
     /// The form of the SMS API, which carries the credentials too.
@@ -70,8 +69,8 @@ package struct VonageProvider: MessageProvider {
         return form.text
     }
 
-    private func messagesRequest() -> HTTPClientRequest? {
-        var request = HTTPClientRequest(to: url, contentType: "application/json")
+    private func messagesRequest() -> ProviderRequest? {
+        var request = ProviderRequest(to: url, contentType: "application/json")
         switch configuration.credentials {
         case .apiSecret(let apiKey, let secret):
             request.setBasicAuth(username: apiKey, password: secret.revealed)

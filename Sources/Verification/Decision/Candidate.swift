@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A record on its way to a decision, with all that can be known before the database is asked.
-package struct Candidate: Sendable {
+///
+/// A class, since it is large, never changes, and stands in many places of a batch.
+package final class Candidate: Sendable {
     package enum Content: Sendable {
         /// No request can be read: the record goes to the dead letters.
         case deadLetter(DeadLetterReason)

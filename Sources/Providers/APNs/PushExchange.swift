@@ -4,37 +4,11 @@ import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 
-/// What is known after one request.
-enum ExchangeResult: Sendable {
-    /// The answer's head came, and its body whole or not.
-    case answered(HTTPAnswer)
-
-    /// The request's body never left and never will.
-    case notSent(TransportFailure)
-
-    /// The request may have arrived.
-    case unknown(TransportFailure)
-}
-
-/// An answer of at most `HTTPExchange.maximumAnswerSize` bytes.
-struct HTTPAnswer: Sendable {
-    let status: Int
-    let headers: HTTPHeaders
-    let body: Result<ByteBuffer, AnswerCut>
-}
-
-/// The body of an answer ended before its end.
-struct AnswerCut: Error {
-    let failure: TransportFailure
-}
-
 /// One POST, made once, within one deadline that spans connection, head and body.
 ///
 /// AsyncHTTPClient's own timeout ends at the response head, so a server that drips its body could hold a call for ever;
 /// here a timer races the whole call and cancels it.
-struct HTTPExchange: Sendable {
-    static let maximumAnswerSize = 64 * 1024
-
+struct PushExchange: Sendable {
     /// A bound that keeps any `Duration` inside the clock's range.
     private static let longestDeadline = Duration.seconds(3600)
 
@@ -97,7 +71,7 @@ struct HTTPExchange: Sendable {
 
     private func answerBody(of response: HTTPClientResponse) async -> Result<ByteBuffer, AnswerCut> {
         do {
-            return .success(try await response.body.collect(upTo: Self.maximumAnswerSize))
+            return .success(try await response.body.collect(upTo: HTTPAnswer.maximumSize))
         } catch {
             return .failure(AnswerCut(failure: TransportFailure(error)))
         }

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+
+/// The connections to one origin; used on its event loop only.
+final class ConnectionPool {
+    /// Idle connections are dropped long before load balancers drop theirs (60 s and more), because a request written
+    /// into a closing connection has an unknown outcome.
+    private static let idleTime = TimeAmount.seconds(15)
+    private static let connectTimeout = TimeAmount.seconds(3)
+
+    private let origin: Target.Origin
+    private let loop: any EventLoop
+    private let maximum: Int
+    private let secure: NIOSSLContext?
+
+    /// The newest last: it is used first, so that those that are too many grow old.
+    private var idle: [ProviderConnection] = []
+    private var connections: [ObjectIdentifier: ProviderConnection] = [:]
+    private var waiting = CircularBuffer<ProviderCall>()
+
+    init(_ origin: Target.Origin, loop: any EventLoop, maximum: Int, secure: NIOSSLContext?) {
+        self.origin = origin
+        self.loop = loop
+        self.maximum = maximum
+        self.secure = secure
+    }
+
+    /// Gives a call an idle connection, or the next one that is free; a new one is opened while there may be more.
+    func run(_ call: ProviderCall) {
+        while let connection = idle.popLast() {
+            if connection.isIdle { return connection.run(call) }
+        }
+        waiting.append(call)
+        if connections.count < maximum { connect(for: call) }
+    }
+
+    /// Drops connections that have been idle for long, and calls that are over.
+    func sweep(at now: NIODeadline) {
+        waiting.removeAll { $0.isEnded }
+        for connection in connections.values where connection.isIdle(since: now - Self.idleTime) { connection.close() }
+        idle.removeAll { !$0.isIdle }
+    }
+
+    var isEmpty: Bool { connections.isEmpty && waiting.isEmpty }
+
+    func close() {
+        for connection in connections.values { connection.close(.clientShutDown) }
+        while let call = waiting.popFirst() { call.fail(.clientShutDown) }
+    }
+
+    // MARK: - Opening
+
+    /// Opens a connection, whose failure is the failure of the call that it was opened for.
+    ///
+    /// It is not tried again: a failed one surely sent nothing, and the pipeline has a next provider at hand.
+    private func connect(for call: ProviderCall) {
+        let connection = ProviderConnection(isSecure: origin.isSecure) { [weak self] connection in
+            self?.take(connection)
+        } onClose: { [weak self] connection, failure in
+            self?.connections[ObjectIdentifier(connection)] = nil
+            if call.isWaiting { call.fail(failure) }
+            self?.replace()
+        }
+        connections[ObjectIdentifier(connection)] = connection
+        let (origin, secure) = (origin, secure)
+        let bound = NIOLoopBound(connection, eventLoop: loop)
+        ClientBootstrap(group: loop)
+            .connectTimeout(Self.connectTimeout)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    if let secure {
+                        // Certificates and names are fully verified, which is NIOSSL's default for clients.
+                        let name = origin.host.isAddress ? nil : origin.host
+                        try pipeline.addHandler(NIOSSLClientHandler(context: secure, serverHostname: name))
+                    }
+                    try pipeline.addHTTPClientHandlers(leftOverBytesStrategy: .dropBytes)
+                    try pipeline.addHandler(bound.value)
+                }
+            }
+            .connect(host: origin.host, port: origin.port)
+            .whenFailure { bound.value.close(TransportFailure($0)) }
+    }
+
+    private func take(_ connection: ProviderConnection) {
+        while let call = waiting.popFirst() {
+            if call.isWaiting { return connection.run(call) }
+        }
+        idle.append(connection)
+    }
+
+    /// A connection has gone: who still waits may have a new one.
+    private func replace() {
+        while let call = waiting.first, !call.isWaiting { waiting.removeFirst() }
+        if let call = waiting.first, connections.count < maximum { connect(for: call) }
+    }
+}
+
+extension String {
+    /// Whether a host is an IP address, which has no name to ask a certificate for.
+    fileprivate var isAddress: Bool { (try? SocketAddress(ipAddress: self, port: 0)) != nil }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOHTTP1
+
+/// One request on its way; used on its event loop only.
+///
+/// - `waiting` → `departed` when the request is written to a connection: from then on a failure is of unknown outcome.
+///   A provider cannot act on a request that it has not got, so a call that fails before surely sent nothing.
+/// - either → `ended`, once, with the result.
+final class ProviderCall {
+    enum State {
+        case waiting
+        case departed(ProviderConnection)
+        case ended
+    }
+
+    let request: ProviderRequest
+    let target: Target
+    let body: ByteBuffer
+    let deadline: NIODeadline
+    private(set) var state = State.waiting
+    private let continuation: CheckedContinuation<ExchangeResult, Never>
+
+    /// The answer, as far as it has come.
+    private var head: HTTPResponseHead?
+    private var answer = ByteBuffer()
+
+    init(
+        _ request: ProviderRequest,
+        _ target: Target,
+        _ body: ByteBuffer,
+        deadline: NIODeadline,
+        _ continuation: CheckedContinuation<ExchangeResult, Never>
+    ) {
+        self.request = request
+        self.target = target
+        self.body = body
+        self.deadline = deadline
+        self.continuation = continuation
+    }
+
+    var isWaiting: Bool {
+        if case .waiting = state { true } else { false }
+    }
+
+    var isEnded: Bool {
+        if case .ended = state { true } else { false }
+    }
+
+    func depart(on connection: ProviderConnection) {
+        state = .departed(connection)
+    }
+
+    func receive(_ head: HTTPResponseHead) {
+        self.head = head
+    }
+
+    /// Takes a part of the answer's body; false when it becomes longer than an answer may be.
+    func receive(_ part: inout ByteBuffer) -> Bool {
+        guard answer.readableBytes + part.readableBytes <= HTTPAnswer.maximumSize else { return false }
+        answer.writeBuffer(&part)
+        return true
+    }
+
+    /// Ends the call with the answer that is there.
+    func finish() {
+        guard let head else { return fail(.malformedAnswer) }
+        end(.answered(HTTPAnswer(status: Int(head.status.code), headers: head.headers, body: .success(answer))))
+    }
+
+    /// Ends the call by what may have left; an answer whose head has come is one, cut.
+    ///
+    /// A cancelled caller learns nothing definite: it is leaving, and others decide on the send.
+    func fail(_ failure: TransportFailure) {
+        if let head {
+            let cut = AnswerCut(failure: failure)
+            end(.answered(HTTPAnswer(status: Int(head.status.code), headers: head.headers, body: .failure(cut))))
+        } else if isWaiting, failure != .cancelled {
+            end(.notSent(failure))
+        } else {
+            end(.unknown(failure))
+        }
+    }
+
+    private func end(_ result: ExchangeResult) {
+        guard !isEnded else { return }
+        state = .ended
+        continuation.resume(returning: result)
+    }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// The HTTP/1.1 client that all providers share; its owner shuts it down after the last call.
+///
+/// - No redirects and no proxy: a message goes to the configured host or nowhere.
+/// - Every call has one deadline, which spans connection, head and body.
+/// - Nothing is ever repeated.
+///
+/// All of it runs on one event loop, and so may the tasks that call it: see `executor`. A general client spends four
+/// times the processor time on a call, which was more than a third of a worker's.
+package final class ProviderClient: Sendable {
+    /// Runs tasks where the calls run, which saves them two changes of thread each.
+    package let executor: LoopExecutor
+
+    private let loop: any EventLoop
+    private let state: NIOLoopBoundBox<State>
+    private let maximumConnections: Int
+
+    /// How exactly deadlines are kept.
+    private static let tick = TimeAmount.milliseconds(25)
+
+    private struct State {
+        var pools: [Target.Origin: ConnectionPool] = [:]
+        var calls: [ObjectIdentifier: ProviderCall] = [:]
+        var secure: NIOSSLContext?
+        var isTicking = false
+        var isShutDown = false
+    }
+
+    /// A client with so many connections to one origin at most.
+    package init(maximumConnections: Int) {
+        loop = MultiThreadedEventLoopGroup.singleton.next()
+        executor = LoopExecutor(loop)
+        state = NIOLoopBoundBox.makeBoxSendingValue(State(), eventLoop: loop)
+        self.maximumConnections = max(1, maximumConnections)
+    }
+
+    /// Ends every call and connection.
+    package func shutdown() async {
+        try? await loop.submit { [state] in
+            state.value.isShutDown = true
+            for pool in state.value.pools.values { pool.close() }
+        }.get()
+    }
+
+    /// Makes one call; returns as soon as it ends, the deadline passes or the calling task is cancelled.
+    func exchange(_ request: ProviderRequest, _ body: ByteBuffer, within deadline: Duration) async -> ExchangeResult {
+        guard let target = request.target, request.isWellFormed else { return .notSent(.invalidURL) }
+        guard deadline > .zero else { return .notSent(.timeout) }
+        let end = NIODeadline.now() + TimeAmount(min(deadline, .seconds(3600)))
+        let slot = NIOLoopBoundBox<ProviderCall?>.makeEmptyBox(valueType: ProviderCall.self, eventLoop: loop)
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                runOnLoop {
+                    let call = ProviderCall(request, target, body, deadline: end, continuation)
+                    slot.value = call
+                    self.start(call)
+                }
+            }
+        } onCancel: {
+            loop.execute { if let call = slot.value { self.stop(call, .cancelled) } }
+        }
+    }
+
+    private func runOnLoop(_ body: @escaping @Sendable () -> Void) {
+        if loop.inEventLoop { body() } else { loop.execute(body) }
+    }
+
+    private func start(_ call: ProviderCall) {
+        guard !state.value.isShutDown else { return call.fail(.clientShutDown) }
+        guard let pool = pool(for: call.target.origin) else { return call.fail(.tlsFailed) }
+        state.value.calls[ObjectIdentifier(call)] = call
+        pool.run(call)
+        tick()
+    }
+
+    private func pool(for origin: Target.Origin) -> ConnectionPool? {
+        if let pool = state.value.pools[origin] { return pool }
+        if origin.isSecure, state.value.secure == nil {
+            state.value.secure = try? NIOSSLContext(configuration: .makeClientConfiguration())
+            guard state.value.secure != nil else { return nil }
+        }
+        let pool = ConnectionPool(
+            origin,
+            loop: loop,
+            maximum: maximumConnections,
+            secure: origin.isSecure ? state.value.secure : nil
+        )
+        state.value.pools[origin] = pool
+        return pool
+    }
+
+    /// Ends a call before its end, and the connection that it was on.
+    private func stop(_ call: ProviderCall, _ failure: TransportFailure) {
+        let last = call.state
+        call.fail(failure)
+        if case .departed(let connection) = last { connection.close(failure) }
+    }
+
+    /// Looks after deadlines and idle connections for as long as there are any.
+    private func tick() {
+        guard !state.value.isTicking else { return }
+        state.value.isTicking = true
+        loop.scheduleTask(in: Self.tick) {
+            self.state.value.isTicking = false
+            self.sweep(at: .now())
+            if self.state.value.pools.values.contains(where: { !$0.isEmpty }) { self.tick() }
+        }
+    }
+
+    private func sweep(at now: NIODeadline) {
+        for (id, call) in state.value.calls {
+            if call.isEnded {
+                state.value.calls[id] = nil
+            } else if call.deadline <= now {
+                state.value.calls[id] = nil
+                stop(call, .timeout)
+            }
+        }
+        for pool in state.value.pools.values { pool.sweep(at: now) }
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOHTTP1
+import NIOTLS
+
+/// One HTTP/1.1 connection: one call at a time, so that a cut connection leaves one outcome in doubt and not a hundred.
+final class ProviderConnection: ChannelInboundHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    private enum Phase {
+        /// Connecting, or shaking hands.
+        case opening
+        case idle(since: NIODeadline)
+        case calling(ProviderCall)
+        case closed
+    }
+
+    private var phase = Phase.opening
+    private var context: ChannelHandlerContext?
+
+    /// An answer before the final one (a status of 1xx) is being read.
+    private var isProvisional = false
+    private var isKept = true
+    private let isSecure: Bool
+    private let onIdle: (ProviderConnection) -> Void
+    private let onClose: (ProviderConnection, TransportFailure) -> Void
+
+    /// `onIdle` is told when the connection takes a call, and `onClose` once, when it never will again.
+    init(
+        isSecure: Bool,
+        onIdle: @escaping (ProviderConnection) -> Void,
+        onClose: @escaping (ProviderConnection, TransportFailure) -> Void
+    ) {
+        self.isSecure = isSecure
+        self.onIdle = onIdle
+        self.onClose = onClose
+    }
+
+    var isIdle: Bool {
+        if case .idle = phase { true } else { false }
+    }
+
+    func isIdle(since moment: NIODeadline) -> Bool {
+        if case .idle(let since) = phase { since <= moment } else { false }
+    }
+
+    /// Writes a call's request, whole.
+    func run(_ call: ProviderCall) {
+        guard let context, isIdle else { return call.fail(.connectionClosed) }
+        phase = .calling(call)
+        call.depart(on: self)
+        var headers = call.request.headers
+        headers.replaceOrAdd(name: "Content-Length", value: String(call.body.readableBytes))
+        let head = HTTPRequestHead(
+            version: .http1_1,
+            method: call.request.method,
+            uri: call.target.path,
+            headers: headers
+        )
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        context.write(wrapOutboundOut(.body(.byteBuffer(call.body))), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    }
+
+    func close(_ failure: TransportFailure = .connectionClosed) {
+        end(failure)
+        context?.close(promise: nil)
+    }
+
+    // MARK: - What the channel says
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        if !isSecure { becomeIdle() }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case TLSUserEvent.handshakeCompleted = event { becomeIdle() }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard case .calling(let call) = phase else { return close() }
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            isProvisional = (100...199).contains(head.status.code)
+            guard !isProvisional else { return }
+            isKept = head.isKeepAlive
+            call.receive(head)
+        case .body(var part):
+            if !call.receive(&part) { close(.answerTooLarge) }
+        case .end:
+            guard !isProvisional else { return }
+            call.finish()
+            if isKept { becomeIdle() } else { close() }
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end(.connectionClosed)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        close(TransportFailure(error))
+    }
+
+    private func becomeIdle() {
+        if case .closed = phase { return }
+        phase = .idle(since: .now())
+        onIdle(self)
+    }
+
+    private func end(_ failure: TransportFailure) {
+        let last = phase
+        if case .closed = last { return }
+        phase = .closed
+        if case .calling(let call) = last { call.fail(failure) }
+        onClose(self, failure)
+    }
+}

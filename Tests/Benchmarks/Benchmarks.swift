@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+
+/// The parts of `make bench` that cost time themselves and must cost little.
+@main
+struct Benchmarks: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "benchmarks",
+        abstract: "Parts of the benchmark; `make bench` runs them all.",
+        subcommands: [ProviderCommand.self]
+    )
+}
+
+struct ProviderCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "provider",
+        abstract: "A provider that takes every message at once; prints its port."
+    )
+
+    func run() async throws {
+        try await BenchmarkProvider.run()
+    }
+}

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one run stands on: a database, topics and a provider of its own, and the programs that it measures."""
+
+import base64
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
+import time
+import uuid
+
+import psycopg
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+PARTITIONS = 6
+REQUESTS, DELIVERIES, DEAD_LETTERS, RECEIPTS = "requests", "deliveries", "dead-letters", "receipts"
+
+POLICY = """
+version: "bench.1"
+tenants:
+  default:
+    appName: Acme
+    regions: { allowlistOnly: { allowedRegions: [DE, GB, FR, IN] } }
+    limits: { perTenant: [{ count: 100000000, per: 1m }] }
+    routes: { default: [main] }
+"""
+
+CONFIGURATION = """
+kafka:
+  bootstrapServers: "{kafka}"
+  groupId: "{name}"
+  topics: {{ requests: "{name}.requests", receipts: "{name}.receipts", deliveries: "{name}.deliveries",
+    deadLetters: "{name}.dead-letters" }}
+  options: {{ session.timeout.ms: 6000 }}
+postgres: {{ url: "{worker_url}" }}
+policy: {{ path: "{folder}/policy.yaml" }}
+providers:
+  - {{ name: main, kind: twilio, baseURL: "http://127.0.0.1:{provider}", accountSid: ACbench, authToken: t, from: Acme }}
+keys: {{ code: "{keys[0]}", hash: "{keys[1]}", fingerprint: "{keys[2]}", seal: "{keys[3]}" }}
+"""
+
+
+class Arena:
+    """Made for one run and taken down after it."""
+
+    def __init__(self, parts):
+        self.parts = parts
+        self.name = "bench_" + uuid.uuid4().hex[:12]
+        self.programs = []
+
+    def __enter__(self):
+        self.folder = tempfile.mkdtemp(prefix="courier-bench-")
+        with self.server() as server:
+            server.execute(f"CREATE DATABASE {self.name}")
+        self.url = self.parts.postgres.rpartition("/")[0] + "/" + self.name
+        self.worker_url = self.url
+        subprocess.run(
+            [self.parts.program, "migrate", "--postgres-url", self.url], check=True, stdout=subprocess.DEVNULL
+        )
+        admin = AdminClient({"bootstrap.servers": self.parts.kafka})
+        made = admin.create_topics(
+            [NewTopic(self.topic(name), PARTITIONS, 1) for name in (REQUESTS, DELIVERIES, DEAD_LETTERS, RECEIPTS)]
+        )
+        for future in made.values():
+            future.result(30)
+        self.provider = subprocess.Popen([self.parts.benchmarks, "provider"], stdout=subprocess.PIPE, text=True)
+        self.programs.append(self.provider)
+        self.provider_port = int(self.provider.stdout.readline())
+        keys = ["1:" + base64.b64encode(bytes([byte] * 32)).decode() for byte in range(1, 5)]
+        self.configuration = f"{self.folder}/courier.yaml"
+        with open(f"{self.folder}/policy.yaml", "w") as file:
+            file.write(POLICY)
+        with open(self.configuration, "w") as file:
+            file.write(CONFIGURATION.format(
+                kafka=self.parts.kafka, name=self.name, worker_url=self.worker_url, folder=self.folder,
+                provider=self.provider_port, keys=keys,
+            ))
+        self.watcher = Consumer({"bootstrap.servers": self.parts.kafka, "group.id": self.name + ".watcher"})
+        return self
+
+    def __exit__(self, *_):
+        for program in reversed(self.programs):
+            program.kill()
+            program.wait()
+        self.watcher.close()
+        AdminClient({"bootstrap.servers": self.parts.kafka}).delete_topics(
+            [self.topic(name) for name in (REQUESTS, DELIVERIES, DEAD_LETTERS, RECEIPTS)]
+        )
+        with self.server() as server:
+            server.execute(f"DROP DATABASE {self.name} WITH (FORCE)")
+        subprocess.run(["rm", "-rf", self.folder], check=True)
+
+    def server(self):
+        return contextlib.closing(psycopg.connect(self.parts.postgres, autocommit=True))
+
+    def database(self):
+        return contextlib.closing(psycopg.connect(self.url, autocommit=True))
+
+    def topic(self, name):
+        return f"{self.name}.{name}"
+
+    def produce(self, records):
+        producer = Producer({"bootstrap.servers": self.parts.kafka, "linger.ms": 20, "acks": "all"})
+        for key, value, headers in records:
+            while True:
+                try:
+                    producer.produce(self.topic(REQUESTS), value, key, headers=headers)
+                    break
+                except BufferError:
+                    producer.poll(0.1)
+        producer.flush(120)
+
+    def published(self):
+        """How many events and dead letters there are."""
+        return sum(
+            self.watcher.get_watermark_offsets(TopicPartition(self.topic(name), partition), timeout=10)[1]
+            for name in (DELIVERIES, DEAD_LETTERS) for partition in range(PARTITIONS)
+        )
+
+    def wait_for(self, count, within):
+        """Waits until so many are published, and returns how many there are."""
+        end = time.monotonic() + within
+        while (now := self.published()) < count:
+            for program in self.programs:
+                if program.poll() is not None:
+                    raise RuntimeError(f"a program has ended: {open(program.log).read()[-2000:]}")
+            if time.monotonic() > end:
+                raise TimeoutError(f"{now} of {count} were published within {within} s")
+            time.sleep(0.05)
+        return now
+
+    def start(self, command, environment=None):
+        log = open(f"{self.folder}/{len(self.programs)}.log", "w")
+        program = subprocess.Popen(
+            command, stdout=log, stderr=subprocess.STDOUT, env=os.environ | (environment or {})
+        )
+        program.log = log.name
+        self.programs.append(program)
+        return program
+
+    def start_worker(self):
+        return self.start([self.parts.program, "run", "--config", self.configuration], {"LOG_LEVEL": "info"})
+
+    def stop(self, program):
+        program.send_signal(signal.SIGTERM)
+        program.wait(40)
+        self.programs.remove(program)
