@@ -88,7 +88,9 @@ package struct APNsProvider: MessageProvider {
         let expiration = (now() + call.message.validity).microseconds / 1_000_000
         var request = HTTPClientRequest(url: url)
         request.method = .POST
-        request.headers = ["Content-Type": "application/json", "Accept": "application/json", "User-Agent": "code-courier"]
+        request.headers = [
+            "Content-Type": "application/json", "Accept": "application/json", "User-Agent": "code-courier",
+        ]
         request.headers.add(name: "Authorization", value: "bearer \(token)")
         request.headers.add(name: "apns-push-type", value: "background")
         // Apple refuses a background push with any other priority.

@@ -52,8 +52,11 @@ final class ProviderCall {
         state = .departed(connection)
     }
 
-    func receive(_ head: HTTPResponseHead) {
+    /// Takes the answer's head; false when it announces a body longer than an answer may be.
+    func receive(_ head: HTTPResponseHead) -> Bool {
         self.head = head
+        guard let length = head.headers.first(name: "Content-Length").flatMap({ Int($0) }) else { return true }
+        return length <= HTTPAnswer.maximumSize
     }
 
     /// Takes a part of the answer's body; false when it becomes longer than an answer may be.

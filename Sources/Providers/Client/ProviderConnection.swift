@@ -95,7 +95,7 @@ final class ProviderConnection: ChannelInboundHandler {
             isProvisional = (100...199).contains(head.status.code)
             guard !isProvisional else { return }
             isKept = head.isKeepAlive
-            call.receive(head)
+            if !call.receive(head) { close(.answerTooLarge) }
         case .body(var part):
             if !call.receive(&part) { close(.answerTooLarge) }
         case .end:

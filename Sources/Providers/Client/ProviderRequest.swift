@@ -4,7 +4,7 @@ import FoundationEssentials
 import NIOCore
 import NIOHTTP1
 
-/// A request's head: where it goes and what it says of itself. Its body is the exchange's.
+/// A request without its body: where it goes and what it says of itself.
 struct ProviderRequest: Sendable {
     /// Nil where the address is none that a request can go to.
     let target: Target?
@@ -22,7 +22,8 @@ struct ProviderRequest: Sendable {
     }
 
     mutating func setBasicAuth(username: String, password: String) {
-        headers.replaceOrAdd(name: "Authorization", value: "Basic \(Data("\(username):\(password)".utf8).base64EncodedString())")
+        let credentials = Data("\(username):\(password)".utf8).base64EncodedString()
+        headers.replaceOrAdd(name: "Authorization", value: "Basic \(credentials)")
     }
 
     /// An address to which a path can be appended.
