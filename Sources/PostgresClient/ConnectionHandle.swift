@@ -50,8 +50,23 @@ import Glibc
     /// Queues a script in the simple protocol.
     func send(script: String) -> Bool { unsafe PQsendQuery(pointer, script) == 1 }
 
-    /// Queues one statement; a validated statement fails only when the connection does.
-    func send(_ statement: Statement) -> Bool {
+    /// Queues the preparation of a statement under a name.
+    func prepare(_ statement: Statement, as name: String) -> Bool {
+        unsafe statement.sql.withCString { sql in
+            unsafe PQsendPrepare(
+                pointer,
+                name,
+                sql,
+                Int32(statement.parameters.count),
+                statement.parameters.map(\.type)
+            ) == 1
+        }
+    }
+
+    /// Queues one statement, by the name under which it was prepared or by its text.
+    ///
+    /// A validated statement fails only when the connection does.
+    func send(_ statement: Statement, named name: String?) -> Bool {
         let parameters = statement.parameters
         let size = parameters.reduce(1) { $0 + ($1.bytes?.count ?? 0) }
         // One block for all values, so that their addresses hold during the call; libpq copies them.
@@ -71,17 +86,13 @@ import Glibc
             )
             offset += bytes.count
         }
+        let count = Int32(parameters.count)
+        let lengths = parameters.map { Int32(clamping: $0.bytes?.count ?? 0) }
+        let formats = [Int32](repeating: 1, count: parameters.count)
+        if let name { return unsafe PQsendQueryPrepared(pointer, name, count, values, lengths, formats, 1) == 1 }
+        let types = parameters.map(\.type)
         return unsafe statement.sql.withCString { sql in
-            unsafe PQsendQueryParams(
-                pointer,
-                sql,
-                Int32(parameters.count),
-                parameters.map(\.type),
-                values,
-                parameters.map { Int32(clamping: $0.bytes?.count ?? 0) },
-                [Int32](repeating: 1, count: parameters.count),
-                1
-            ) == 1
+            unsafe PQsendQueryParams(pointer, sql, count, types, values, lengths, formats, 1) == 1
         }
     }
 

@@ -12,6 +12,9 @@ package final class Session {
     private let statementTimeout: Duration
     private var isGivenUp = false
 
+    /// The names of statements that the server has prepared, by the address of their text.
+    private var prepared: [UInt: String] = [:]
+
     init(_ configuration: PostgresConfiguration) throws(PostgresError) {
         connection = try ConnectionHandle.connect(ConnectionKeywords(configuration))
         statementTimeout = configuration.statementTimeout
@@ -79,6 +82,7 @@ package final class Session {
     ) throws(PostgresError) -> [Rows] {
         for statement in statements { try statement.validate() }
         if statements.isEmpty { return [] }
+        try prepare(statements)
         guard isUsable, connection.enterPipeline() else { throw PostgresError(.connectionLost) }
         var trip = RoundTrip(expecting: statements.count, durability: durability)
         // Each statement may take its whole time, and the server may answer only when all are done.
@@ -93,10 +97,34 @@ package final class Session {
         return try outcome(of: trip)
     }
 
+    /// Has the server prepare what it has not yet, in a round trip of its own: once a session for each statement.
+    private func prepare(_ statements: [Statement]) throws(PostgresError) {
+        var fresh: [(identity: UInt, name: String, statement: Statement)] = []
+        for statement in statements where statement.isPrepared && prepared[statement.identity] == nil {
+            if fresh.contains(where: { $0.identity == statement.identity }) { continue }
+            fresh.append((statement.identity, "s\(prepared.count + fresh.count)", statement))
+        }
+        guard !fresh.isEmpty else { return }
+        guard isUsable, connection.enterPipeline() else { throw PostgresError(.connectionLost) }
+        var trip = RoundTrip(expecting: fresh.count, durability: .later)
+        let isSent = fresh.allSatisfy { connection.prepare($0.statement, as: $0.name) } && connection.sendSync()
+        if isSent, connection.flush(silence: silence) { drain(&trip, silence: silence) } else { trip.lose() }
+        if !trip.isConnectionLost, !connection.exitPipeline() { giveUp() }
+        settle(trip)
+        do throws(PostgresError) {
+            _ = try outcome(of: trip)
+        } catch {
+            // Some may be prepared and some not: a new session knows.
+            giveUp()
+            throw error
+        }
+        for (identity, name, _) in fresh { prepared[identity] = name }
+    }
+
     private func send(_ statements: [Statement], _ trip: inout RoundTrip, _ durability: RoundTrip.Durability) -> Bool {
         for (index, statement) in statements.enumerated() {
             if durability == .atLastStatement, index == statements.count - 1 { trip.decisiveMessageLeaves() }
-            guard connection.send(statement) else { return false }
+            guard connection.send(statement, named: prepared[statement.identity]) else { return false }
         }
         trip.decisiveMessageLeaves()
         return connection.sendSync()

@@ -12,6 +12,12 @@ package struct Statement: Sendable, CustomStringConvertible {
         self.parameters = parameters
     }
 
+    /// Whether the server parses it once a session and not each time: what has parameters comes again and again.
+    var isPrepared: Bool { !parameters.isEmpty && sql.hasPointerRepresentation }
+
+    /// Tells a text from every other one of the program.
+    var identity: UInt { sql.hasPointerRepresentation ? unsafe UInt(bitPattern: sql.utf8Start) : 0 }
+
     package var description: String { sql.description }
 
     /// Refuses what the protocol cannot carry: 65,535 parameters, 2 GiB each.
