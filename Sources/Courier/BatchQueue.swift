@@ -43,27 +43,41 @@ final class BatchQueue<Element: Sendable>: Sendable {
     var count: Int { state.withLock { $0.elements.count } }
 
     /// The batches, until the queue is finished and empty.
-    func batches(of maximum: Int) -> Batches {
-        Batches(queue: self, maximum: maximum)
+    ///
+    /// While much is under way (`isBusy`), a small batch waits for a moment to become larger: each batch costs the
+    /// database and the broker as much as many of its elements.
+    func batches(of maximum: Int, isBusy: @escaping @Sendable () -> Bool = { false }) -> Batches {
+        Batches(queue: self, maximum: maximum, isBusy: isBusy)
     }
+
+    /// How long a small batch waits while much is under way.
+    private static var moment: Duration { .milliseconds(10) }
 
     struct Batches: AsyncSequence, Sendable {
         let queue: BatchQueue
         let maximum: Int
+        let isBusy: @Sendable () -> Bool
 
         func makeAsyncIterator() -> Iterator {
-            Iterator(queue: queue, maximum: maximum, signals: queue.signals.makeAsyncIterator())
+            Iterator(queue: queue, maximum: maximum, isBusy: isBusy, signals: queue.signals.makeAsyncIterator())
         }
     }
 
     struct Iterator: AsyncIteratorProtocol {
         let queue: BatchQueue
         let maximum: Int
+        let isBusy: @Sendable () -> Bool
         var signals: AsyncStream<Void>.Iterator
 
         mutating func next() async -> [Element]? {
             while true {
-                if let batch = queue.take(maximum) { return batch }
+                if queue.count > 0 {
+                    if queue.count < maximum / 2, isBusy() {
+                        // A cancelled wait ends at once, and what is there is taken.
+                        try? await Task.sleep(for: BatchQueue.moment)
+                    }
+                    if let batch = queue.take(maximum) { return batch }
+                }
                 guard await signals.next(isolation: #isolation) != nil else { return queue.take(maximum) }
             }
         }

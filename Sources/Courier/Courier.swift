@@ -129,6 +129,7 @@ package struct Courier: Sendable {
             sink: parts.sink,
             ledger: parts.ledger,
             settings: settings,
+            inFlight: inFlight,
             retry: retry,
             progress: progress,
             logger: logger

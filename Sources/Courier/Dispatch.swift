@@ -165,7 +165,8 @@ struct Dispatch: Service {
                     send: send.reference,
                     disposition: settled(disposition, send, attempts: plan.attempts),
                     attempts: plan.attempts,
-                    attempt: last
+                    attempt: last,
+                    verification: send.verification
                 )
             case .call(let name):
                 let elapsed = ContinuousClock.now - candidate.claimedAt

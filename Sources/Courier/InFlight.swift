@@ -16,6 +16,9 @@ final class InFlight: Sendable {
 
     var count: Int { held.withLock(\.self) }
 
+    /// Whether so much is under way that a few milliseconds more are nothing to it.
+    var isBusy: Bool { count >= limit / 8 }
+
     /// Sends that may still be claimed.
     var free: Int { max(0, limit - count) }
 

@@ -77,6 +77,7 @@ struct Intake: Service {
 
     /// Rules that let a request through and want it known.
     private func report(_ candidate: Candidate) {
+        guard candidate.possiblyPassed.contains(where: { !$0.notes.isEmpty }) else { return }
         for rule in candidate.at(.now).passed?.notes ?? [] {
             logger.info(
                 "request let through and recorded by a rule",

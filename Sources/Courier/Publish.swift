@@ -10,13 +10,14 @@ struct Publish: Service {
     let sink: any RecordSink
     let ledger: any Ledger
     let settings: CourierSettings
+    let inFlight: InFlight
     let retry: LedgerRetry
     let progress: Progress
     let logger: Logger
 
     /// Ends when the stage before has finished its queue and everything in it is published or left to the sweep.
     func run() async throws {
-        for await batch in outbox.batches(of: 2 * settings.batchSize) {
+        for await batch in outbox.batches(of: 2 * settings.batchSize, isBusy: { inFlight.isBusy }) {
             await progress.during(.publish) { await publish(batch) }
         }
         await shutdownTurn()

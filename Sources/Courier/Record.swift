@@ -15,7 +15,7 @@ struct Record: Service {
 
     /// Ends when the stage before has finished its queue and everything in it is written.
     func run() async throws {
-        for await batch in results.batches(of: settings.batchSize) {
+        for await batch in results.batches(of: settings.batchSize, isBusy: { inFlight.isBusy }) {
             await progress.during(.record) {
                 for round in Self.rounds(batch) {
                     if let recorded = await retry.withinLease(.record, { try await ledger.record(round) }) {

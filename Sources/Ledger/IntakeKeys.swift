@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import PostgresClient
-import Verification
+package import Verification
 
 /// The keys of a batch, each once, in the order in which rows are locked.
-struct IntakeKeys: Sendable {
+package struct IntakeKeys: Sendable {
     let slots: [(key: SlotKey, fresh: VerificationID)]
     let windows: [LimitKey]
     let requests: [(key: RequestKey, candidate: Candidate)]
@@ -14,7 +14,7 @@ struct IntakeKeys: Sendable {
     let tenantLimits: [TenantLimit]
     private let tenantCounts: [String: Int]
 
-    init(_ candidates: [Candidate]) {
+    package init(_ candidates: [Candidate]) {
         var slots: [SlotKey: VerificationID] = [:]
         var requests: [RequestKey: Candidate] = [:]
         var windows: Set<LimitKey> = []

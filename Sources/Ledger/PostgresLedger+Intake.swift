@@ -11,10 +11,9 @@ extension PostgresLedger {
         let keys = IntakeKeys(candidates)
         return try await Self.tellingData {
             do {
-                return try await intake(keys, behindGates: false, decide: decide)
-            } catch let error as PostgresError where error.sqlState == .tenantLimitWouldBreak {
-                // Another worker was faster with the rest of a tenant's limit: decide again, one worker at a time.
-                return try await intake(keys, behindGates: true, decide: decide)
+                return try await intake(keys, .together, decide: decide)
+            } catch let error as PostgresError where error.meansOvertaken {
+                return try await intake(keys, .oneByOne, decide: decide)
             }
         }
     }
@@ -28,15 +27,24 @@ extension PostgresLedger {
         }
     }
 
+    /// How workers with the same tenants and people decide.
+    private enum Pace {
+        /// Each by what it read: what another one has changed meanwhile makes its transaction fail.
+        case together
+
+        /// Behind the gates of the tenants, and with a row locked for every window.
+        case oneByOne
+    }
+
     private func intake(
         _ keys: IntakeKeys,
-        behindGates: Bool,
+        _ pace: Pace,
         decide: @escaping @Sendable (IntakeFacts) -> IntakeChanges
     ) async throws -> Recorded<[ClaimedSend]> {
         try await pool.withTransaction { transaction in
-            let facts = try readFacts(keys, behindGates: behindGates, transaction)
+            let facts = try readFacts(keys, pace, transaction)
             let changes = decide(facts)
-            let outbox = try write(changes, keys, at: facts.now, transaction)
+            let outbox = try write(changes, keys, facts, transaction)
             return Recorded(changes.sends, outbox: outbox)
         }
     }
@@ -44,16 +52,21 @@ extension PostgresLedger {
     /// Locks and reads, in the one order of locks; the time is read when the last lock is granted.
     private func readFacts(
         _ keys: IntakeKeys,
-        behindGates: Bool,
+        _ pace: Pace,
         _ transaction: Transaction
     ) throws -> IntakeFacts {
         let results = try transaction.run([
-            Self.lockSlots(keys), Self.lockWindows(keys), Self.insertRequests(keys), Self.readRequests(keys),
-            Self.readTime(keys),
+            Self.lockSlots(keys), pace == .together ? Self.lockWindows(keys) : Self.makeWindows(keys),
+            Self.insertRequests(keys), Self.readTime(keys),
         ])
         let slots = try Self.slots(results[0])
-        let requests = try Self.requests(results[3])
-        var time = try IntakeTime(results[4])
+        var requests = try Self.requests(results[2])
+        var time = try IntakeTime(results[3])
+        let older = keys.requests.map(\.key).filter { requests[$0] == nil }
+        if !older.isEmpty {
+            let rows = try transaction.run([Self.readRequests(older)])[0]
+            requests.merge(try Self.requests(rows)) { first, _ in first }
+        }
         let known = Set(slots.values).union(requests.values.compactMap(\.verificationID)).subtracting(keys.fresh)
         var verifications: [VerificationID: StoredVerification] = [:]
         if !known.isEmpty {
@@ -61,7 +74,7 @@ extension PostgresLedger {
             verifications = try Self.verifications(locked[0])
             time = try IntakeTime(locked[1])
         }
-        if behindGates || keys.mayBreakLimit(time.usage) {
+        if pace == .oneByOne || keys.mayBreakLimit(time.usage) {
             time = try IntakeTime(transaction.run([Self.lockTenants(keys), Self.readTime(keys)])[1])
         }
         return IntakeFacts(
@@ -77,7 +90,7 @@ extension PostgresLedger {
     private func write(
         _ changes: IntakeChanges,
         _ keys: IntakeKeys,
-        at now: Timestamp,
+        _ facts: IntakeFacts,
         _ transaction: Transaction
     ) throws -> [OutboxRecord] {
         var statements: [Statement] = []
@@ -89,11 +102,13 @@ extension PostgresLedger {
         }
         if !changes.requests.isEmpty { statements.append(Self.updateRequests(changes.requests)) }
         if !changes.slots.isEmpty { statements.append(Self.updateSlots(changes.slots)) }
-        if !changes.windows.isEmpty { statements.append(Self.updateWindows(changes.windows)) }
+        let (known, new) = changes.windows.split { facts.windows[$0] != nil }
+        if !known.isEmpty { statements.append(Self.updateWindows(known)) }
+        if !new.isEmpty { statements.append(Self.insertWindows(new)) }
         if !changes.sends.isEmpty { statements.append(insertSends(changes.sends)) }
         let outbox = statements.count
         if !changes.outbox.isEmpty { statements.append(insertOutbox(changes.outbox)) }
-        if let admit = Self.admitTenants(changes.admissions, keys, at: now) { statements.append(admit) }
+        if let admit = Self.admitTenants(changes.admissions, keys, at: facts.now) { statements.append(admit) }
         let results = try transaction.commit(statements)
         return changes.outbox.isEmpty ? [] : try Self.handedOver(changes.outbox, results[outbox])
     }
@@ -104,6 +119,20 @@ extension PostgresError {
     fileprivate var isOfData: Bool {
         guard code == .server, let sqlState else { return false }
         return sqlState.isOfClass("22") || sqlState.isOfClass("23")
+    }
+}
+
+extension PostgresError {
+    /// Whether another worker was faster: with the rest of a tenant's limit, or with a person's first window.
+    fileprivate var meansOvertaken: Bool {
+        sqlState == .tenantLimitWouldBreak || sqlState == .uniqueViolation
+    }
+}
+
+extension Dictionary {
+    /// Those whose key a condition holds for, and the others.
+    fileprivate func split(_ condition: (Key) -> Bool) -> (Self, Self) {
+        (filter { condition($0.key) }, filter { !condition($0.key) })
     }
 }
 

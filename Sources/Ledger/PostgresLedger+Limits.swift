@@ -1,11 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import PostgresClient
-import Verification
+package import PostgresClient
+package import Verification
 
 extension PostgresLedger {
+    /// Locks the windows that there are, one after the other.
+    package static func lockWindows(_ keys: IntakeKeys) -> Statement {
+        Statement(
+            """
+            SELECT w.scope, w.tenant, w.fingerprint, w.entries
+            FROM unnest($1::text[], $2::text[], $3::bytea[]) AS u(scope, tenant, fingerprint)
+            JOIN courier.limit_window w
+                ON w.scope = u.scope AND w.tenant = u.tenant AND w.fingerprint = u.fingerprint
+            ORDER BY w.fingerprint, w.scope, w.tenant
+            FOR UPDATE OF w
+            """,
+            windowParameters(keys)
+        )
+    }
+
     /// Windows are locked one after the other, and made where there is none.
-    static func lockWindows(_ keys: IntakeKeys) -> Statement {
+    static func makeWindows(_ keys: IntakeKeys) -> Statement {
         Statement(
             """
             INSERT INTO courier.limit_window (scope, tenant, fingerprint, entries, expires_at)
@@ -14,11 +29,15 @@ extension PostgresLedger {
             ON CONFLICT (scope, tenant, fingerprint) DO UPDATE SET expires_at = limit_window.expires_at
             RETURNING scope, tenant, fingerprint, entries
             """,
-            [
-                .texts(keys.windows.map(\.scope.rawValue)), .texts(keys.windows.map(\.tenant)),
-                .bytesArray(keys.windows.map(\.fingerprint)),
-            ]
+            windowParameters(keys)
         )
+    }
+
+    private static func windowParameters(_ keys: IntakeKeys) -> [Parameter] {
+        [
+            .texts(keys.windows.map(\.scope.rawValue)), .texts(keys.windows.map(\.tenant)),
+            .bytesArray(keys.windows.map(\.fingerprint)),
+        ]
     }
 
     static func windows(_ rows: Rows) throws -> [LimitKey: LimitWindow] {
@@ -31,9 +50,19 @@ extension PostgresLedger {
         return windows
     }
 
-    static func updateWindows(_ windows: [LimitKey: (window: LimitWindow, expiry: Timestamp)]) -> Statement {
-        let rows = windows.sorted { $0.key < $1.key }
-        return Statement(
+    /// Writes first admissions; a window that another worker has begun meanwhile is a unique violation.
+    package static func insertWindows(_ windows: [LimitKey: (window: LimitWindow, expiry: Timestamp)]) -> Statement {
+        Statement(
+            """
+            INSERT INTO courier.limit_window (scope, tenant, fingerprint, entries, expires_at)
+            SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[], $4::bytea[], $5::timestamptz[])
+            """,
+            windowParameters(windows)
+        )
+    }
+
+    package static func updateWindows(_ windows: [LimitKey: (window: LimitWindow, expiry: Timestamp)]) -> Statement {
+        Statement(
             """
             UPDATE courier.limit_window w
             SET entries = u.entries, expires_at = u.expires_at
@@ -41,16 +70,23 @@ extension PostgresLedger {
                 AS u(scope, tenant, fingerprint, entries, expires_at)
             WHERE w.scope = u.scope AND w.tenant = u.tenant AND w.fingerprint = u.fingerprint
             """,
-            [
-                .texts(rows.map(\.key.scope.rawValue)), .texts(rows.map(\.key.tenant)),
-                .bytesArray(rows.map(\.key.fingerprint)), .bytesArray(rows.map(\.value.window.encoded)),
-                .timestamps(rows.map(\.value.expiry.microseconds)),
-            ]
+            windowParameters(windows)
         )
     }
 
+    private static func windowParameters(
+        _ windows: [LimitKey: (window: LimitWindow, expiry: Timestamp)]
+    ) -> [Parameter] {
+        let rows = windows.sorted { $0.key < $1.key }
+        return [
+            .texts(rows.map(\.key.scope.rawValue)), .texts(rows.map(\.key.tenant)),
+            .bytesArray(rows.map(\.key.fingerprint)), .bytesArray(rows.map(\.value.window.encoded)),
+            .timestamps(rows.map(\.value.expiry.microseconds)),
+        ]
+    }
+
     /// The time, and what the tenants were let through as of that time; one row at least.
-    static func readTime(_ keys: IntakeKeys) -> Statement {
+    package static func readTime(_ keys: IntakeKeys) -> Statement {
         Statement(
             """
             WITH moment AS MATERIALIZED (SELECT clock_timestamp() AS now)
@@ -70,7 +106,7 @@ extension PostgresLedger {
     }
 
     /// Counts the batch's admissions for tenants that have a limit; nil when there are none.
-    static func admitTenants(_ admissions: [String: Int], _ keys: IntakeKeys, at now: Timestamp) -> Statement? {
+    package static func admitTenants(_ admissions: [String: Int], _ keys: IntakeKeys, at now: Timestamp) -> Statement? {
         let tenants = keys.limitedTenants.filter { admissions[$0] != nil }
         guard !tenants.isEmpty else { return nil }
         return Statement(

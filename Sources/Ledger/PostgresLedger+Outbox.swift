@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import PostgresClient
+package import PostgresClient
 package import Verification
 
 extension PostgresLedger {
@@ -8,7 +8,7 @@ extension PostgresLedger {
     ///
     /// A record behind an unpublished one of its stream is due at once instead: the sweep publishes it when the
     /// earlier one is gone, so that a verification's events keep their order whoever publishes them.
-    func insertOutbox(_ records: [OutboxRecord]) -> Statement {
+    package func insertOutbox(_ records: [OutboxRecord]) -> Statement {
         Statement(
             """
             INSERT INTO courier.outbox (stream, sequence, dead_letter, key, value, headers, lease_until)
@@ -94,7 +94,7 @@ extension PostgresLedger {
         }
     }
 
-    static func delete(_ records: [OutboxRecord]) -> Statement {
+    package static func delete(_ records: [OutboxRecord]) -> Statement {
         Statement(
             """
             DELETE FROM courier.outbox o

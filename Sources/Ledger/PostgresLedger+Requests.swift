@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import PostgresClient
-import Verification
+package import PostgresClient
+package import Verification
 
 extension PostgresLedger {
     /// A request id is written before its decision, so that another worker with the same id waits for it.
     ///
-    /// In the first minute of a day it is also written to the day before, where a transaction that began before
+    /// One that is there is locked and tells what it holds. Those of the day before are left to `readRequests`.
+    ///
+    /// In the first minute of a day an id is also written to the day before, where a transaction that began before
     /// midnight may still be writing the same id: ids are unique within a partition only.
-    static func insertRequests(_ keys: IntakeKeys) -> Statement {
+    package static func insertRequests(_ keys: IntakeKeys) -> Statement {
         Statement(
             """
             INSERT INTO courier.request (day, tenant, request_id, digest, places, verification_id)
@@ -19,7 +21,13 @@ extension PostgresLedger {
             ) AS d(day)
             CROSS JOIN unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::uuid[])
                 AS r(tenant, request_id, digest, places, verification_id)
-            ON CONFLICT (tenant, request_id, day) DO NOTHING
+            WHERE NOT EXISTS (
+                SELECT FROM courier.request o
+                WHERE o.tenant = r.tenant AND o.request_id = r.request_id
+                  AND o.day = (statement_timestamp() AT TIME ZONE 'UTC')::date - 1
+            )
+            ON CONFLICT (tenant, request_id, day) DO UPDATE SET places = request.places
+            RETURNING tenant, request_id, digest, places, verification_id, status, reason, rule
             """,
             [
                 .texts(keys.requests.map(\.key.tenant)),
@@ -32,7 +40,7 @@ extension PostgresLedger {
     }
 
     /// Yesterday's rows and today's: what is older is too old to be sent, whatever its id.
-    static func readRequests(_ keys: IntakeKeys) -> Statement {
+    static func readRequests(_ keys: [RequestKey]) -> Statement {
         Statement(
             """
             SELECT DISTINCT ON (r.tenant, r.request_id)
@@ -43,11 +51,11 @@ extension PostgresLedger {
                 AND (statement_timestamp() AT TIME ZONE 'UTC')::date
             ORDER BY r.tenant, r.request_id, r.day
             """,
-            [.texts(keys.requests.map(\.key.tenant)), .texts(keys.requests.map(\.key.requestID))]
+            [.texts(keys.map(\.tenant)), .texts(keys.map(\.requestID))]
         )
     }
 
-    static func updateRequests(_ requests: [RequestKey: KnownRequest]) -> Statement {
+    package static func updateRequests(_ requests: [RequestKey: KnownRequest]) -> Statement {
         let rows = requests.sorted { $0.key < $1.key }
         return Statement(
             """

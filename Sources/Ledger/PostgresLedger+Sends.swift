@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import PostgresClient
+package import PostgresClient
 package import Verification
 
 extension PostgresLedger {
-    func insertSends(_ sends: [ClaimedSend]) -> Statement {
+    package func insertSends(_ sends: [ClaimedSend]) -> Statement {
         Statement(
             """
             INSERT INTO courier.send (
@@ -41,7 +41,7 @@ extension PostgresLedger {
         }
     }
 
-    func mark(_ claims: [ClaimedSend]) -> Statement {
+    package func mark(_ claims: [ClaimedSend]) -> Statement {
         Statement(
             """
             UPDATE courier.send s
@@ -74,27 +74,6 @@ extension PostgresLedger {
             """,
             [.uuids(claims.map(\.id.uuid.value)), .int32s(claims.map(\.reference.fence))]
         )
-    }
-
-    package func record(_ results: [SendResult]) async throws -> Recorded<Void> {
-        let results = results.sorted { $0.send.id < $1.send.id }
-        return try await pool.withTransaction { transaction in
-            let answers = try transaction.run([
-                settleSends(results),
-                Self.lockVerifications(Set(results.map(\.send.verificationID))),
-                Statement("SELECT clock_timestamp()"),
-            ])
-            let settled = try Self.sendIDs(answers[0])
-            let changes = OutcomeDecision.settle(
-                results.filter { settled.contains($0.send.id) },
-                verifications: try Self.verifications(answers[1]),
-                now: try answers[2].clock(),
-                source: settings.source
-            )
-            let late = results.filter { !settled.contains($0.send.id) && $0.attempt?.messageID != nil }
-            let evidence = late.isEmpty ? [] : [Self.keepEvidence(late)]
-            return Recorded((), outbox: try write(changes, transaction, after: evidence))
-        }
     }
 
     /// What a worker learned after its claim was lost: the provider's id, by which a receipt finds the send.
@@ -132,7 +111,7 @@ extension PostgresLedger {
     /// Takes results whose claim still holds; a write with an old fence changes nothing.
     ///
     /// What a message was made from goes when it is over: the target of a link may name a person.
-    func settleSends(_ results: [SendResult]) -> Statement {
+    package func settleSends(_ results: [SendResult]) -> Statement {
         Statement(
             """
             UPDATE courier.send s

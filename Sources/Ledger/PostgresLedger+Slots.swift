@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import PostgresClient
-import Verification
+package import PostgresClient
+package import Verification
 
 extension PostgresLedger {
     /// A new slot points to the candidate's own verification; an existing one is locked and tells its own.
-    static func lockSlots(_ keys: IntakeKeys) -> Statement {
+    package static func lockSlots(_ keys: IntakeKeys) -> Statement {
         Statement(
             """
             INSERT INTO courier.slot (tenant, purpose, fingerprint, verification_id)
@@ -22,7 +22,7 @@ extension PostgresLedger {
         )
     }
 
-    static func updateSlots(_ slots: [SlotKey: VerificationID]) -> Statement {
+    package static func updateSlots(_ slots: [SlotKey: VerificationID]) -> Statement {
         let rows = slots.sorted { $0.key < $1.key }
         return Statement(
             """

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import PostgresClient
-import Verification
+package import PostgresClient
+package import Verification
 
 extension PostgresLedger {
     /// Locks verifications in the order of their ids.
-    static func lockVerifications(_ ids: some Sequence<VerificationID>) -> Statement {
+    package static func lockVerifications(_ ids: some Sequence<VerificationID>) -> Statement {
         Statement(
             """
             SELECT v.id, v.tenant, v.purpose, v.channel, v.subject, v.fingerprint, v.region, v.masked, v.sealed,
@@ -13,10 +13,26 @@ extension PostgresLedger {
                 v.checks_used, v.max_checks, v.sends_used, v.max_sends, v.send_open, v.sequence, v.resend_after,
                 v.expires_at, v.policy_version, v.request_id, v.fictional, v.short_hash, v.short_until,
                 v.used_providers
-            FROM courier.verification v
-            WHERE v.id = ANY ($1::uuid[])
+            FROM unnest($1::uuid[]) AS u(id) JOIN courier.verification v ON v.id = u.id
             ORDER BY v.id
-            FOR UPDATE
+            FOR UPDATE OF v
+            """,
+            [.uuids(ids.map(\.uuid.value).sorted())]
+        )
+    }
+
+    /// The same without waiting: what another transaction holds is left out.
+    static func lockFreeVerifications(_ ids: some Sequence<VerificationID>) -> Statement {
+        Statement(
+            """
+            SELECT v.id, v.tenant, v.purpose, v.channel, v.subject, v.fingerprint, v.region, v.masked, v.sealed,
+                v.seal_key, v.code_key, v.hash_key, v.generation, v.code_hash, v.code_length, v.state, v.status,
+                v.checks_used, v.max_checks, v.sends_used, v.max_sends, v.send_open, v.sequence, v.resend_after,
+                v.expires_at, v.policy_version, v.request_id, v.fictional, v.short_hash, v.short_until,
+                v.used_providers
+            FROM unnest($1::uuid[]) AS u(id) JOIN courier.verification v ON v.id = u.id
+            ORDER BY v.id
+            FOR UPDATE OF v SKIP LOCKED
             """,
             [.uuids(ids.map(\.uuid.value).sorted())]
         )
@@ -31,7 +47,7 @@ extension PostgresLedger {
         return verifications
     }
 
-    static func insertVerifications(_ rows: [StoredVerification]) -> Statement {
+    package static func insertVerifications(_ rows: [StoredVerification]) -> Statement {
         Statement(
             """
             INSERT INTO courier.verification (
@@ -69,8 +85,35 @@ extension PostgresLedger {
         )
     }
 
+    /// Writes what an outcome changes, where the row is as it was when its send was claimed but for wrong guesses.
+    package static func settleVerifications(_ rows: [StoredVerification]) -> Statement {
+        Statement(
+            """
+            UPDATE courier.verification v
+            SET status = u.status, sends_used = u.sends_used, send_open = u.send_open, sequence = u.sequence,
+                resend_after = u.resend_after, expires_at = u.expires_at, short_until = u.short_until,
+                used_providers = u.used_providers
+            FROM unnest(
+                $1::uuid[], $2::text[], $3::int2[], $4::bool[], $5::int4[], $6::timestamptz[], $7::timestamptz[],
+                $8::timestamptz[], $9::text[]
+            ) AS u(
+                id, status, sends_used, send_open, sequence, resend_after, expires_at, short_until, used_providers
+            )
+            WHERE v.id = u.id AND v.sequence = u.sequence - 1 AND v.state = 'live'
+            RETURNING v.id
+            """,
+            [
+                .uuids(rows.map(\.id.uuid.value)), .texts(rows.map(\.status?.rawValue)),
+                .int16s(rows.map(\.sendsUsed)), .bools(rows.map(\.sendOpen)), .int32s(rows.map(\.sequence)),
+                .timestamps(rows.map(\.resendAfter.microseconds)),
+                .timestamps(rows.map(\.expiresAt.microseconds)),
+                .timestamps(rows.map(\.shortCode?.until.microseconds)), .texts(rows.map(\.usedProvidersText)),
+            ]
+        )
+    }
+
     /// Writes what decisions change; the rows are locked by their readers before.
-    static func updateVerifications(_ rows: [StoredVerification]) -> Statement {
+    package static func updateVerifications(_ rows: [StoredVerification]) -> Statement {
         Statement(
             """
             UPDATE courier.verification v

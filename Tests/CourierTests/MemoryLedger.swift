@@ -252,7 +252,7 @@ extension KnownRequest {
 }
 
 extension SendResult {
-    fileprivate init(unknown claim: ClaimedSend) {
+    fileprivate convenience init(unknown claim: ClaimedSend) {
         self.init(
             send: claim.reference,
             disposition: .unknown(.workerLost),
@@ -264,7 +264,7 @@ extension SendResult {
 
 extension ClaimedSend {
     /// The claim after one that was lost.
-    fileprivate init(again claim: ClaimedSend) {
+    fileprivate convenience init(again claim: ClaimedSend) {
         self.init(
             reference: claim.reference.reclaimed,
             tenant: claim.tenant,

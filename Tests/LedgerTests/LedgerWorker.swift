@@ -108,7 +108,7 @@ extension [InboundRecord] {
 }
 
 extension SendResult {
-    init(_ claim: ClaimedSend, _ disposition: SendDisposition) {
+    convenience init(_ claim: ClaimedSend, _ disposition: SendDisposition) {
         self.init(
             send: claim.reference,
             disposition: disposition,
@@ -119,7 +119,8 @@ extension SendResult {
                 segments: 1,
                 encoding: "GSM-7",
                 errorCode: nil
-            )
+            ),
+            verification: claim.verification
         )
     }
 }

@@ -50,11 +50,15 @@ import Verification
     private static func statements(_ ledger: PostgresLedger) -> [(name: String, statement: Statement)] {
         let keys = IntakeKeys([])
         return [
-            ("read requests", PostgresLedger.readRequests(keys)),
+            ("read requests", PostgresLedger.readRequests([])),
             ("update requests", PostgresLedger.updateRequests([:])),
             ("update slots", PostgresLedger.updateSlots([:])),
+            ("insert requests", PostgresLedger.insertRequests(keys)),
+            ("lock windows", PostgresLedger.lockWindows(keys)),
             ("update windows", PostgresLedger.updateWindows([:])),
             ("lock verifications", PostgresLedger.lockVerifications([VerificationID]())),
+            ("lock free verifications", PostgresLedger.lockFreeVerifications([VerificationID]())),
+            ("settle verifications", PostgresLedger.settleVerifications([])),
             ("update verifications", PostgresLedger.updateVerifications([])),
             ("mark", ledger.mark([])),
             ("hand back", PostgresLedger.handBack([])),

@@ -4,13 +4,13 @@
 
 -- The admissions of one recipient or IP address, as far back as its limits look.
 CREATE TABLE IF NOT EXISTS courier.limit_window (
-    scope text NOT NULL CHECK (scope IN ('recipient', 'ip')),
-    tenant text NOT NULL,
+    scope text COLLATE "C" NOT NULL CHECK (scope IN ('recipient', 'ip')),
+    tenant text COLLATE "C" NOT NULL,
     fingerprint bytea NOT NULL,
     entries bytea NOT NULL,            -- 12 bytes each: microseconds since 1970 and a count, big-endian
     expires_at timestamptz NOT NULL,   -- no limit looks back to it any more
-    PRIMARY KEY (scope, tenant, fingerprint)
-);
+    PRIMARY KEY (fingerprint, scope, tenant)
+) WITH (fillfactor = 80);
 
 -- The admissions of a tenant, one row a batch.
 CREATE TABLE IF NOT EXISTS courier.tenant_admission (

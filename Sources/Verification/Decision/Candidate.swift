@@ -4,7 +4,7 @@
 ///
 /// A class, since it is large, never changes, and stands in many places of a batch.
 package final class Candidate: Sendable {
-    package enum Content: Sendable {
+    package indirect enum Content: Sendable {
         /// No request can be read: the record goes to the dead letters.
         case deadLetter(DeadLetterReason)
 
@@ -132,7 +132,7 @@ package enum Screening: Sendable {
     }
 
     /// What a request that got through carries on with.
-    package struct Passed: Sendable {
+    package final class Passed: Sendable {
         package let slot: SlotKey
 
         /// Of a phone number.

@@ -27,7 +27,9 @@ package struct IntakeChanges: Sendable {
 }
 
 /// A send that this worker holds: what it needs to hand the message over.
-package struct ClaimedSend: Sendable {
+///
+/// A class, since it is large, never changes, and goes from stage to stage.
+package final class ClaimedSend: Sendable {
     package let reference: SendReference
     package let tenant: String
     package let purpose: Purpose
@@ -65,6 +67,9 @@ package struct ClaimedSend: Sendable {
     /// The providers that have taken an earlier message of the verification, or may have.
     package let usedProviders: [String]
 
+    /// The verification as the claim left it, where that is known.
+    package let verification: StoredVerification?
+
     package init(
         reference: SendReference,
         tenant: String,
@@ -81,8 +86,10 @@ package struct ClaimedSend: Sendable {
         attempts: Int16,
         isFictional: Bool,
         isRepeat: Bool = false,
-        usedProviders: [String] = []
+        usedProviders: [String] = [],
+        verification: StoredVerification? = nil
     ) {
+        self.verification = verification
         self.reference = reference
         self.tenant = tenant
         self.purpose = purpose

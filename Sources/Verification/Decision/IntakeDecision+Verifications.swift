@@ -127,7 +127,8 @@ extension IntakeDecision {
                 generation: verification.generation,
                 attempts: 0,
                 isFictional: isFictional,
-                usedProviders: verification.usedProviders
+                usedProviders: verification.usedProviders,
+                verification: verification
             )
         )
     }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What became of a claimed send.
-package struct SendResult: Sendable {
+/// What became of a claimed send; a class for the same reasons.
+package final class SendResult: Sendable {
     package let send: SendReference
     package let disposition: SendDisposition
 
     /// Calls to providers made for the send, earlier claims included.
     package let attempts: Int16
     package let attempt: Attempt?
+
+    /// The verification as it was when the send was claimed, where that is known.
+    package let verification: StoredVerification?
 
     /// The last call to a provider.
     package struct Attempt: Sendable, Equatable {
@@ -28,7 +31,14 @@ package struct SendResult: Sendable {
         }
     }
 
-    package init(send: SendReference, disposition: SendDisposition, attempts: Int16, attempt: Attempt?) {
+    package init(
+        send: SendReference,
+        disposition: SendDisposition,
+        attempts: Int16,
+        attempt: Attempt?,
+        verification: StoredVerification? = nil
+    ) {
+        self.verification = verification
         self.send = send
         self.disposition = disposition
         self.attempts = attempts
