@@ -3,7 +3,7 @@
 # Both need Debian 12 with Swift 6.3 and, for the packages they install, root or sudo.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test faults build lint format stop clean
+.PHONY: help demo test faults bench build lint format stop clean
 
 help:
 	@echo 'code-courier delivers one-time verification codes from Kafka to phones.'
@@ -14,6 +14,8 @@ help:
 	@echo ''
 	@echo '  make faults        kill, pause and stop workers and what they stand on; the last line of stdout sums it up'
 	@echo '  make faults FULL=1 the same for hours instead of minutes'
+	@echo ''
+	@echo '  make bench         measure the worker, a usual Python worker and the SQL alone; the last line sums it up'
 	@echo ''
 	@echo '  make build         install what is missing and build the command code-courier'
 	@echo '  make lint          check style, scripts, schemas and test vectors, without building'
@@ -33,6 +35,9 @@ test:
 
 faults:
 	@deploy/local/faults.sh $(if $(filter-out 0 no false,$(FULL)),--full)
+
+bench:
+	@deploy/local/bench.sh $(BENCH)
 
 build:
 	@deploy/local/install.sh

@@ -224,10 +224,11 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "KafkaClient", "Ledger", "PhoneNumbers", "PostgresClient", "Providers", "Verification",
+                "AllocationCounter", "Ledger", "PhoneNumbers", "PostgresClient", "TestSupport", "Verification",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

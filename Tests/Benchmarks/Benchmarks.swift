@@ -8,7 +8,7 @@ struct Benchmarks: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "benchmarks",
         abstract: "Parts of the benchmark; `make bench` runs them all.",
-        subcommands: [ProviderCommand.self]
+        subcommands: [ProviderCommand.self, CeilingCommand.self, MicroCommand.self]
     )
 }
 

@@ -6,6 +6,7 @@
 #   broker.sh start [name]    starts it if it does not run, prints host:port
 #   broker.sh url [name]      prints host:port of the running broker
 #   broker.sh status [name]   says whether it runs; exit code 1 if it does not
+#   broker.sh process [name]  prints the number of its process
 #   broker.sh stop [name]     stops it; what it held is gone
 #
 # The name (default: test) tells several brokers of one checkout apart.
@@ -78,6 +79,7 @@ status)
     [[ -n "$(broker_process)" ]] || { printf 'the broker "%s" does not run\n' "$name" && exit 1; }
     printf 'the broker "%s" runs as process %s on %s\n' "$name" "$(broker_process)" "$(cat "$state/address")"
     ;;
+process) broker_process ;;
 url)
     [[ -n "$(broker_process)" ]] || fail "the broker \"$name\" does not run" "Run: $0 start $name"
     cat "$state/address"

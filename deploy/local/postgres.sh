@@ -3,9 +3,11 @@
 # A private PostgreSQL 15 under .local/, apart from any that the machine runs: it listens on a free port of 127.0.0.1,
 # asks for a random password, and has one empty database, `courier`.
 #
-#   postgres.sh start [name]    makes the cluster if there is none, starts it if it does not run, prints its URL
+#   postgres.sh start [name]    makes the cluster if there is none, starts it if it does not run, prints its URL;
+#                               settings of the server (name=value) may follow the name, for a new cluster
 #   postgres.sh url [name]      prints the URL of a running cluster
 #   postgres.sh status [name]   says whether it runs; exit code 1 if it does not
+#   postgres.sh process [name]  prints the number of the server's process
 #   postgres.sh stop [name]     stops it and keeps its data
 #   postgres.sh remove [name]   stops it and deletes its data
 #
@@ -16,6 +18,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
 
 command="${1:-help}"
 name="${2:-test}"
+settings=("${@:3}")
 [[ "$name" =~ ^[a-z0-9-]+$ ]] || fail "a cluster's name has only a–z, 0–9 and -: $name"
 
 # What this checkout knows of the cluster: `directory` (where it is) and `url`.
@@ -81,6 +84,8 @@ make_cluster() {
 		timezone = 'UTC'
 		log_timezone = 'UTC'
 	SETTINGS
+    for setting in "${settings[@]}"; do printf '%s\n' "$setting"; done |
+        as_owner tee -a "$place/data/postgresql.conf" >/dev/null
 }
 
 # Another program may take the port between the look and the start: then another port is tried.
@@ -164,6 +169,7 @@ start | stop | remove)
     "$command"
     ;;
 status) status ;;
+process) server_process ;;
 url)
     [[ -n "$(server_process)" && -f "$state/url" ]] || fail "PostgreSQL \"$name\" does not run" "Run: $0 start $name"
     cat "$state/url"

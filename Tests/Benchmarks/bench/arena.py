@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import urllib.request
 import uuid
 
 import psycopg
@@ -33,13 +34,48 @@ kafka:
   groupId: "{name}"
   topics: {{ requests: "{name}.requests", receipts: "{name}.receipts", deliveries: "{name}.deliveries",
     deadLetters: "{name}.dead-letters" }}
-  options: {{ session.timeout.ms: 6000 }}
+  options: {{ session.timeout.ms: 6000, fetch.wait.max.ms: 5 }}
 postgres: {{ url: "{worker_url}" }}
 policy: {{ path: "{folder}/policy.yaml" }}
 providers:
   - {{ name: main, kind: twilio, baseURL: "http://127.0.0.1:{provider}", accountSid: ACbench, authToken: t, from: Acme }}
 keys: {{ code: "{keys[0]}", hash: "{keys[1]}", fingerprint: "{keys[2]}", seal: "{keys[3]}" }}
 """
+
+
+# Old requests are spread over the day before, each with a person and, four to one, an address of its own.
+OLD_ROWS = """
+CREATE TEMP TABLE old AS
+SELECT n, sha256(int8send(n)) AS fingerprint, sha256(int8send(-(n / 4) - 1)) AS address, moment,
+    encode(substring(uuid_send(courier.uuid_floor(moment)) FOR 6) || '\\x7000'::bytea
+        || substring(sha256(int8send(n)) FOR 8), 'hex')::uuid AS id
+FROM (
+    SELECT n, date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' - n * (interval '20 hours' / $requests)
+        AS moment
+    FROM generate_series(1, $requests) AS n
+) AS moments;
+INSERT INTO courier.request (day, tenant, request_id, digest, places, verification_id)
+SELECT (moment AT TIME ZONE 'UTC')::date, 'default', 'old-' || n, substring(fingerprint FOR 16), 'requests/0@' || n, id
+FROM old;
+INSERT INTO courier.slot (tenant, purpose, fingerprint, verification_id)
+SELECT 'default', 'sign_in', fingerprint, id FROM old;
+INSERT INTO courier.verification (id, request_id, tenant, purpose, channel, fingerprint, region, masked, seal_key,
+    code_key, hash_key, generation, code_hash, code_length, state, status, max_checks, sends_used, max_sends, send_open,
+    sequence, resend_after, expires_at, ended_at, policy_version)
+SELECT id, 'old-' || n, 'default', 'sign_in', 'sms', fingerprint, 'DE', '+******1234', 1, 1, 1, 1, fingerprint, 6,
+    'expired', 'expired', 5, 1, 5, false, 2, moment, moment, moment, 'old.1'
+FROM old;
+INSERT INTO courier.send (id, verification_id, number, generation, request_id, state, deadline, attempts,
+    resend_window_ms, rendering, provider, provider_message_id, segments)
+SELECT id, id, 1, 1, 'old-' || n, 'sent', moment, 1, 60000, '', 'main', 'SMold' || n, 1 FROM old;
+INSERT INTO courier.limit_window (scope, tenant, fingerprint, entries, expires_at)
+SELECT 'recipient', 'default', fingerprint, int8send((extract(epoch FROM moment) * 1000000)::bigint) || int4send(1),
+    moment + interval '1 day'
+FROM old;
+INSERT INTO courier.limit_window (scope, tenant, fingerprint, entries, expires_at)
+SELECT DISTINCT ON (address) 'ip', 'default', address,
+    int8send((extract(epoch FROM moment) * 1000000)::bigint) || int4send(1), moment + interval '1 hour'
+FROM old"""
 
 
 class Arena:
@@ -77,7 +113,15 @@ class Arena:
                 kafka=self.parts.kafka, name=self.name, worker_url=self.worker_url, folder=self.folder,
                 provider=self.provider_port, keys=keys,
             ))
-        self.watcher = Consumer({"bootstrap.servers": self.parts.kafka, "group.id": self.name + ".watcher"})
+        self.watcher = Consumer({
+            "bootstrap.servers": self.parts.kafka, "group.id": self.name + ".watcher", "enable.auto.commit": False,
+            "fetch.wait.max.ms": 100, "fetch.min.bytes": 65_536,
+        })
+        self.watcher.assign([
+            TopicPartition(self.topic(name), partition, 0)
+            for name in (DELIVERIES, DEAD_LETTERS) for partition in range(PARTITIONS)
+        ])
+        self.published = 0
         return self
 
     def __exit__(self, *_):
@@ -112,24 +156,31 @@ class Arena:
                     producer.poll(0.1)
         producer.flush(120)
 
-    def published(self):
-        """How many events and dead letters there are."""
-        return sum(
-            self.watcher.get_watermark_offsets(TopicPartition(self.topic(name), partition), timeout=10)[1]
-            for name in (DELIVERIES, DEAD_LETTERS) for partition in range(PARTITIONS)
-        )
-
     def wait_for(self, count, within):
-        """Waits until so many are published, and returns how many there are."""
+        """Waits until so many events and dead letters are published, and returns how many there are."""
         end = time.monotonic() + within
-        while (now := self.published()) < count:
+        while self.published < count:
             for program in self.programs:
                 if program.poll() is not None:
                     raise RuntimeError(f"a program has ended: {open(program.log).read()[-2000:]}")
             if time.monotonic() > end:
-                raise TimeoutError(f"{now} of {count} were published within {within} s")
-            time.sleep(0.05)
-        return now
+                raise TimeoutError(f"{self.published} of {count} were published within {within} s")
+            messages = self.watcher.consume(2000, 0.1)
+            self.published += sum(message.error() is None for message in messages)
+        return self.published
+
+    def arrivals(self):
+        """The number and the moment (µs since 1970) of each message that came to the provider since the last time."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.provider_port}/arrivals") as answer:
+            lines = answer.read().decode().splitlines()
+        return [(number, int(moment)) for number, moment in (line.split() for line in lines)]
+
+    def make_old_rows(self, count):
+        """What so many rows' worth of yesterday's requests have left: six rows each."""
+        with self.database() as database:
+            for statement in OLD_ROWS.split(";\n"):
+                database.execute(statement.replace("$requests", str(count // 6)))
+            database.execute("CHECKPOINT")
 
     def start(self, command, environment=None):
         log = open(f"{self.folder}/{len(self.programs)}.log", "w")

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Ledger
+import PostgresClient
+import Verification
+
+/// The transactions of one batch of requests, from its intake to the end of its events, as statements that are ready to
+/// be sent: each transaction is a list of round trips, the last of which commits.
+struct PreparedBatch: Sendable {
+    typealias RoundTrip = [Statement]
+
+    let transactions: [[RoundTrip]]
+    let requests: Int
+}
+
+/// Decides batches in memory and keeps the statements that the ledger would send for them.
+struct BatchMaker {
+    private let ledger: PostgresLedger
+    private let screener: Screener
+    private let policy: Policy
+    private let keys: CodeKeys
+    private let settings = IntakeDecision.Settings(source: "/benchmark", maxRequestAge: .seconds(300))
+    private var slots: [SlotKey: VerificationID] = [:]
+    private var verifications: [VerificationID: StoredVerification] = [:]
+    private var windows: [LimitKey: LimitWindow] = [:]
+
+    init(ledger: PostgresLedger, policy: Policy, keys: CodeKeys, numbers: any NumberDirectory) {
+        (self.ledger, self.policy, self.keys) = (ledger, policy, keys)
+        screener = Screener(policy: policy, keys: keys, numbers: numbers)
+    }
+
+    mutating func batch(of records: [InboundRecord], at now: Timestamp) -> PreparedBatch {
+        var generator = SystemRandomNumberGenerator()
+        let candidates = records.map { screener.candidate(for: $0, now: now, using: &generator) }
+        let intake = IntakeKeys(candidates)
+        let facts = facts(for: candidates, at: now)
+        let changes = IntakeDecision.decide(
+            candidates,
+            facts: facts,
+            policy: policy,
+            settings: settings,
+            keys: keys
+        )
+        let known = Set(facts.verifications.keys)
+        keep(changes)
+        let results = changes.sends.map { send in
+            SendResult(
+                send: send.reference,
+                disposition: .sent,
+                attempts: 1,
+                attempt: .init(
+                    provider: "main",
+                    messageID: "SM\(send.id)",
+                    segments: 1,
+                    encoding: "GSM-7",
+                    errorCode: nil
+                ),
+                verification: send.verification
+            )
+        }
+        let outcome = OutcomeDecision.settle(
+            results,
+            verifications: verifications,
+            now: now,
+            source: settings.source
+        )
+        for verification in outcome.verifications { verifications[verification.id] = verification }
+        return PreparedBatch(
+            transactions: [
+                intakeTrips(intake, known, changes, facts),
+                [[ledger.mark(changes.sends)]],
+                [
+                    [ledger.settleSends(results), Statement("SELECT clock_timestamp()")],
+                    [PostgresLedger.settleVerifications(outcome.verifications)],
+                    [ledger.insertOutbox(outcome.outbox)],
+                ],
+                [[PostgresLedger.delete(changes.outbox + outcome.outbox)]],
+            ],
+            requests: records.count
+        )
+    }
+
+    private func intakeTrips(
+        _ keys: IntakeKeys,
+        _ known: Set<VerificationID>,
+        _ changes: IntakeChanges,
+        _ facts: IntakeFacts
+    ) -> [PreparedBatch.RoundTrip] {
+        var trips = [
+            [
+                PostgresLedger.lockSlots(keys), PostgresLedger.lockWindows(keys), PostgresLedger.insertRequests(keys),
+                PostgresLedger.readTime(keys),
+            ]
+        ]
+        if !known.isEmpty { trips.append([PostgresLedger.lockVerifications(known), PostgresLedger.readTime(keys)]) }
+        var writes = [PostgresLedger.insertVerifications(changes.insertedVerifications)]
+        if !changes.updatedVerifications.isEmpty {
+            writes.append(PostgresLedger.updateVerifications(changes.updatedVerifications))
+        }
+        if !changes.requests.isEmpty { writes.append(PostgresLedger.updateRequests(changes.requests)) }
+        let begun = changes.windows.filter { facts.windows[$0.key] == nil }
+        let continued = changes.windows.filter { facts.windows[$0.key] != nil }
+        if !continued.isEmpty { writes.append(PostgresLedger.updateWindows(continued)) }
+        // Batches run side by side here, and an address of two of them would be begun twice.
+        if !begun.isEmpty { writes.append(PostgresLedger.insertWindows(begun)) }
+        writes.append(ledger.insertSends(changes.sends))
+        if !changes.outbox.isEmpty { writes.append(ledger.insertOutbox(changes.outbox)) }
+        if let admit = PostgresLedger.admitTenants(changes.admissions, keys, at: facts.now) { writes.append(admit) }
+        return trips + [writes]
+    }
+
+    private func facts(for candidates: [Candidate], at now: Timestamp) -> IntakeFacts {
+        var requests: [RequestKey: KnownRequest] = [:]
+        var found: [SlotKey: VerificationID] = [:]
+        var known: [VerificationID: StoredVerification] = [:]
+        var limits: [LimitKey: LimitWindow] = [:]
+        for candidate in candidates {
+            let record = candidate.record
+            requests[candidate.key] = KnownRequest(
+                source: record.source,
+                offset: record.offset,
+                digest: candidate.digest,
+                verificationID: candidate.verificationID
+            )
+            for passed in candidate.possiblyPassed {
+                let id = slots[passed.slot] ?? found[passed.slot] ?? candidate.verificationID
+                found[passed.slot] = id
+                if let verification = verifications[id] { known[id] = verification }
+                for key in passed.limits { limits[key] = windows[key] }
+            }
+        }
+        return IntakeFacts(now: now, requests: requests, slots: found, verifications: known, windows: limits)
+    }
+
+    private mutating func keep(_ changes: IntakeChanges) {
+        for verification in changes.insertedVerifications + changes.updatedVerifications {
+            verifications[verification.id] = verification
+        }
+        for send in changes.sends {
+            guard let verification = verifications[send.reference.verificationID] else { continue }
+            let slot = SlotKey(
+                tenant: verification.tenant,
+                purpose: verification.purpose,
+                fingerprint: verification.fingerprint
+            )
+            slots[slot] = verification.id
+        }
+        for (key, change) in changes.windows { windows[key] = change.window }
+    }
+}

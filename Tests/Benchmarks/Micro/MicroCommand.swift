@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import AllocationCounter
+import ArgumentParser
+import Ledger
+import PhoneNumbers
+import PostgresClient
+import TestSupport
+import Verification
+
+/// The steps of one request, each on its own: time and allocations.
+///
+/// Allocations are the same on every machine and at every hour, so they are what a change is judged by.
+struct MicroCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "micro",
+        abstract: "Times the steps of one request and counts their allocations; prints a JSON line each."
+    )
+
+    @Option(help: "Requests a measurement.")
+    var requests = 20_000
+
+    private static let batch = 500
+
+    func run() throws {
+        let keys = CodeKeys.test
+        let policy = Policy.benchmark
+        let screener = Screener(policy: policy, keys: keys, numbers: PhoneNumberDirectory())
+        let settings = IntakeDecision.Settings(source: "/benchmark", maxRequestAge: .seconds(300))
+        var load = Load(lanes: 1)
+        let now = Timestamp.clock
+        var generator = SystemRandomNumberGenerator()
+        let records = load.records(Self.batch, lane: 0)
+        let candidates = records.map { screener.candidate(for: $0, now: now, using: &generator) }
+        let facts = Self.facts(for: candidates, at: now)
+        let changes = IntakeDecision.decide(candidates, facts: facts, policy: policy, settings: settings, keys: keys)
+        let results = changes.sends.map {
+            SendResult(
+                send: $0.reference,
+                disposition: .sent,
+                attempts: 1,
+                attempt: .init(provider: "main", messageID: "SM1", segments: 1, encoding: "GSM-7", errorCode: nil),
+                verification: $0.verification
+            )
+        }
+        var verifications: [VerificationID: StoredVerification] = [:]
+        for verification in changes.insertedVerifications { verifications[verification.id] = verification }
+        let tenant = policy.tenants["default"]
+
+        measure("decode") {
+            for record in records { keep(screener.candidate(for: record, now: now, using: &generator)) }
+        }
+        measure("decide") {
+            keep(IntakeDecision.decide(candidates, facts: facts, policy: policy, settings: settings, keys: keys))
+        }
+        measure("sign") {
+            for candidate in candidates {
+                let id = candidate.verificationID
+                let code = VerificationCode(verification: id, generation: 1, length: 6, key: keys.code.active)
+                keep(code.hash(verification: id, tenant: "default", purpose: "sign_in", key: keys.hash.active))
+            }
+        }
+        measure("render") {
+            for send in changes.sends { keep(send.content(tenant: tenant, elapsed: .zero)) }
+        }
+        measure("settle") {
+            keep(OutcomeDecision.settle(results, verifications: verifications, now: now, source: settings.source))
+        }
+        measure("encode") {
+            keep(PostgresLedger.insertVerifications(changes.insertedVerifications))
+            keep(PostgresLedger.insertRequests(IntakeKeys(candidates)))
+        }
+    }
+
+    private func measure(_ name: String, _ body: () -> Void) {
+        body()
+        let rounds = max(1, requests / Self.batch)
+        var best = Duration.seconds(3600)
+        let before = allocation_count()
+        for _ in 0..<rounds { best = min(best, ContinuousClock().measure(body)) }
+        let allocations = Double(allocation_count() - before) / Double(rounds * Self.batch)
+        let nanoseconds = Int(best / .nanoseconds(1)) / Self.batch
+        print(#"{"benchmark":"\#(name)","ns":\#(nanoseconds),"allocations":\#(Int((allocations * 10).rounded()))e-1}"#)
+    }
+
+    private static func facts(for candidates: [Candidate], at now: Timestamp) -> IntakeFacts {
+        var requests: [RequestKey: KnownRequest] = [:]
+        var slots: [SlotKey: VerificationID] = [:]
+        for candidate in candidates {
+            requests[candidate.key] = KnownRequest(
+                source: candidate.record.source,
+                offset: candidate.record.offset,
+                digest: candidate.digest,
+                verificationID: candidate.verificationID
+            )
+            for passed in candidate.possiblyPassed where slots[passed.slot] == nil {
+                slots[passed.slot] = candidate.verificationID
+            }
+        }
+        return IntakeFacts(now: now, requests: requests, slots: slots, verifications: [:])
+    }
+}
+
+/// Has the optimizer believe that a value is used.
+@inline(never)
+private func keep<Value>(_ value: Value) {
+    withExtendedLifetime(value) {}
+}

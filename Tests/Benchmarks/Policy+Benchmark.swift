@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+extension Policy {
+    /// The rules of `bench/arena.py`: all of them, with a tenant's limit out of reach.
+    static let benchmark = Policy(
+        version: "bench.1",
+        tenants: [
+            "default": TenantPolicy(
+                appName: "Acme",
+                regions: RegionPolicy(
+                    .allowlistOnly(allowed: Set(["DE", "GB", "FR", "IN"].compactMap { Region($0) }))
+                ),
+                limits: LimitPolicy(perTenant: [RateLimit(count: 100_000_000, per: .seconds(60))]),
+                routes: Routes(fallback: ["main"])
+            )
+        ]
+    )
+}

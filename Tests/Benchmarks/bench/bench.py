@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The benchmark of the worker: JSON lines on stdout, the last one a summary; progress on stderr.
+
+    bench.py [--requests 200000] [--runs 3] [--old-rows 10000000] [--only NAME,NAME]
+
+Parts: worker (fresh tables), old (tables with old rows), two (two workers), peer (the usual Python worker), ceiling (the
+same SQL by a bare loop), latency (200 requests/s), backlog (a million requests waiting). Run by deploy/local/bench.sh,
+which starts what it needs and names it in COURIER_BENCH_*.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from types import SimpleNamespace
+
+import machine
+from arena import DELIVERIES, PARTITIONS, REQUESTS, Arena
+from confluent_kafka import Consumer, Producer, TopicPartition
+from load import Load
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+WARM_UP = 0.1
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def tell(**figures):
+    print(json.dumps(figures), flush=True)
+    return figures
+
+
+def costs(parts, arena, programs):
+    return {
+        "worker": sum(machine.own(program.pid) for program in programs),
+        "postgres": machine.tree(parts.postgres_process),
+        "broker": machine.own(parts.broker_process),
+        "provider": machine.own(arena.provider.pid),
+        "box": machine.box(),
+    }
+
+
+def drive(parts, arena, start, count, name, seed):
+    """Fills the topic, starts the workers and measures from the end of the warm-up to the last request but few.
+
+    The very last events may wait for a sweep, which is no matter of throughput: the window ends at 99 %.
+    """
+    load = Load(seed)
+    arena.produce(load.take(count))
+    programs = start()
+    begin = arena.wait_for(int(count * WARM_UP), 120)
+    started, before = time.monotonic(), costs(parts, arena, programs)
+    end = arena.wait_for(int(count * 0.99), 900)
+    seconds, after = time.monotonic() - started, costs(parts, arena, programs)
+    arena.wait_for(count, 120)
+    done = end - begin
+    per_request = {kind: round((after[kind] - before[kind]) / done, 1) for kind in before}
+    return tell(
+        benchmark=name, requests=done, seconds=round(seconds, 2), requests_per_second=round(done / seconds),
+        worker_cpu_us=per_request["worker"], postgres_cpu_us=per_request["postgres"],
+        broker_cpu_us=per_request["broker"], provider_cpu_us=per_request["provider"], box_us=per_request["box"],
+        rss_mb=round(max(machine.resident(program.pid) for program in programs)), **load.kinds,
+    )
+
+
+def worker(parts, name="worker", workers=1, old_rows=0, seed=1):
+    with Arena(parts) as arena:
+        if old_rows:
+            say(f"making {old_rows:,} old rows")
+            arena.make_old_rows(old_rows)
+        return drive(
+            parts, arena, lambda: [arena.start_worker() for _ in range(workers)], parts.requests, name, seed
+        )
+
+
+def peer(parts, seed=1):
+    with Arena(parts) as arena:
+        command = [
+            sys.executable, f"{HERE}/peer.py", arena.name, parts.kafka, arena.url, str(arena.provider_port)
+        ]
+        return drive(parts, arena, lambda: [arena.start(command)], max(10_000, parts.requests // 10), "peer", seed)
+
+
+def ceiling(parts):
+    with Arena(parts) as arena:
+        before = machine.tree(parts.postgres_process), machine.box()
+        output = subprocess.run(
+            [parts.benchmarks, "ceiling", "--postgres-url", arena.url, "--requests", str(parts.requests)],
+            check=True, capture_output=True, text=True,
+        ).stdout
+        after = machine.tree(parts.postgres_process), machine.box()
+        figures = json.loads(output.splitlines()[-1])
+        return tell(**figures, postgres_cpu_us=round((after[0] - before[0]) / figures["requests"], 1))
+
+
+def latency(parts, rate=200, seconds=20):
+    """From a record's way to the broker to the provider's first byte, and to its event at a consumer."""
+    with Arena(parts) as arena:
+        arena.start_worker()
+        load, sent, seen = Load(7), {}, {}
+        arena.produce(load.take(2000))
+        arena.wait_for(2000, 60)
+        arena.arrivals()
+        done = threading.Event()
+        reader = threading.Thread(target=read_events, args=(arena, seen, done))
+        reader.start()
+        producer = Producer({"bootstrap.servers": parts.kafka, "linger.ms": 0, "acks": "all"})
+        time.sleep(2)
+        begin = time.time()
+        for place in range(rate * seconds):
+            key, value, headers = load.one()
+            time.sleep(max(0, begin + place / rate - time.time()))
+            request = None if key == b"?" else json.loads(value)["requestId"]
+            sent.setdefault(request, (key.decode().lstrip("+"), time.time()))
+            producer.produce(arena.topic(REQUESTS), value, key, headers=headers)
+            producer.poll(0)
+        producer.flush(30)
+        time.sleep(2)
+        done.set()
+        reader.join()
+        arrived = {}
+        for number, moment in arena.arrivals():
+            arrived.setdefault(number, moment / 1e6)
+        sent.pop(None, None)
+        to_provider = [arrived[number] - at for number, at in sent.values() if number in arrived and arrived[number] > at]
+        to_event = [seen[request] - at for request, (_, at) in sent.items() if request in seen and seen[request] > at]
+        return tell(
+            benchmark="latency", rate=rate, sent=len(to_provider), events=len(to_event),
+            **percentiles("provider", to_provider), **percentiles("event", to_event),
+        )
+
+
+def read_events(arena, seen, done):
+    consumer = Consumer({
+        "bootstrap.servers": arena.parts.kafka, "group.id": arena.name + ".reader", "fetch.wait.max.ms": 5,
+        "enable.auto.commit": False,
+    })
+    places = []
+    for partition in range(PARTITIONS):
+        place = TopicPartition(arena.topic(DELIVERIES), partition)
+        place.offset = consumer.get_watermark_offsets(place, timeout=10)[1]
+        places.append(place)
+    consumer.assign(places)
+    while not done.is_set():
+        message = consumer.poll(0.1)
+        if message is not None and message.error() is None:
+            seen.setdefault(json.loads(message.value())["requestId"], time.time())
+    consumer.close()
+
+
+def percentiles(name, times):
+    cuts = statistics.quantiles([1000 * moment for moment in times], n=1000)
+    return {
+        f"{name}_p50_ms": round(cuts[499], 1), f"{name}_p90_ms": round(cuts[899], 1),
+        f"{name}_p99_ms": round(cuts[989], 1),
+    }
+
+
+def backlog(parts, waiting=1_000_000):
+    """What a worker holds in memory while a million requests wait."""
+    with Arena(parts) as arena:
+        load = Load(9)
+        for _ in range(waiting // 50_000):
+            arena.produce(load.take(50_000))
+        program = arena.start_worker()
+        arena.wait_for(1000, 120)
+        time.sleep(20)
+        return tell(benchmark="backlog", waiting=waiting, rss_mb=round(machine.resident(program.pid)))
+
+
+def median(results, key):
+    return statistics.median(result[key] for result in results)
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--requests", type=int, default=200_000)
+    arguments.add_argument("--runs", type=int, default=3)
+    arguments.add_argument("--old-rows", type=int, default=10_000_000)
+    arguments.add_argument("--only", default="worker,peer,ceiling,two,old,latency,backlog")
+    given = arguments.parse_args()
+    only = given.only.split(",")
+    parts = SimpleNamespace(
+        requests=given.requests,
+        program=os.environ["COURIER_BENCH_PROGRAM"],
+        benchmarks=os.environ["COURIER_BENCH_PARTS"],
+        kafka=os.environ["COURIER_BENCH_KAFKA"],
+        postgres=os.environ["COURIER_BENCH_POSTGRES_URL"],
+        postgres_process=int(os.environ["COURIER_BENCH_POSTGRES_PROCESS"]),
+        broker_process=int(os.environ["COURIER_BENCH_BROKER_PROCESS"]),
+    )
+    summary = {"benchmark": "summary"}
+    runs = range(given.runs)
+    if "worker" in only:
+        # The load's seed differs, so that no run has what another one has left in a cache.
+        results = [worker(parts, seed=number + 1) for number in runs]
+        for key in ("requests_per_second", "worker_cpu_us", "postgres_cpu_us", "box_us"):
+            summary[key] = median(results, key)
+    if "latency" in only:
+        result = latency(parts)
+        summary |= {"p50_ms": result["event_p50_ms"], "p99_ms": result["event_p99_ms"]}
+        summary |= {"provider_p99_ms": result["provider_p99_ms"]}
+    if "backlog" in only:
+        summary["rss_mb"] = backlog(parts)["rss_mb"]
+    if "peer" in only:
+        summary["peer_python_rps"] = median([peer(parts, number + 1) for number in runs], "requests_per_second")
+    if "ceiling" in only:
+        summary["ceiling_rps"] = median([ceiling(parts) for _ in runs], "requests_per_second")
+    if "two" in only:
+        summary["two_workers_rps"] = worker(parts, "two_workers", workers=2)["requests_per_second"]
+    if "old" in only:
+        summary["old_rows_rps"] = worker(parts, "old_rows", old_rows=given.old_rows)["requests_per_second"]
+    rate = summary.get("requests_per_second")
+    for ratio, against in (
+        ("ratio_python", "peer_python_rps"), ("ratio_ceiling", "ceiling_rps"),
+    ):
+        if rate and summary.get(against):
+            summary[ratio] = round(rate / summary[against], 2)
+    for ratio, of in (("ratio_two_workers", "two_workers_rps"), ("ratio_old_rows", "old_rows_rps")):
+        if rate and summary.get(of):
+            summary[ratio] = round(summary[of] / rate, 2)
+    tell(**summary)
+
+
+if __name__ == "__main__":
+    main()

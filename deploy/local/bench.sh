@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Measures the worker on real parts of this machine: a private PostgreSQL that syncs every commit, a broker process, a
+# provider that costs little, the usual Python worker as a peer, and the same SQL by a bare loop as a ceiling. JSON lines
+# on stdout, the last one a summary; progress on stderr. Takes about 15 minutes; nothing else should run meanwhile.
+#
+#   bench.sh [--requests 200000] [--runs 3] [--old-rows 10000000] [--only worker,peer,…]    see bench.py --help
+#   bench.sh --micro                                                                  the steps of one request alone
+set -euo pipefail
+# shellcheck source=deploy/local/shared.sh
+source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
+cd "$root"
+
+scripts=deploy/local
+bench=Tests/Benchmarks/bench
+python="$local_directory/bench"
+
+# shellcheck disable=SC2329 # called by the trap
+clean_up() {
+    trap '' INT TERM HUP
+    "$scripts/postgres.sh" remove bench 9>&-
+    "$scripts/broker.sh" stop bench 9>&-
+}
+
+make_python() {
+    local stamp
+    stamp="$(sha256sum "$bench/requirements.txt")"
+    [[ -f "$python/stamp" && "$(cat "$python/stamp")" == "$stamp" ]] && return
+    say "Making a private Python environment in ${python#"$root/"}"
+    rm -rf "$python"
+    /usr/bin/python3 -m venv "$python"
+    "$python/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary=:all: \
+        --requirement "$bench/requirements.txt" >&2 || fail "wheels could not be fetched: see pip's words above"
+    printf '%s\n' "$stamp" >"$python/stamp"
+}
+
+mkdir -p "$local_directory"
+exec 9>"$local_directory/bench.lock"
+flock --nonblock 9 || fail "the benchmark of this checkout runs already"
+
+run "$scripts/install.sh"
+say "Building for production (the first time takes many minutes)"
+run swift build -c release --product code-courier >&2
+run swift build -c release --product Benchmarks >&2
+programs="$(swift build -c release --show-bin-path)"
+if [[ "${1:-}" == --micro ]]; then exec "$programs/Benchmarks" micro; fi
+
+make_python
+trap clean_up EXIT
+"$scripts/postgres.sh" remove bench 9>&-
+COURIER_BENCH_POSTGRES_URL="$("$scripts/postgres.sh" start bench shared_buffers=512MB max_wal_size=4GB 9>&-)"
+COURIER_BENCH_POSTGRES_PROCESS="$("$scripts/postgres.sh" process bench)"
+COURIER_BENCH_KAFKA="$("$scripts/broker.sh" start bench 9>&-)"
+COURIER_BENCH_BROKER_PROCESS="$("$scripts/broker.sh" process bench)"
+COURIER_BENCH_PROGRAM="$programs/code-courier"
+COURIER_BENCH_PARTS="$programs/Benchmarks"
+export COURIER_BENCH_POSTGRES_URL COURIER_BENCH_POSTGRES_PROCESS COURIER_BENCH_KAFKA COURIER_BENCH_BROKER_PROCESS
+export COURIER_BENCH_PROGRAM COURIER_BENCH_PARTS
+# The broker needs a newer librdkafka than Debian's.
+export LD_LIBRARY_PATH="$local_directory/broker/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+run "$python/bin/python" "$bench/bench.py" "$@"
