@@ -5,12 +5,6 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Darwin)
-import Darwin
-#endif
-
 /// What the server does with one request.
 enum ServerStep: Sendable {
     /// Writes these bytes and keeps the connection.
@@ -65,14 +59,12 @@ struct ReceivedRequest: Sendable {
 /// The last step repeats.
 final class ScriptedServer: Sendable {
     let port: Int
-    private let channel: any Channel
     private let record: NIOLockedValueBox<ServerRecord>
 
     var seen: ServerRecord { record.withLockedValue { $0 } }
     var url: String { "http://127.0.0.1:\(port)" }
 
-    private init(channel: any Channel, port: Int, record: NIOLockedValueBox<ServerRecord>) {
-        self.channel = channel
+    private init(port: Int, record: NIOLockedValueBox<ServerRecord>) {
         self.port = port
         self.record = record
     }
@@ -84,9 +76,8 @@ final class ScriptedServer: Sendable {
         body: (ScriptedServer) async throws -> Value
     ) async throws -> Value {
         let record = NIOLockedValueBox(ServerRecord())
-        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        return try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: 64)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     if let tls {
@@ -95,17 +86,7 @@ final class ScriptedServer: Sendable {
                     try channel.pipeline.syncOperations.addHandler(ScriptHandler(script: script, record: record))
                 }
             }
-            .bind(host: "127.0.0.1", port: 0)
-            .get()
-        let server = ScriptedServer(channel: channel, port: channel.localAddress?.port ?? 0, record: record)
-        do {
-            let value = try await body(server)
-            try await channel.close().get()
-            return value
-        } catch {
-            try? await channel.close().get()
-            throw error
-        }
+            .withLocalPort { port in try await body(ScriptedServer(port: port, record: record)) }
     }
 }
 
@@ -177,7 +158,7 @@ private final class ScriptHandler: ChannelInboundHandler {
         case .closeAfterBody:
             context.close(promise: nil)
         case .resetAfterBody:
-            reset(context.channel)
+            context.channel.reset()
         case .drip(let text):
             write(text, context: context)
             drip(on: context.channel)
@@ -190,12 +171,6 @@ private final class ScriptHandler: ChannelInboundHandler {
 
     private func write(_ text: String, context: ChannelHandlerContext) {
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
-    }
-
-    /// Closes with RST, which is what a close with a linger time of zero sends.
-    private func reset(_ channel: any Channel) {
-        guard let options = channel as? any SocketOptionProvider else { return channel.close(promise: nil) }
-        options.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in channel.close(promise: nil) }
     }
 
     private func drip(on channel: any Channel) {

@@ -4,12 +4,6 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Darwin)
-import Darwin
-#endif
-
 /// The places of a session at which a server can misbehave.
 enum MailMoment: String, Sendable, CaseIterable {
     case greeting
@@ -46,13 +40,11 @@ struct MailRecord: Sendable {
 /// A mail server on 127.0.0.1 that speaks no TLS and misbehaves by a script.
 final class ScriptedMailServer: Sendable {
     let port: Int
-    private let channel: any Channel
     private let record: NIOLockedValueBox<MailRecord>
 
     var seen: MailRecord { record.withLockedValue { $0 } }
 
-    private init(channel: any Channel, port: Int, record: NIOLockedValueBox<MailRecord>) {
-        self.channel = channel
+    private init(port: Int, record: NIOLockedValueBox<MailRecord>) {
         self.port = port
         self.record = record
     }
@@ -63,24 +55,13 @@ final class ScriptedMailServer: Sendable {
         body: (ScriptedMailServer) async throws -> Value
     ) async throws -> Value {
         let record = NIOLockedValueBox(MailRecord())
-        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+        return try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(MailHandler(script: script, record: record))
                 }
             }
-            .bind(host: "127.0.0.1", port: 0)
-            .get()
-        let server = ScriptedMailServer(channel: channel, port: channel.localAddress?.port ?? 0, record: record)
-        do {
-            let value = try await body(server)
-            try await channel.close().get()
-            return value
-        } catch {
-            try? await channel.close().get()
-            throw error
-        }
+            .withLocalPort { port in try await body(ScriptedMailServer(port: port, record: record)) }
     }
 }
 
@@ -158,18 +139,12 @@ private final class MailHandler: ChannelInboundHandler {
                 self.write(text, context: context)
             }
         case .close: context.close(promise: nil)
-        case .reset: reset(context.channel)
+        case .reset: context.channel.reset()
         case .silence: break
         }
     }
 
     private func write(_ text: String, context: ChannelHandlerContext) {
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text + "\r\n")), promise: nil)
-    }
-
-    /// Closes with RST, which is what a close with a linger time of zero sends.
-    private func reset(_ channel: any Channel) {
-        guard let options = channel as? any SocketOptionProvider else { return channel.close(promise: nil) }
-        options.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in channel.close(promise: nil) }
     }
 }

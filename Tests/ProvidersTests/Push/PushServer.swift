@@ -47,14 +47,12 @@ final class PushServer: Sendable {
     typealias Script = @Sendable (_ push: ReceivedPush, _ index: Int) -> PushStep
 
     let port: Int
-    private let channel: any Channel
     private let record: NIOLockedValueBox<PushRecord>
 
     var seen: PushRecord { record.withLockedValue { $0 } }
     var url: String { "https://localhost:\(port)" }
 
-    private init(channel: any Channel, port: Int, record: NIOLockedValueBox<PushRecord>) {
-        self.channel = channel
+    private init(port: Int, record: NIOLockedValueBox<PushRecord>) {
         self.port = port
         self.record = record
     }
@@ -71,8 +69,7 @@ final class PushServer: Sendable {
     ) async throws -> Value {
         let record = NIOLockedValueBox(PushRecord())
         let tls = try context()
-        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+        return try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     record.withLockedValue { $0.connections += 1 }
@@ -89,17 +86,7 @@ final class PushServer: Sendable {
                     }
                 }
             }
-            .bind(host: "127.0.0.1", port: 0)
-            .get()
-        let server = PushServer(channel: channel, port: channel.localAddress?.port ?? 0, record: record)
-        do {
-            let value = try await body(server)
-            try await channel.close().get()
-            return value
-        } catch {
-            try? await channel.close().get()
-            throw error
-        }
+            .withLocalPort { port in try await body(PushServer(port: port, record: record)) }
     }
 
     private static func context() throws -> NIOSSLContext {
