@@ -26,6 +26,7 @@ extension Campaign {
                 scenario.countFaults()
                 let before = try #require(worker.program.figures)
                 let start = ContinuousClock.now
+                // The stretch over which processor time is measured.
                 try await Task.sleep(for: .seconds(scenario.size))
                 let seconds = (ContinuousClock.now - start) / .seconds(1)
                 let after = try #require(worker.program.figures)
@@ -51,6 +52,7 @@ extension Campaign {
                     try await scenario.send(scenario.makeRequests(20))
                     try mock.moveCoordinator(of: "\(scenario.fleet.topics.requests).group", to: Int32(move % 3 + 1))
                     scenario.countFaults()
+                    // The pace of the moves.
                     try await Task.sleep(for: .seconds(1))
                 }
             }
@@ -74,8 +76,10 @@ extension Campaign {
                     scenario.countFaults(3)
                     if error == .transport {
                         try await scenario.waitForCalls(0)
+                        // The calls take a second, so their events are about to go out or on their way.
                         try await Task.sleep(for: .milliseconds(1000) + scenario.randomTime(below: .milliseconds(200)))
                         try mock.brokerDown()
+                        // The connections end, and the producers try in vain, before the broker is back.
                         try await Task.sleep(for: .milliseconds(300))
                         try mock.brokerUp()
                     }
@@ -96,6 +100,7 @@ extension Campaign {
                     try await scenario.waitForCalls(1)
                     try mock.brokerDown()
                     scenario.countFaults()
+                    // The calls take a second each; their events then fill the queue of ten, and none leaves it.
                     try await Task.sleep(for: .seconds(4))
                     try mock.brokerUp()
                     _ = try await scenario.fleet.events(of: requests.map(\.id), within: .seconds(60))

@@ -21,6 +21,7 @@ extension Campaign {
                     try await scenario.send(scenario.makeRequests(40))
                     // After most kills the group has not yet given all partitions to somebody else.
                     try? await scenario.waitForCalls(1, within: .seconds(2))
+                    // Twice the time of a call: the worker dies anywhere before, in or after one.
                     try await Task.sleep(for: scenario.randomTime(below: .milliseconds(400)))
                     let running = scenario.fleet.workers.filter(\.program.isRunning)
                     try await scenario.withDice { $0.pick(running) }.crash()

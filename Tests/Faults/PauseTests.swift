@@ -16,12 +16,14 @@ extension Drill {
                 for _ in 0..<scenario.size {
                     try await scenario.send(scenario.makeRequests(60))
                     try await scenario.waitForCalls(1)
+                    // Within the time of a call: the worker stops anywhere in one.
                     try await Task.sleep(for: scenario.randomTime(below: .milliseconds(450)))
                     let running = scenario.fleet.workers.filter(\.program.isRunning)
                     let paused = scenario.withDice { $0.pick(running) }
                     paused.program.send(SIGSTOP)
                     scenario.countFaults()
                     try await scenario.send(scenario.makeRequests(20))
+                    // The worker comes back when its claims have ended and others have had the time to take them over.
                     try await Task.sleep(for: plan.lease + .seconds(5))
                     paused.program.send(SIGCONT)
                 }

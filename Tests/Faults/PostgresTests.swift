@@ -19,6 +19,7 @@ extension Campaign {
                     for _ in 0..<scenario.size {
                         try await scenario.send(scenario.makeRequests(60))
                         try await scenario.waitForCalls(1)
+                        // The server dies at any point of the work, not always after the first call.
                         try await Task.sleep(for: scenario.randomTime(below: .milliseconds(300)))
                         try await server.crash()
                         scenario.countFaults()
@@ -65,6 +66,7 @@ extension Campaign {
                             try await scenario.send(scenario.makeRequests(200))
                             return worker.logged.count { $0 == "postgres.failing" } > failures
                         }
+                        // Without room for its log the server may end by itself or stay: it gets the time for either.
                         try await Task.sleep(for: .seconds(3))
                         scenario.note("server_ended", server.isRunning ? 0 : 1)
                         #expect(!server.isRunning || worker.program.output.contains("53100"), "the disk is full")
@@ -89,6 +91,7 @@ extension Campaign {
                     scenario.countFaults()
                     for _ in 0..<scenario.size {
                         try await scenario.send(scenario.makeRequests(20))
+                        // The pace of the requests; a second each makes the silence as long as the scenario's size.
                         try await Task.sleep(for: .seconds(1))
                     }
                     let after = try #require(worker.program.figures, "the worker has ended")
@@ -123,6 +126,7 @@ extension Campaign {
                     }
                 }
                 while let hog = await hog(server) { hogs.append(hog) }
+                // The pace at which connections that come free are taken, which leaves the processor to the workers.
                 try await Task.sleep(for: .milliseconds(20))
             }
             for hog in hogs { await hog.close() }

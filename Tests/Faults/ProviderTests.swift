@@ -19,6 +19,7 @@ extension Campaign {
                 let start = clock.now
                 for tick in 0..<scenario.size * 10 {
                     try await scenario.send(scenario.makeRequests(20))
+                    // The pace of the load, 200 requests a second, however long sending them took.
                     try await clock.sleep(until: start + .milliseconds(100 * (tick + 1)))
                 }
                 let requests = scenario.requests

@@ -82,6 +82,7 @@ extension Drill {
                 case .postgresGone: proxy.goAway()
                 case .brokerGone: try scenario.fleet.cluster.mock?.brokerDown()
                 }
+                // The signal comes at any point of the moment, not always at its beginning.
                 try await Task.sleep(for: scenario.randomTime(below: .milliseconds(500)))
                 let start = ContinuousClock.now
                 worker.program.send(SIGTERM)

@@ -23,6 +23,7 @@ enum CrashPoint {
         }
         if let point = environment["COURIER_STALL_AT"].flatMap(Countdown.init) {
             return { step in
+                // Not giving the thread back is the fault itself; nothing is waited for, so the length is any.
                 while point.isOver(at: step) { sleep(3600) }
             }
         }

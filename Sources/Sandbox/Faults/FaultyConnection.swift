@@ -66,7 +66,7 @@ struct FaultyConnection: Sendable {
         }
     }
 
-    /// Sleeps; throws when the sandbox stops meanwhile, which closes the connection.
+    /// Sleeps, as being slow is the fault itself; throws when the sandbox stops meanwhile, which closes the connection.
     private static func pause(_ duration: Duration) async throws {
         try await cancelWhenGracefulShutdown { try await Task.sleep(for: duration) }
     }

@@ -37,6 +37,7 @@ struct MailIntake: Sendable {
         await inbox.acceptEmail { mail.email(sid: sid, sequence: $0) }
         switch fault {
         case .delay(let duration), .drip(let duration):
+            // An answer this late is the fault itself.
             try await Task.sleep(for: duration)
         case .cut:
             return (nil, true)
