@@ -53,7 +53,7 @@ struct DeadLettersRedriveCommand: AsyncParsableCommand {
             let plan = try await Redrive.plan(selection, topic)
             var outcome = Redrive.Outcome()
             if !dryRun, plan.count > 0 {
-                outcome = try await interruptible(try await Redrive(topic, plan: plan), plan)
+                outcome = try await run(plan, by: try await Redrive(topic, plan: plan))
             }
             let report = RedriveReport(plan: plan, outcome: dryRun ? nil : outcome, topics: topic.kafka.topics)
             PolicyCommand.write(report.lines)
@@ -65,22 +65,11 @@ struct DeadLettersRedriveCommand: AsyncParsableCommand {
     }
 
     /// Redrives until the end or Ctrl-C, which ends it after the batch under way.
-    private func interruptible(_ redrive: Redrive, _ plan: RedrivePlan) async throws -> Redrive.Outcome {
+    private func run(_ plan: RedrivePlan, by redrive: Redrive) async throws -> Redrive.Outcome {
         let total = plan.count
         let progress = ProgressLines { sent in "\(sent.grouped) of \(total.grouped) are back" }
-        // Until here Ctrl-C ends the process as usual; now it ends the redrive.
-        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
-        return try await withThrowingTaskGroup(of: Redrive.Outcome?.self) { group in
-            group.addTask { try await redrive.run(plan) { progress.show($0) } }
-            group.addTask {
-                for await _ in signals { break }
-                return nil
-            }
-            while let ended = try await group.next() {
-                group.cancelAll()
-                if let ended { return ended }
-            }
-            return Redrive.Outcome()
+        return try await untilInterrupted(by: [.sigint, .sigterm], otherwise: Redrive.Outcome()) {
+            try await redrive.run(plan) { progress.show($0) }
         }
     }
 }

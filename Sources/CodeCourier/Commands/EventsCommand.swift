@@ -39,13 +39,8 @@ struct EventsCommand: AsyncParsableCommand {
                     topic: settings.topics.deliveries,
                     from: fromBeginning ? .beginning : .end
                 )
-                // Until here Ctrl-C ends the process as usual; now it ends the reading.
-                let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask { [json] in try await Self.follow(reader, json: json) }
-                    group.addTask { for await _ in signals { return } }
-                    defer { group.cancelAll() }
-                    try await group.next()
+                try await untilInterrupted(by: [.sigint, .sigterm], otherwise: ()) { [json] in
+                    try await Self.follow(reader, json: json)
                 }
                 await reader.close()
             } catch {

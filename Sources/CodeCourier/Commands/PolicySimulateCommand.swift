@@ -62,7 +62,7 @@ struct PolicySimulateCommand: AsyncParsableCommand {
                 start: start,
                 end: end
             )
-            report = try await interruptible(topic, replay)
+            report = try await run(replay, over: topic)
         } catch let error as KafkaError {
             throw StartFailure.report(["kafka.bootstrapServers: \(error)"])
         }
@@ -96,23 +96,12 @@ struct PolicySimulateCommand: AsyncParsableCommand {
     }
 
     /// Replays until the end of the range or Ctrl-C, after which the part that was replayed is reported.
-    private func interruptible(_ topic: TopicReplay, _ replay: PolicyReplay) async throws -> ReplayReport {
+    private func run(_ replay: PolicyReplay, over topic: TopicReplay) async throws -> ReplayReport {
         let progress = ReplayProgress(start: topic.start, end: topic.end) { line in
             FileHandle.standardError.write(Data("\(line)\n".utf8))
         }
-        // Until here Ctrl-C ends the process as usual; now it ends the replay.
-        let signals = await UnixSignalsSequence(trapping: .sigint)
-        return try await withThrowingTaskGroup(of: ReplayReport?.self) { group in
-            group.addTask { try await topic.run(replay, progress: progress) }
-            group.addTask {
-                for await _ in signals { break }
-                return nil
-            }
-            while let ended = try await group.next() {
-                group.cancelAll()
-                if let ended { return ended }
-            }
-            return ReplayReport()
+        return try await untilInterrupted(by: [.sigint], otherwise: ReplayReport()) {
+            try await topic.run(replay, progress: progress)
         }
     }
 }
