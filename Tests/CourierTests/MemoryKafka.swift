@@ -96,9 +96,7 @@ final class MemorySink: RecordSink, Service {
     var answers: [String] {
         state.withLock(\.published).map { record in
             guard let value = record.value, case .object(let event)? = try? JSONScanner.parse(value) else { return "" }
-            return [event["status"], event["reason"]].compactMap { member in
-                if case .string(let text)? = member { text } else { nil }
-            }.joined(separator: " ")
+            return [event.text("status"), event.text("reason")].compactMap { $0 }.joined(separator: " ")
         }
     }
 

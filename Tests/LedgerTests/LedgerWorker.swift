@@ -131,10 +131,3 @@ extension OutboxRecord {
         return object
     }
 }
-
-extension JSONObject {
-    func text(_ name: String) -> String? {
-        guard case .string(let text)? = self[name] else { return nil }
-        return text
-    }
-}

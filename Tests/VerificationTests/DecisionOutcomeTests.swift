@@ -170,11 +170,3 @@ import Verification
         #expect(event.verificationID == claim.reference.verificationID.description)
     }
 }
-
-extension JSONObject {
-    /// A member that is a string.
-    func text(_ name: String) -> String? {
-        guard case .string(let text)? = self[name] else { return nil }
-        return text
-    }
-}

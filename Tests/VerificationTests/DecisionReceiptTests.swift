@@ -208,9 +208,7 @@ extension InboundRecord {
 extension OutboxRecord {
     /// A text member of the event.
     fileprivate func eventText(_ name: String) -> String? {
-        guard let value, case .object(let event)? = try? JSONScanner.parse(value),
-            case .string(let text)? = event[name]
-        else { return nil }
-        return text
+        guard let value, case .object(let event)? = try? JSONScanner.parse(value) else { return nil }
+        return event.text(name)
     }
 }

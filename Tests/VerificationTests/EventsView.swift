@@ -20,10 +20,7 @@ struct EventsView {
     var sequence: Int64? { integer("sequence") }
     var sendsLeft: Int64? { integer("sendsLeft") }
 
-    func text(_ name: String) -> String? {
-        guard case .string(let text)? = object[name] else { return nil }
-        return text
-    }
+    func text(_ name: String) -> String? { object.text(name) }
 
     func integer(_ name: String) -> Int64? {
         guard case .number(let number)? = object[name] else { return nil }

@@ -35,10 +35,3 @@ struct EventLine {
         text + String(repeating: " ", count: max(0, width - text.count))
     }
 }
-
-extension JSONObject {
-    func text(_ name: String) -> String? {
-        guard case .string(let text)? = self[name] else { return nil }
-        return text
-    }
-}

@@ -25,6 +25,12 @@ package struct JSONObject: Sendable {
         for member in members where member.name.hasSameBytes(as: name) { return member.value }
         return nil
     }
+
+    /// The member with this name when it is a string; nil for any other, and for none.
+    package func text(_ name: String) -> String? {
+        guard case .string(let text)? = self[name] else { return nil }
+        return text
+    }
 }
 
 /// One member of a JSON object.

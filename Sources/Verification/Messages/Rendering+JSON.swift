@@ -19,8 +19,8 @@ extension Rendering {
     /// Reads what `json` wrote, or nil.
     package init?(json: String) {
         guard case .object(let members)? = try? JSONScanner.parse(Array(json.utf8)),
-            case .string(let language)? = members["language"],
-            case .string(let appName)? = members["appName"]
+            let language = members.text("language"),
+            let appName = members.text("appName")
         else { return nil }
         self.init(
             language: language,
@@ -40,12 +40,5 @@ extension PushApp {
             let environment = members.text("environment").flatMap(PushEnvironment.init(rawValue:))
         else { return nil }
         self.init(bundleID: bundleID, environment: environment)
-    }
-}
-
-extension JSONObject {
-    fileprivate func text(_ name: String) -> String? {
-        guard case .string(let text)? = self[name] else { return nil }
-        return text
     }
 }

@@ -72,7 +72,7 @@ extension VonageSignature {
             return false
         }
         guard let header = object(parts[0]), case .string("HS256")? = header["alg"] else { return false }
-        guard let claims = object(parts[1]), case .string(let text)? = claims["payload_hash"] else { return false }
+        guard let claims = object(parts[1]), let text = claims.text("payload_hash") else { return false }
         guard let hash = Hexadecimal.bytes(text) else { return false }
         return SHA256.hash(data: Array(body.utf8)) == hash
     }
