@@ -70,8 +70,8 @@ extension PostgresLedger {
     static func lockReportedSends(_ receipts: [ReceivedReceipt]) -> Statement {
         Statement(
             """
-            SELECT s.id, s.verification_id, s.number, s.request_id, s.state, s.fence, s.resend_window_ms,
-                s.validity_ms, s.traceparent, s.provider, s.provider_message_id, s.segments, s.encoding, s.error_code
+            SELECT s.id, s.verification_id, s.fence, s.number, s.request_id, s.resend_window_ms, s.validity_ms,
+                s.traceparent, s.state, s.provider, s.provider_message_id, s.segments, s.encoding, s.error_code
             FROM courier.send s
             WHERE s.id = ANY (ARRAY(
                 SELECT unnest($1::uuid[])
@@ -168,18 +168,9 @@ extension PostgresLedger {
 
 extension ReportedSend {
     fileprivate init(_ row: Row) throws {
-        guard let state = State(rawValue: try row.text(4)) else { throw PostgresError(.unexpectedResult) }
+        guard let state = State(rawValue: try row.text(8)) else { throw PostgresError(.unexpectedResult) }
         self.init(
-            reference: SendReference(
-                id: SendID(UUIDValue(try row.uuid(0))),
-                verificationID: VerificationID(UUIDValue(try row.uuid(1))),
-                fence: try row.int32(5),
-                number: try row.int16(2),
-                requestID: try row.text(3),
-                resendWindow: .milliseconds(try row.int32(6)),
-                validity: try row.optionalInt32(7).map { .milliseconds($0) },
-                trace: try row.optionalText(8).flatMap { TraceContext(traceparent: Array($0.utf8)) }
-            ),
+            reference: try SendReference(row),
             state: state,
             provider: try row.optionalText(9),
             messageID: try row.optionalText(10),

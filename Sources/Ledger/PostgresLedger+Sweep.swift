@@ -74,8 +74,8 @@ extension PostgresLedger {
     func lockDue(claimable: Bool) -> Statement {
         Statement(
             """
-            SELECT s.id, s.verification_id, s.number, s.generation, s.request_id, s.state, s.fence, s.deadline,
-                s.attempts, s.resend_window_ms, s.validity_ms, s.rendering, s.traceparent, s.repeated
+            SELECT s.id, s.verification_id, s.fence, s.number, s.request_id, s.resend_window_ms, s.validity_ms,
+                s.traceparent, s.generation, s.state, s.deadline, s.attempts, s.repeated, s.rendering
             FROM courier.send s
             WHERE s.lease_until < statement_timestamp() AND ($2 OR s.state = 'dispatching')
             ORDER BY s.lease_until
@@ -106,24 +106,15 @@ extension PostgresLedger {
 
 extension DueSend {
     fileprivate init(_ row: Row) throws {
-        guard let state = State(rawValue: try row.text(5)) else { throw PostgresError(.unexpectedResult) }
+        guard let state = State(rawValue: try row.text(9)) else { throw PostgresError(.unexpectedResult) }
         self.init(
-            reference: SendReference(
-                id: SendID(UUIDValue(try row.uuid(0))),
-                verificationID: VerificationID(UUIDValue(try row.uuid(1))),
-                fence: try row.int32(6),
-                number: try row.int16(2),
-                requestID: try row.text(4),
-                resendWindow: .milliseconds(try row.int32(9)),
-                validity: try row.optionalInt32(10).map { .milliseconds($0) },
-                trace: try row.optionalText(12).flatMap { TraceContext(traceparent: Array($0.utf8)) }
-            ),
-            generation: try row.int32(3),
+            reference: try SendReference(row),
+            generation: try row.int32(8),
             state: state,
-            deadline: try Timestamp(row, 7),
-            attempts: try row.int16(8),
-            isRepeated: try row.bool(13),
-            rendering: Rendering(json: try row.text(11))
+            deadline: try Timestamp(row, 10),
+            attempts: try row.int16(11),
+            isRepeated: try row.bool(12),
+            rendering: Rendering(json: try row.text(13))
         )
     }
 }
