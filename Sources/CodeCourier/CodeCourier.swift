@@ -33,6 +33,9 @@ struct CodeCourier: AsyncParsableCommand {
               code-courier dead-letters list --config courier.yaml
               code-courier dead-letters redrive --config courier.yaml --reason not_json
 
+            Ask whether a running worker gets on, and whether it can do its work:
+              code-courier health --config courier.yaml
+
             Every setting of the file may come from the environment instead:
             kafka.bootstrapServers is KAFKA_BOOTSTRAP_SERVERS.
             """,
@@ -40,6 +43,7 @@ struct CodeCourier: AsyncParsableCommand {
         subcommands: [
             RunCommand.self, MigrateCommand.self, RequestCommand.self, VerifyCommand.self, EventsCommand.self,
             DemoCommand.self, PolicyCommand.self, MessageCommand.self, DeadLettersCommand.self,
+            HealthCommand.self,
         ]
     )
 }

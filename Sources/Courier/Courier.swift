@@ -29,6 +29,7 @@ package struct Courier: Sendable {
     private let desk: ProviderDesk
     /// How the stages get on.
     package let progress: Progress
+    private let retry: LedgerRetry
     private let sinkService: any Service
     private let sourceService: any Service
     private let receiptService: any Service
@@ -154,10 +155,14 @@ package struct Courier: Sendable {
             progress: progress
         )
         self.progress = progress
+        self.retry = retry
         sinkService = parts.sink
         sourceService = parts.source
         receiptService = parts.receipts
     }
+
+    /// Whether the database answers; asked of it at every sweep at the latest.
+    package var isDatabaseAnswering: Bool { retry.isAnswered }
 
     /// The services in the order in which they depend on each other; they stop in the reverse order.
     ///

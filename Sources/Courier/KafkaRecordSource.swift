@@ -10,6 +10,7 @@ package struct KafkaRecordSource: RecordSource, Service {
     private let consumer: KafkaConsumer
     private let area: String
     private let logger: Logger
+    private let membership = Membership()
 
     /// A source whose events in the log begin with `area`, such as `kafka` in `kafka.assigned`.
     package init(consumer: KafkaConsumer, area: String, logger: Logger) {
@@ -20,6 +21,9 @@ package struct KafkaRecordSource: RecordSource, Service {
 
     /// A number that changes for as long as the consumer polls.
     package var pulse: Int { consumer.pulse }
+
+    /// Whether the consumer is a member of its group.
+    package var isMember: Bool { membership.isMember }
 
     /// Serves the consumer until the worker stops; returns when it has left its group.
     package func run() async throws {
@@ -65,6 +69,7 @@ package struct KafkaRecordSource: RecordSource, Service {
     /// One line for each change of the assignment and of the brokers' reachability.
     private func report() async {
         for await notice in consumer.notices {
+            membership.note(notice)
             switch notice {
             case .assigned(let partitions):
                 log(.info, "partitions assigned", "assigned", partitions)

@@ -20,6 +20,9 @@ final class LedgerRetry: Sendable {
         self.logger = logger
     }
 
+    /// Whether the newest operation, of whatever stage, was answered.
+    var isAnswered: Bool { !isAway.withLock(\.self) }
+
     /// Repeats until it succeeds or the worker stops; nil then.
     func untilStopped<Value: Sendable>(
         _ stage: Progress.Stage,

@@ -42,11 +42,18 @@ struct RunCommand: AsyncParsableCommand {
         } catch let failure as Worker.StartError {
             throw StartFailure.report([failure])
         }
+        let heartbeat: Heartbeat
+        do {
+            heartbeat = try Heartbeat(path: configuration.worker.healthPath, environment: environment, logger: logger)
+        } catch {
+            throw StartFailure.report(["worker.healthPath: \(error)"])
+        }
         let reload = PolicyReload(
             path: configuration.policyPath,
             providers: channels,
             policies: worker.policies,
-            logger: logger
+            logger: logger,
+            heartbeat: heartbeat
         )
         // Until here a signal ends the process at once; who has read that it started may expect it to end in order.
         let signals = await UnixSignalsSequence(trapping: Worker.endingSignals)
@@ -59,7 +66,7 @@ struct RunCommand: AsyncParsableCommand {
             ]
         )
         do {
-            try await worker.run(with: [reload], until: signals, logger: logger)
+            try await worker.run(with: [reload], heartbeat: heartbeat, until: signals, logger: logger)
         } catch {
             logger.critical("worker failed", metadata: ["event": "worker.failed", "error": "\(error)"])
             throw ExitCode(1)

@@ -93,4 +93,15 @@ extension CourierConfiguration {
         let source = ConfigurationSource(path: path, environment: environment)
         return source.faults.result(KeySettings.readFingerprint(source))
     }
+
+    /// Reads only where a worker writes its state: what a probe needs, which is given no keys.
+    package static func loadHealthPath(
+        path: String?,
+        environment: [String: String]
+    ) -> Result<String, ConfigurationFaults> {
+        let source = ConfigurationSource(path: path, environment: environment)
+        let healthPath = WorkerSettings.readHealthPath(source)
+        if healthPath == nil { source.reportMissing(["worker", "healthPath"], such: "/run/code-courier/health") }
+        return source.faults.result(healthPath)
+    }
 }

@@ -23,7 +23,7 @@ struct FileSettings {
             "worker",
             [
                 "maxInFlight", "batchSize", "maxRequestAge", "unknownOutcome", "lease", "callDeadline", "receiptGrace",
-                "drainTimeout",
+                "drainTimeout", "healthPath",
             ], []
         ),
         ("log", ["level", "format"], []),

@@ -32,6 +32,11 @@ package struct WorkerSettings: Sendable, Equatable {
 
     /// How long a worker that is told to stop finishes its sends.
     package var drainTimeout = Duration.seconds(25)
+
+    /// The file that a running worker writes its state to, for `code-courier health`; nil writes none.
+    ///
+    /// Its folder must be the worker's alone and is best in memory: the file is replaced every second.
+    package var healthPath: String?
 }
 
 extension WorkerSettings {
@@ -51,7 +56,15 @@ extension WorkerSettings {
         if let time = source.read(["worker", "receiptGrace"], .duration(in: graces)) { settings.receiptGrace = time }
         let timeouts = Duration.milliseconds(100)...Duration.seconds(3600)
         if let time = source.read(["worker", "drainTimeout"], .duration(in: timeouts)) { settings.drainTimeout = time }
+        settings.healthPath = readHealthPath(source)
         return settings
+    }
+
+    /// A relative path in the file is taken from the file's own folder.
+    static func readHealthPath(_ source: ConfigurationSource) -> String? {
+        let key = ["worker", "healthPath"]
+        guard let origin = source.setting(key)?.origin else { return nil }
+        return source.read(key, .text(upTo: 4096)).map { source.resolve($0, at: origin) }
     }
 
     /// A call must end well before its claim does: half of the lease may be over when it begins.

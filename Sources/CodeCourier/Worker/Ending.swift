@@ -17,6 +17,7 @@ import Darwin
 /// Ending without order loses nothing: what a worker held is in the database, and others take it over.
 struct Ending: Sendable {
     let drainTimeout: Duration
+    let heartbeat: Heartbeat?
     let logger: Logger
 
     /// What is left of the time when services that still work are cancelled.
@@ -29,6 +30,7 @@ struct Ending: Sendable {
             count += 1
             if count > 1 { endNow(signal) }
             logger.notice("worker is stopping", metadata: ["event": "worker.stopping", "signal": "\(signal)"])
+            heartbeat?.stop()
             endInTime()
             await group.triggerGracefulShutdown()
         }

@@ -15,6 +15,7 @@ struct PolicyReload: Service {
     private let path: String
     private let interval: Duration
     private let loader: PolicyLoader
+    private let heartbeat: Heartbeat?
 
     /// With an `interval` of a second, a change is in force two to three seconds after it.
     init(
@@ -22,9 +23,11 @@ struct PolicyReload: Service {
         providers: [String: Channel],
         policies: PolicySource,
         logger: Logger,
+        heartbeat: Heartbeat? = nil,
         interval: Duration = .seconds(1)
     ) {
         self.path = path
+        self.heartbeat = heartbeat
         self.interval = interval
         loader = PolicyLoader(path: path, providers: providers, policies: policies, logger: logger)
     }
@@ -33,7 +36,9 @@ struct PolicyReload: Service {
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
+                    heartbeat?.beginReload()
                     await loader.load(because: .signal)
+                    heartbeat?.endReload()
                 }
             }
             group.addTask { await cancelWhenGracefulShutdown { await watch() } }

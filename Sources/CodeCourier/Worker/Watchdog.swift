@@ -17,6 +17,9 @@ struct Watchdog: Service {
     /// Looks without a change after which something counts as stalled.
     var patience = 45
 
+    /// Told at every look for how many looks each part has stood still, on the watchdog's own thread.
+    var onLook: @Sendable ([String: Int]) -> Void = { _ in }
+
     /// Told what has stalled, on the watchdog's own thread.
     let onStall: @Sendable ([String]) -> Void
 
@@ -28,8 +31,9 @@ struct Watchdog: Service {
         timer.schedule(deadline: .now(), repeating: .milliseconds(Int(interval.microseconds / 1000)))
         timer.setEventHandler {
             let seen = pulses().merging(["tasks": beat.count]) { $1 }
-            let stalled = looks.withLock { $0.stalled(seen) }
+            let (stalled, standing) = looks.withLock { looks in (looks.stalled(seen), looks.standing) }
             if !stalled.isEmpty { onStall(stalled) }
+            onLook(standing)
         }
         timer.resume()
         defer { timer.cancel() }
@@ -62,6 +66,9 @@ extension Watchdog {
         init(patience: Int) {
             self.patience = patience
         }
+
+        /// For how many looks each part has stood still.
+        var standing: [String: Int] { seen.mapValues(\.count) }
 
         /// Takes one look; the names whose pulse has stood still for too long.
         mutating func stalled(_ pulses: [String: Int]) -> [String] {

@@ -108,12 +108,13 @@ struct Worker {
     /// Runs until a signal, then drains; what is not done by then is left to other workers.
     func run(
         with others: [any Service] = [],
+        heartbeat: Heartbeat? = nil,
         until signals: UnixSignalsSequence,
         logger: Logger
     ) async throws {
-        let ending = Ending(drainTimeout: drainTimeout, logger: logger)
+        let ending = Ending(drainTimeout: drainTimeout, heartbeat: heartbeat, logger: logger)
         var configuration = ServiceGroupConfiguration(
-            services: (others + [watchdog(logger)] + courier.services).map {
+            services: (others + [watchdog(heartbeat, logger)] + courier.services).map {
                 .init(
                     service: $0,
                     successTerminationBehavior: .gracefullyShutdownGroup,
@@ -138,14 +139,17 @@ struct Worker {
         }
         await client.shutdown()
         await pool.close()
+        heartbeat?.end()
         try outcome.get()
     }
 
-    private func watchdog(_ logger: Logger) -> Watchdog {
+    private func watchdog(_ heartbeat: Heartbeat?, _ logger: Logger) -> Watchdog {
         Watchdog {
             var pulses = ["consumer": consumer.pulse, "receipt_consumer": receipts.pulse]
             for (stage, steps) in courier.progress.atWork { pulses[stage.rawValue] = steps }
             return pulses
+        } onLook: { standing in
+            heartbeat?.look(standing: standing, waitingFor: waitingFor, policyVersion: policies.current.version)
         } onStall: { stalled in
             logger.critical(
                 "worker does not get on and ends, so that it is started anew",
@@ -153,6 +157,12 @@ struct Worker {
             )
             endProcess(70)
         }
+    }
+
+    /// What is missing for the worker to do its work.
+    private var waitingFor: [WorkerState.Need] {
+        let isMember = consumer.isMember && receipts.isMember
+        return (isMember ? [] : [.kafka]) + (courier.isDatabaseAnswering ? [] : [.postgres])
     }
 
     private static func requests(_ kafka: KafkaSettings, _ logger: Logger) throws(KafkaError) -> KafkaRecordSource {

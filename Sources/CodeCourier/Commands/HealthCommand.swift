@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Foundation
+
+/// Asks how a worker of this machine or container gets on.
+struct HealthCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "health",
+        abstract: "Tells whether a running worker gets on and can do its work, for probes.",
+        discussion: """
+            Exit code 0 when it does, 1 when it does not; one line says why, JSON on a pipe.
+            It reads the file worker.healthPath (WORKER_HEALTH_PATH), which the worker
+            replaces every second; one that is older than 15 s counts as dead.
+
+              --live   the worker gets on; one that does not is to be started anew
+              --ready  it has also joined its groups, and the database answers
+
+            Without either, both are asked for. A worker whose Kafka or PostgreSQL is away is
+            live and not ready: a new start would not help it.
+
+              code-courier health --live
+              code-courier health --path /run/code-courier/health
+            """
+    )
+
+    @Flag(help: "Asks only whether the worker gets on.")
+    var live = false
+
+    @Flag(help: "Asks whether the worker can do its work.")
+    var ready = false
+
+    @Option(help: "The worker's health file; default: worker.healthPath of the configuration.")
+    var path: String?
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func validate() throws {
+        guard !(live && ready) else { throw ValidationError("ask for --live or --ready, or for neither") }
+    }
+
+    func run() throws {
+        let path =
+            try path
+            ?? StartFailure.unwrap(
+                CourierConfiguration.loadHealthPath(path: options.config, environment: options.environment)
+            )
+        let verdict = HealthVerdict(of: HealthFile(path: path).state(), at: .now)
+        if isatty(STDOUT_FILENO) == 1 {
+            print(verdict.text)
+        } else {
+            PolicyCommand.write(verdict.json())
+        }
+        guard live ? verdict.isLive : verdict.isReady else { throw ExitCode(1) }
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// The file through which a worker tells its state; a reader sees one state whole, never a part.
+struct HealthFile: Sendable {
+    let path: String
+
+    /// A call of the system that failed.
+    struct Failure: Error, CustomStringConvertible {
+        let call: String
+        let code: Int32
+
+        var description: String { "cannot be written: \(call): \(String(cString: strerror(code)))" }
+    }
+
+    /// Puts a new content in the old one's place.
+    func write(_ bytes: [UInt8]) throws(Failure) {
+        let next = "\(path).next"
+        let descriptor = open(next, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw Failure(call: "open", code: errno) }
+        let count = bytes.withUnsafeBytes { Self.write(descriptor, $0) }
+        let code = errno
+        close(descriptor)
+        guard count == bytes.count else { throw Failure(call: "write", code: count < 0 ? code : ENOSPC) }
+        guard rename(next, path) == 0 else { throw Failure(call: "rename", code: errno) }
+    }
+
+    /// The state in the file; nil when there is none that can be read.
+    func state() -> WorkerState? {
+        guard let text = try? TextFile.read(path, maximumBytes: 65_536) else { return nil }
+        return WorkerState(json: text.utf8)
+    }
+
+    func remove() {
+        unlink(path)
+    }
+
+    private static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+        while true {
+            let count = Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+            if count >= 0 || errno != EINTR { return count }
+        }
+    }
+}

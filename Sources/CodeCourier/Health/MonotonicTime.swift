@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// A moment of CLOCK_MONOTONIC, which all processes of a machine share and nobody sets.
+struct MonotonicTime: Sendable, Hashable, Codable {
+    /// Microseconds since some moment before the machine started.
+    let microseconds: Int64
+
+    static var now: MonotonicTime {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return MonotonicTime(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
+    }
+
+    init(microseconds: Int64) {
+        self.microseconds = microseconds
+    }
+
+    init(from decoder: any Decoder) throws {
+        microseconds = try decoder.singleValueContainer().decode(Int64.self)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(microseconds)
+    }
+
+    /// The time from an earlier moment; nil when that is later than this, as one from before a restart of the machine.
+    func elapsed(since earlier: MonotonicTime) -> Duration? {
+        let (difference, overflow) = microseconds.subtractingReportingOverflow(earlier.microseconds)
+        return overflow || difference < 0 ? nil : .microseconds(difference)
+    }
+}
