@@ -14,6 +14,9 @@ let settings: [SwiftSetting] = [
 /// The targets that hold C handles: every use of an unsafe pointer is spelt `unsafe`.
 let handleSettings = settings + [.strictMemorySafety()]
 
+/// The commit for `--version`, of letters and digits; SwiftPM's own `gitInformation` may be that of an earlier build.
+let commit = (Context.environment["COURIER_COMMIT"] ?? "").filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
+
 let package = Package(
     name: "code-courier",
     platforms: [.macOS(.v15)],
@@ -40,6 +43,9 @@ let package = Package(
             name: "CPhoneNumbers",
             linkerSettings: [.linkedLibrary("phonenumber"), .linkedLibrary("protobuf")]
         ),
+
+        // What the build was told
+        .target(name: "CBuild", cSettings: [.define("COURIER_COMMIT", to: "\"\(commit)\"")]),
 
         // Pure values and functions, and the ports
         .target(
@@ -108,7 +114,7 @@ let package = Package(
         .executableTarget(
             name: "CodeCourier",
             dependencies: [
-                "Courier", "Ledger", "Providers", "PhoneNumbers", "KafkaClient", "PostgresClient", "Sandbox",
+                "CBuild", "Courier", "Ledger", "Providers", "PhoneNumbers", "KafkaClient", "PostgresClient", "Sandbox",
                 "SMTPClient", "Verification",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),

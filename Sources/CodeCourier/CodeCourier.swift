@@ -39,7 +39,7 @@ struct CodeCourier: AsyncParsableCommand {
             Every setting of the file may come from the environment instead:
             kafka.bootstrapServers is KAFKA_BOOTSTRAP_SERVERS.
             """,
-        version: "0.1.0",
+        version: Version.text,
         subcommands: [
             RunCommand.self, MigrateCommand.self, RequestCommand.self, VerifyCommand.self, EventsCommand.self,
             DemoCommand.self, PolicyCommand.self, MessageCommand.self, DeadLettersCommand.self,
