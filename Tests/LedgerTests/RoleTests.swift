@@ -20,6 +20,23 @@ import Verification
         }
     }
 
+    @Test func `a monitor may count what is due, and nothing else`() async throws {
+        try await LedgerDatabase.with { database in
+            let tables = try await database.tables()
+            let claims = try await LedgerWorker(database.ledger()).claims(3)
+            try await database.withLogin(granted: "courier_monitor") { pool in
+                let touches = tables.flatMap { ["SELECT 1 FROM \($0)", "DELETE FROM \($0)"] }
+                #expect(await pool.notRefused(touches + ["CREATE TABLE courier.stray ()"]) == [])
+                #expect(try await pool.executableFunctions() == ["due_sends"])
+                #expect(try await pool.dueSends() == 0, "they are claimed")
+                try await database.script(
+                    "UPDATE courier.send SET lease_until = clock_timestamp() - interval '1 second'"
+                )
+                #expect(try await pool.dueSends() == Int64(claims.count))
+            }
+        }
+    }
+
     @Test func `a worker's login can run the whole pipeline`() async throws {
         try await LedgerDatabase.with { database in
             try await database.withLogin(
@@ -107,6 +124,10 @@ extension PostgresPool {
             others.append(command)
         }
         return others
+    }
+
+    fileprivate func dueSends() async throws -> Int64 {
+        try await withSession { try $0.execute(Statement("SELECT courier.due_sends()")).map { try $0.int64(0) } }[0]
     }
 
     /// The schema's functions that this login may execute.

@@ -11,7 +11,7 @@ DO $$
 DECLARE
     wanted text;
 BEGIN
-    FOREACH wanted IN ARRAY ARRAY['courier_worker', 'courier_verifier'] LOOP
+    FOREACH wanted IN ARRAY ARRAY['courier_worker', 'courier_verifier', 'courier_monitor'] LOOP
         BEGIN
             EXECUTE format('CREATE ROLE %I NOLOGIN', wanted);
         EXCEPTION WHEN duplicate_object OR unique_violation THEN
@@ -198,9 +198,20 @@ BEGIN
 END
 $$;
 
+-- How many sends are due and wait for a worker, up to 100,000: the backlog that Kafka's lag does not show.
+-- An autoscaler's whole right.
+CREATE OR REPLACE FUNCTION courier.due_sends() RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT count(*) FROM (
+        SELECT FROM courier.send WHERE lease_until < statement_timestamp() LIMIT 100000
+    ) AS due
+$$;
+
 SELECT courier.maintain_partitions();
 
-GRANT USAGE ON SCHEMA courier TO courier_worker, courier_verifier;
+GRANT USAGE ON SCHEMA courier TO courier_worker, courier_verifier, courier_monitor;
 -- A worker checks at its start that the database has the migrations it knows.
 GRANT SELECT ON courier.schema_migration TO courier_worker;
 GRANT SELECT, INSERT, UPDATE ON courier.request, courier.slot, courier.verification, courier.send TO courier_worker;
@@ -208,3 +219,5 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON courier.outbox TO courier_worker;
 REVOKE ALL ON FUNCTION courier.uuid_floor(timestamptz) FROM PUBLIC;
 REVOKE ALL ON FUNCTION courier.maintain_partitions(interval, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION courier.maintain_partitions(interval, integer) TO courier_worker;
+REVOKE ALL ON FUNCTION courier.due_sends() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION courier.due_sends() TO courier_monitor;
