@@ -21,7 +21,13 @@ packages=(
     make python3 python3-venv ca-certificates util-linux procps
     # what kills workers at their system calls in the fault tests
     strace
+    # what reads the files of deploy/ and makes their secrets
+    python3-yaml openssl
 )
+
+# Checks of deploy/ use these programs wherever they come from; Debian's packages serve when there are none.
+command -v systemd-analyze >/dev/null || packages+=(systemd)
+docker compose version >/dev/null 2>&1 || command -v docker-compose >/dev/null || packages+=(docker-compose)
 
 # Debian's postgresql-15 makes and starts a cluster of its own on port 5432; this drop-in tells it not to.
 cluster_setting=/etc/postgresql-common/createcluster.d/code-courier.conf

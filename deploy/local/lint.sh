@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Checks what needs no build: the Swift style, the shell scripts' syntax, the JSON Schemas and the test vectors.
+# Checks what needs no build: the Swift style, the shell scripts' syntax, the JSON Schemas, the test vectors, and what
+# installations are made from.
 set -euo pipefail
 # shellcheck source=deploy/local/shared.sh
 source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
@@ -12,10 +13,14 @@ sources=(Package.swift)
 for directory in Sources Tests; do if [[ -d "$directory" ]]; then sources+=("$directory"); fi; done
 swift format lint --strict --recursive --parallel "${sources[@]}"
 
-for script in deploy/local/*.sh .ci/run; do bash -n "$script"; done
+scripts=(deploy/local/*.sh deploy/check/*.sh deploy/*.sh .ci/run)
+for script in "${scripts[@]}"; do bash -n "$script"; done
 # A linter that a developer may have and that `make test` does not ask for.
-if command -v shellcheck >/dev/null; then shellcheck -x deploy/local/*.sh .ci/run; fi
+if command -v shellcheck >/dev/null; then shellcheck -x "${scripts[@]}"; fi
 
 say "Checking schemas and test vectors"
 .local/python/bin/python deploy/local/check_schemas.py
 .local/python/bin/python schemas/make_test_vectors.py --check
+
+say "Checking deployments"
+for check in systemd compose kustomize; do "deploy/check/$check.sh"; done

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Sourced by the checks beside it: what cannot be checked for want of a tool is said, never passed over.
+# shellcheck source=deploy/local/shared.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../local/shared.sh"
+cd "$root" || exit
+
+# Says what is not checked because there is no such program.
+not_checked() { say "NOT CHECKED: $1: there is no $2"; }
