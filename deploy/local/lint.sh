@@ -24,3 +24,6 @@ say "Checking schemas and test vectors"
 
 say "Checking deployments"
 for check in systemd compose kustomize; do "deploy/check/$check.sh"; done
+
+say "Checking alerts"
+.local/python/bin/python deploy/alerts/test_alerts.py

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the alerts: every field and event that they use exists, what is made from the table is what it says, each has a
+runbook, and each fires on lines that it is for and on no others."""
+
+import json
+import pathlib
+import re
+import sys
+
+import check
+import generate
+import logql
+import samples
+import table
+
+ROOT = table.FOLDER.parents[1]
+
+
+def beats(minutes, workers=("host-1", "host-2"), begin=0, **changes):
+    """Heartbeats of some workers, every ten seconds."""
+    return [samples.worker_stats(second, worker=worker, **changes)
+            for second in range(begin * 60, (begin + minutes) * 60, 10) for worker in workers]
+
+
+CALM = beats(20)
+
+
+def during(**changes):
+    """Twenty minutes of which ten are as the changes say."""
+    return beats(5) + beats(10, begin=5, **changes) + beats(5, begin=15)
+
+
+STOPPED = samples.line(605, "worker.stopped", "notice", **{"worker.id": "host-2"})
+
+# For each alert the lines that fire it and lines that come near and do not.
+CASES = {
+    "LagGrowing": (during(lag={"0": 12, "7": 4200}), beats(3) + beats(4, begin=3, lag={"0": 4200}) + beats(8, begin=7)),
+    "UnknownOutcomes": (during(decisions__unknown=20), during(decisions__unknown=5)),
+    "ProviderPaused": (during(providers__backup__breaker="half_open"), beats(9) + beats(2, begin=9, providers__main__breaker="open") + beats(9, begin=11)),
+    "ProviderFailing": (during(providers__backup__misconfigured=3), during(regions__US__unknown=60, decisions__unknown=60, providers__main__refused=60)),
+    "BudgetNearLimit": (during(rules__budget_exhausted=1), during(rules__quota_ip=900)),
+    "NoHeartbeat": (beats(10) + beats(10, begin=10, workers=("host-1",)), beats(10) + [STOPPED] + beats(10, begin=10, workers=("host-1",))),
+    "DeadLetters": (during(dead_letters=1), CALM),
+    "DatabaseErrors": (during(errors__postgres=1), during(errors__kafka=9)),
+    "RefusalSpike": (during(decisions__rejected=400), during(decisions__rejected=200)),
+    "DueSendsGrowing": (during(due_sends=2500), beats(3) + beats(4, begin=3, due_sends=2500) + beats(8, begin=7)),
+}
+
+# Lines that fire an alert and are not worth a name of their own.
+ALSO = {
+    "UnknownOutcomes": [during(decisions={"unknown": 30})],
+    "ProviderPaused": [during(providers__main__breaker="open")],
+    "NoHeartbeat": [beats(5) + [samples.line(700, "policy.reloaded")]],
+}
+
+
+def fired(lines):
+    return {text.split()[0] for text in check.check(check.read(lines, "sample"), ALERTS)}
+
+
+def test_samples(fault):
+    if found := fired(CALM):
+        fault(f"calm lines fire {sorted(found)}")
+    for name in sorted({alert["name"] for alert in ALERTS} ^ set(CASES)):
+        fault(f"{name}: in alerts.yaml or in the cases, but not in both")
+    for name, (firing, near) in CASES.items():
+        for lines in [firing, *ALSO.get(name, [])]:
+            if name not in fired(lines):
+                fault(f"{name} does not fire on lines that it is for")
+        if name in fired(near):
+            fault(f"{name} fires on lines that only come near")
+
+
+def fields(tree):
+    """The json paths and the line filters of a query."""
+    if isinstance(tree, tuple):
+        if tree and tree[0] == "json":
+            yield from (("path", path) for _, path in tree[1])
+        elif tree and tree[0] in ("contains", "matches", "regexp"):
+            yield ("text", tree[1])
+        else:
+            for part in tree:
+                yield from fields(part)
+
+
+def test_fields(fault):
+    """Every field stands in the shape of a heartbeat, and every event and field in the code or its catalogue."""
+    catalogue = ROOT / "schemas" / "log-events.json"
+    known = catalogue.read_text("utf-8") if catalogue.exists() else "".join(
+        path.read_text("utf-8") for path in (ROOT / "Sources").rglob("*.swift"))
+    heartbeat = samples.STATS
+    reasons = (ROOT / "schemas" / "kafka" / "delivery.schema.json").read_text("utf-8")
+    for place, tree in table.trees(TABLE):
+        for kind, text in fields(tree):
+            if kind == "text":
+                # In a pattern a name is followed by what it holds.
+                names = re.findall(r'"([a-z_.]+)":', text)
+                words = re.findall(r'"event":"([a-z_.]+)"', text)
+                for name in set(names) - {"event"}:
+                    if f'"{name}"' not in json.dumps(heartbeat):
+                        fault(f"{place}: no heartbeat has {name}")
+                for event in words:
+                    if f'"{event}"' not in known:
+                        fault(f"{place}: nothing logs {event}")
+                continue
+            path = text.replace("{provider}", "main")
+            first, *rest = logql.steps(path)
+            if first == "rules":
+                if f'"{rest[0]}"' not in reasons:
+                    fault(f"{place}: no rule refuses with {rest[0]}")
+            elif logql.value_at(heartbeat, path) == "":
+                fault(f"{place}: no heartbeat has {path}")
+            if catalogue.exists() and f'"{first}"' not in known:
+                fault(f"{place}: the catalogue has no field {first}")
+
+
+def test_pages(fault):
+    """Each alert has a runbook under its name, as soon as there are pages."""
+    page = ROOT / "docs" / "operators.md"
+    if not page.exists():
+        if any((ROOT / "docs").glob("*.md")):
+            fault("docs/operators.md is missing: it holds the alerts' runbooks")
+        return
+    headings = set(re.findall(r"^### `?(\w+)`?\s*$", page.read_text("utf-8"), re.MULTILINE))
+    for alert in ALERTS:
+        if alert["name"] not in headings:
+            fault(f"docs/operators.md has no heading ### {alert['name']}")
+
+
+def test_generated(fault):
+    for name in generate.stale():
+        fault(f"deploy/alerts/{name} is not what alerts.yaml says: run deploy/alerts/generate.py")
+
+
+def test_queries(fault):
+    """What the evaluator does not know it refuses."""
+    for query in ("rate({a=\"b\"}[5m])", "sum(count_over_time({a=\"b\"} | logfmt [5m]))", "sum(count_over_time({a=\"b\"}[5m])",
+                  "sum_over_time({a=\"b\"}[5m])"):
+        try:
+            logql.Parser(query).parse()
+        except logql.QueryError:
+            continue
+        fault(f"the query {query} is taken though it is not known")
+    lines = [(float(second), json.dumps({"n": second, "who": "ab"[second % 2]})) for second in range(10)]
+    source = '{a="b"} | json n="n", who="who" | unwrap n [5s]'
+    for query, expected in {
+        f"sum by (who) (sum_over_time({source})) > 15": [("b", 21.0)],
+        f"sum(max_over_time({source})) + 1": [(None, 18.0)],
+        f"2 * min(min_over_time({source})) - 1 + 2": [(None, 11.0)],
+        f"sum by (who) (count_over_time({{a=\"b\"}} | json who=\"who\" [5s])) / on () group_left () sum(count_over_time({{a=\"b\"}} [5s]))": [("a", 0.4), ("b", 0.6)],
+    }.items():
+        values = logql.Log(lines).evaluate(logql.Parser(query).parse(), 9.0)
+        found = sorted(((dict(labels).get("who"), value) for labels, value in values.items()), key=str)
+        if found != expected:
+            fault(f"{query} is {found}, expected {expected}")
+
+
+TABLE = table.load()
+ALERTS = TABLE["alerts"]
+
+if __name__ == "__main__":
+    faults = []
+    for test in (test_queries, test_fields, test_generated, test_pages, test_samples):
+        test(faults.append)
+    for text in faults:
+        print(f"error: {text}", file=sys.stderr)
+    if faults:
+        sys.exit(1)
+    print(f"alerts: {len(ALERTS)} fire on what they are for, and on nothing else")
