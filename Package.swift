@@ -110,12 +110,15 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // What workers' logs tell, as a page and on a terminal
+        .target(name: "LogReading", dependencies: ["Verification"], swiftSettings: settings),
+
         // The command, where parts meet
         .executableTarget(
             name: "CodeCourier",
             dependencies: [
-                "CBuild", "Courier", "Ledger", "Providers", "PhoneNumbers", "KafkaClient", "PostgresClient", "Sandbox",
-                "SMTPClient", "Verification",
+                "CBuild", "Courier", "Ledger", "LogReading", "Providers", "PhoneNumbers", "KafkaClient",
+                "PostgresClient", "Sandbox", "SMTPClient", "Verification",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -169,6 +172,11 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "LogReadingTests",
+            dependencies: ["LogReading", "TestSupport", "Verification"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -36,6 +36,10 @@ struct CodeCourier: AsyncParsableCommand {
             Ask whether a running worker gets on, and whether it can do its work:
               code-courier health --config courier.yaml
 
+            See what a fleet did, and what it does now, from its logs:
+              code-courier report worker-*.log --output report.html
+              tail -F worker.log | code-courier top
+
             Every setting of the file may come from the environment instead:
             kafka.bootstrapServers is KAFKA_BOOTSTRAP_SERVERS.
             """,
@@ -43,7 +47,7 @@ struct CodeCourier: AsyncParsableCommand {
         subcommands: [
             RunCommand.self, MigrateCommand.self, RequestCommand.self, VerifyCommand.self, EventsCommand.self,
             DemoCommand.self, PolicyCommand.self, MessageCommand.self, DeadLettersCommand.self,
-            HealthCommand.self,
+            HealthCommand.self, ReportCommand.self, TopCommand.self,
         ]
     )
 }

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Courier
+import Foundation
+import LogReading
+import Synchronization
+import Verification
+
+/// Shows a fleet live, from its logs.
+struct TopCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "top",
+        abstract: "Shows in a terminal what a fleet does now, from its workers' logs.",
+        discussion: """
+            Rates and latencies are those of the last minute: totals, a row for each worker and
+            each provider with its breaker, refusals by rule, and the last warning. q or Ctrl-C
+            ends it. Logs must be in format json or otel (log.format), at level info or below.
+            Without a terminal it prints one line every ten seconds of the log.
+
+              tail -F worker-*.log | code-courier top
+              journalctl -u 'code-courier@*' -o cat -f | code-courier top
+              kubectl logs -f -l app=code-courier --max-log-requests 50 | code-courier top
+              code-courier top worker.log
+
+            A file is followed as it grows and when it is rotated. For a page with the whole
+            history: code-courier report.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The log; - is standard input.", valueName: "logfile"))
+    var log = "-"
+
+    func validate() throws {
+        guard log != "-" || isatty(STDIN_FILENO) == 0 else {
+            throw ValidationError("standard input is a terminal: pipe a log into it, or name a file")
+        }
+    }
+
+    func run() throws {
+        do throws(LogFault) {
+            var loop = TopLoop(try LiveLog(path: log))
+            EndingSignal.trap()
+            guard let terminal = Terminal() else { return try loop.print() }
+            defer { terminal.leave() }
+            try loop.run(on: terminal)
+        } catch {
+            throw StartFailure.report([error])
+        }
+    }
+}
+
+/// Whether the process was asked to end, so that the terminal is given back first.
+private enum EndingSignal {
+    private static let hasCome = Atomic(false)
+
+    static var isHere: Bool { hasCome.load(ordering: .relaxed) }
+
+    /// From here on a signal ends the loop; a window that changes its size ends a wait.
+    static func trap() {
+        _ = isHere
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            signal(number) { _ in EndingSignal.hasCome.store(true, ordering: .relaxed) }
+        }
+        signal(SIGWINCH) { _ in }
+    }
+}
+
+/// Reads, and shows what was read, until it is told to end.
+private struct TopLoop {
+    private let log: LiveLog
+    private var fleet = FleetNow()
+    private var lastArrival = ContinuousClock.now
+
+    /// How often the screen changes by itself.
+    private static let pace = Duration.seconds(1)
+
+    /// A wait is never longer: a followed file tells nobody that it has grown.
+    private static let longestWait: Int32 = 200
+
+    /// How often a line is printed on a pipe, in the log's time.
+    private static let printed = Duration.seconds(10)
+
+    init(_ log: LiveLog) {
+        self.log = log
+    }
+
+    mutating func run(on terminal: Terminal) throws(LogFault) {
+        let colours = ProcessInfo.processInfo.environment["NO_COLOR", default: ""].isEmpty
+        var drawn: (size: Terminal.Size, at: ContinuousClock.Instant)?
+        while !EndingSignal.isHere {
+            try wait(keyboard: terminal.keyboard) { _ in }
+            if terminal.isQuitHit() { return }
+            let size = terminal.size
+            if let drawn, drawn.size == size, drawn.at.duration(to: .now) < Self.pace { continue }
+            drawn = (size, .now)
+            fleet.forget(at: now)
+            terminal.draw(screen.lines(width: size.width, height: size.height, colours: colours))
+        }
+    }
+
+    mutating func print() throws(LogFault) {
+        var next: Timestamp?
+        while !EndingSignal.isHere, !log.isOver {
+            try wait(keyboard: nil) { loop in
+                let newest = loop.now
+                guard newest >= next ?? newest + Self.printed else {
+                    next = next ?? newest + Self.printed
+                    return
+                }
+                next = newest + Self.printed
+                loop.fleet.forget(at: newest)
+                PolicyCommand.write([loop.screen.summary])
+            }
+        }
+        if fleet.newest != nil { PolicyCommand.write([screen.summary]) }
+    }
+
+    /// Waits for bytes, a key or a moment, and takes what has come; tells of each heartbeat.
+    private mutating func wait(keyboard: Int32?, _ onHeartbeat: (inout TopLoop) -> Void) throws(LogFault) {
+        // A file is never waited on while there is more of it.
+        if log.waitable == nil, try take(onHeartbeat) { return }
+        var places = [log.waitable, keyboard].compactMap(\.self).map {
+            pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+        }
+        let ready = poll(&places, nfds_t(places.count), Self.longestWait)
+        if log.waitable != nil, ready > 0, places[0].revents != 0 { _ = try take(onHeartbeat) }
+    }
+
+    /// Takes what has come; false when there was nothing.
+    private mutating func take(_ onHeartbeat: (inout TopLoop) -> Void) throws(LogFault) -> Bool {
+        guard let entries = try log.next() else { return false }
+        lastArrival = .now
+        for entry in entries where fleet.add(entry) { onHeartbeat(&self) }
+        return true
+    }
+
+    private var screen: TopScreen { TopScreen(fleet, tally: log.tally, now: now, isOver: log.isOver) }
+
+    /// The log's own time: that of its newest line, and what has passed since it came.
+    private var now: Timestamp {
+        let newest = fleet.newest ?? .now
+        return log.isOver ? newest : newest + lastArrival.duration(to: .now)
+    }
+}

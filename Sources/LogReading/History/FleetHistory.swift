@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+/// What a fleet did, gathered from its workers' lines in the order of time, in bounded memory.
+package struct FleetHistory {
+    private(set) var first: Timestamp?
+    private(set) var last = Timestamp(microseconds: 0)
+    private(set) var entries = 0
+    private(set) var heartbeats = 0
+
+    private(set) var timeline = TimeBuckets()
+    private(set) var requests = 0.0
+    private(set) var deadLetters = 0.0
+    private(set) var decisions = Tally()
+    private(set) var regions = TallyTable()
+    private(set) var providers = TallyTable()
+    private(set) var rules = Tally()
+    private(set) var retries = Tally()
+    private(set) var latencies: [String: LatencySummary] = [:]
+    private(set) var events = Tally()
+
+    private(set) var pauses = PauseHistory()
+    private(set) var workers: [String: WorkerRecord] = [:]
+    private(set) var problems: [Problem.Kind: Problem] = [:]
+    private var lag: [String: Double] = [:]
+
+    /// The worker that alone has named itself in a file; nil once there are two.
+    private var authors: [String: String?] = [:]
+
+    private static let mostWorkers = 2000
+    private static let mostProblems = 500
+    private static let mostPartitions = 10_000
+    private static let mostStages = 40
+
+    /// A worker's own idea of its interval is believed up to here.
+    private static let longestInterval = Duration.seconds(3600)
+
+    package init() {}
+
+    /// Takes the next entry; a line that names no worker is its file's only one's, if there is one.
+    package mutating func add(_ entry: LogEntry, from file: String) {
+        let worker = author(of: entry, in: file)
+        first = min(first ?? entry.time, entry.time)
+        last = max(last, entry.time)
+        entries += 1
+        events.add(entry.event)
+        if entry.severity >= .warning || entry.event == Problem.suppressed { note(problem: entry) }
+
+        // A line without a worker's name says nothing of a worker's life when others in its file have one.
+        if entry.worker != nil || entry.event == WorkerStats.event {
+            workers[worker, default: WorkerRecord(at: entry.time)].note(at: entry.time)
+        }
+        switch entry.event {
+        case WorkerStats.event:
+            if let stats = WorkerStats(entry) { add(stats, of: worker, at: entry.time) }
+        case "provider.paused":
+            if let provider = entry.fields.text("provider") { pauses.pause(provider.cut, by: worker, at: entry.time) }
+        case "provider.resumed":
+            if let provider = entry.fields.text("provider") { pauses.resume(provider.cut, by: worker, at: entry.time) }
+        case "worker.stopped": workers[worker]?.hasStopped = true
+        default: break
+        }
+    }
+
+    /// Closes what is open at the log's end.
+    package mutating func finish() {
+        let workers = workers
+        let last = last
+        pauses.finish { workers[$0]?.last ?? last }
+    }
+
+    private mutating func author(of entry: LogEntry, in file: String) -> String {
+        guard let worker = entry.worker else { return (authors[file] ?? nil) ?? file }
+        let name = workers[worker] != nil || workers.count < Self.mostWorkers ? worker : Tally.other
+        if let author = authors[file] {
+            if author != name { authors.updateValue(nil, forKey: file) }
+        } else {
+            authors[file] = name
+        }
+        return name
+    }
+
+    private mutating func note(problem entry: LogEntry) {
+        var kind = Problem.kind(of: entry)
+        if problems[kind] == nil, problems.count >= Self.mostProblems {
+            kind = Problem.Kind(severity: entry.severity, event: Tally.other, detail: "")
+        }
+        problems[kind, default: Problem(kind, at: entry.time)].note(entry)
+    }
+}
+
+// MARK: - Heartbeats
+
+extension FleetHistory {
+    private mutating func add(_ stats: WorkerStats, of worker: String, at time: Timestamp) {
+        heartbeats += 1
+        workers[worker]?.note(stats, at: time)
+        requests += stats.requests
+        deadLetters += stats.deadLetters
+        decisions.add(stats.decisions)
+        rules.add(stats.rules)
+        retries.add(stats.errors)
+        for (region, outcomes) in stats.regions { regions.add(outcomes, to: region) }
+        for (name, provider) in stats.providers {
+            providers.add(provider.outcomes, to: name)
+            if provider.isPaused {
+                pauses.pause(name, by: worker, at: time)
+            } else {
+                pauses.resume(name, by: worker, at: time)
+            }
+        }
+        addToTimeline(stats, at: time)
+    }
+
+    private mutating func addToTimeline(_ stats: WorkerStats, at time: Timestamp) {
+        let interval = min(max(stats.interval, .milliseconds(1)), Self.longestInterval)
+        let seconds = Double(interval.microseconds) / 1e6
+        let statuses = stats.decisions.map { (name: decisions.place(of: $0.key), count: $0.value) }
+        timeline.spread(from: time - interval, to: time) { bucket, share in
+            bucket.covered += seconds * share
+            bucket.requests += stats.requests * share
+            for status in statuses { bucket.decisions[status.name, default: 0] += status.count * share }
+        }
+        for (partition, records) in stats.lag where lag[partition] != nil || lag.count < Self.mostPartitions {
+            lag[partition] = records
+        }
+        let totalLag = lag.isEmpty ? nil : lag.values.reduce(0, +)
+        let weight = max(1, stats.requests)
+        let latencies = stats.latencies.mapValues { LatencySummary($0, weight: weight) }
+            .filter { self.latencies[$0.key] != nil || self.latencies.count < Self.mostStages }
+        self.latencies.merge(latencies) { $0.merged(with: $1) }
+
+        // A heartbeat tells of the time before it, and stands in the piece where that ended.
+        timeline.update(at: time - .microseconds(1)) { bucket in
+            bucket.latencies.merge(latencies) { $0.merged(with: $1) }
+            bucket.lag = [bucket.lag, totalLag].compactMap(\.self).max()
+            bucket.dueSends = [bucket.dueSends, stats.dueSends].compactMap(\.self).max()
+            bucket.outbox = [bucket.outbox, stats.outbox].compactMap(\.self).max()
+        }
+    }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+/// Lines of warnings and errors that say the same.
+struct Problem {
+    struct Kind: Hashable {
+        let severity: LogSeverity
+        let event: String
+
+        /// What tells lines of one event apart: a provider, a stage, a code.
+        let detail: String
+    }
+
+    let kind: Kind
+    private(set) var count = 0.0
+    private(set) var first: Timestamp
+    private(set) var last: Timestamp
+
+    init(_ kind: Kind, at time: Timestamp) {
+        self.kind = kind
+        first = time
+        last = time
+    }
+
+    /// Lines that were kept back because too many came at once are told of by one of this event.
+    static let suppressed = "log.suppressed"
+
+    mutating func note(_ entry: LogEntry) {
+        count += entry.event == Self.suppressed ? entry.fields.amount("suppressed") ?? 1 : 1
+        last = entry.time
+    }
+
+    /// The fields that hold words of a small vocabulary, in the order in which they are shown.
+    private static let telling = [
+        "log.event", "provider", "stage", "outcome", "reason", "rule", "error_code", "sqlstate", "signal", "error",
+    ]
+
+    static func kind(of entry: LogEntry) -> Kind {
+        let words = telling.compactMap { name in entry.fields.text(name).map { ($0.isEmpty ? "" : "\(name)=\($0.cut)") }
+        }
+        return Kind(
+            severity: entry.severity,
+            event: entry.event,
+            detail: words.filter { !$0.isEmpty }.joined(separator: " ")
+        )
+    }
+}

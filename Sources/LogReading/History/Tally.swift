@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Sums by name, for a bounded number of names; what comes beyond them is `other`.
+struct Tally {
+    static let other = "other"
+
+    private(set) var sums: [String: Double] = [:]
+    private let most: Int
+
+    init(most: Int = 200) {
+        self.most = most
+    }
+
+    mutating func add(_ name: String, _ amount: Double = 1) {
+        guard amount > 0 else { return }
+        sums[place(of: name), default: 0] += amount
+    }
+
+    mutating func add(_ amounts: [String: Double]) {
+        for (name, amount) in amounts { add(name, amount) }
+    }
+
+    /// The name under which amounts of a name are added.
+    func place(of name: String) -> String {
+        sums[name] != nil || sums.count < most ? name : Self.other
+    }
+
+    var total: Double { sums.values.reduce(0, +) }
+
+    subscript(name: String) -> Double { sums[name] ?? 0 }
+
+    /// The greatest first, those of one size by name.
+    var ranked: [(name: String, sum: Double)] {
+        sums.map { (name: $0.key, sum: $0.value) }.sorted { ($1.sum, $0.name) < ($0.sum, $1.name) }
+    }
+}
+
+/// A tally for each of a bounded number of things, such as regions.
+struct TallyTable {
+    private(set) var rows: [String: Tally] = [:]
+    private let most: Int
+
+    init(most: Int = 60) {
+        self.most = most
+    }
+
+    mutating func add(_ amounts: [String: Double], to row: String) {
+        let known = rows[row] != nil || rows.count < most
+        rows[known ? row : Tally.other, default: Tally(most: 40)].add(amounts)
+    }
+
+    /// The greatest first.
+    var ranked: [(name: String, tally: Tally)] {
+        rows.map { (name: $0.key, tally: $0.value) }
+            .sorted { ($1.tally.total, $0.name) < ($0.tally.total, $1.name) }
+    }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+/// What happened over time, in pieces of equal length that grow with the span: bounded memory for any log.
+struct TimeBuckets {
+    /// As many points as a chart shows; half of it at least once the log is longer than `narrowest` times this.
+    static let most = 240
+
+    private static let narrowest: Int64 = 10_000_000
+
+    private(set) var buckets: [TimeBucket] = []
+
+    /// When the first begins.
+    private(set) var origin = Timestamp(microseconds: 0)
+
+    /// The length of one in microseconds.
+    private(set) var width = narrowest
+
+    /// Until when anything is known; the last one may not be over.
+    private(set) var end = Timestamp(microseconds: 0)
+
+    /// Gives each piece that lies between the times its share of what happened between them.
+    mutating func spread(from: Timestamp, to: Timestamp, _ add: (inout TimeBucket, _ share: Double) -> Void) {
+        begin(at: from)
+        let first = max(0, (from - origin).microseconds)
+        let last = max(first + 1, (to - origin).microseconds)
+        cover(last)
+        for index in Int(first / width)...Int((last - 1) / width) {
+            let start = Int64(index) * width
+            let overlap = min(last, start + width) - max(first, start)
+            add(&buckets[index], Double(overlap) / Double(last - first))
+        }
+    }
+
+    /// The piece that a time lies in.
+    mutating func update(at time: Timestamp, _ change: (inout TimeBucket) -> Void) {
+        begin(at: time)
+        let place = max(0, (time - origin).microseconds)
+        cover(place + 1)
+        change(&buckets[Int(place / width)])
+    }
+
+    private mutating func begin(at time: Timestamp) {
+        guard buckets.isEmpty else { return }
+        origin = Timestamp(microseconds: time.microseconds / Self.narrowest * Self.narrowest)
+        end = time
+    }
+
+    /// Makes room for what ends so many microseconds after the origin.
+    private mutating func cover(_ length: Int64) {
+        while length > Int64(Self.most) * width {
+            width *= 2
+            buckets = stride(from: 0, to: buckets.count, by: 2).map { index in
+                var bucket = buckets[index]
+                if index + 1 < buckets.count { bucket.merge(buckets[index + 1]) }
+                return bucket
+            }
+        }
+        while Int64(buckets.count) * width < length { buckets.append(TimeBucket()) }
+        end = max(end, origin + .microseconds(length))
+    }
+
+    /// When a piece begins.
+    func start(of index: Int) -> Timestamp {
+        origin + .microseconds(Int64(index) * width)
+    }
+
+    /// The seconds of a piece that have passed.
+    func seconds(of index: Int) -> Double {
+        let left = (end - start(of: index)).microseconds
+        return Double(max(1, min(width, left))) / 1e6
+    }
+}
+
+/// What happened in one piece of time.
+struct TimeBucket {
+    /// The seconds of all workers that heartbeats tell of: with none, nothing is known.
+    var covered = 0.0
+    var requests = 0.0
+    var decisions: [String: Double] = [:]
+    var latencies: [String: LatencySummary] = [:]
+
+    /// The most at any time.
+    var lag: Double?
+    var dueSends: Double?
+    var outbox: Double?
+
+    mutating func merge(_ later: TimeBucket) {
+        covered += later.covered
+        requests += later.requests
+        decisions.merge(later.decisions, uniquingKeysWith: +)
+        latencies.merge(later.latencies) { $0.merged(with: $1) }
+        lag = [lag, later.lag].compactMap(\.self).max()
+        dueSends = [dueSends, later.dueSends].compactMap(\.self).max()
+        outbox = [outbox, later.outbox].compactMap(\.self).max()
+    }
+}
+
+/// The latencies of one stage from many intervals of many workers.
+///
+/// Percentiles cannot be added up. The middle ones are means, each interval weighted by its requests; the 99th is the
+/// worst interval of any worker, so that no outlier is averaged away.
+struct LatencySummary: Equatable {
+    private(set) var weight: Double
+    private var weighted50: Double
+    private var weighted90: Double
+    private(set) var p99: Double
+    private(set) var max: Double
+
+    init(_ latency: WorkerStats.Latency, weight: Double) {
+        self.weight = weight
+        weighted50 = latency.p50 * weight
+        weighted90 = latency.p90 * weight
+        p99 = latency.p99
+        max = latency.max
+    }
+
+    var p50: Double { weighted50 / weight }
+    var p90: Double { weighted90 / weight }
+
+    func merged(with other: LatencySummary) -> LatencySummary {
+        var sum = self
+        sum.weight += other.weight
+        sum.weighted50 += other.weighted50
+        sum.weighted90 += other.weighted90
+        sum.p99 = Swift.max(p99, other.p99)
+        sum.max = Swift.max(max, other.max)
+        return sum
+    }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+extension JSONObject {
+    func text(_ name: String) -> String? {
+        guard case .string(let text)? = self[name] else { return nil }
+        return text
+    }
+
+    func object(_ name: String) -> JSONObject? {
+        guard case .object(let object)? = self[name] else { return nil }
+        return object
+    }
+
+    /// The member as a number of things: finite, not negative, and small enough to be added up without end.
+    func amount(_ name: String) -> Double? {
+        self[name]?.amount
+    }
+
+    /// The members that are amounts, at most as many as a fleet has names of one kind.
+    var amounts: [String: Double] {
+        var amounts: [String: Double] = [:]
+        for member in members.prefix(Self.mostNames) {
+            if let amount = member.value.amount { amounts[member.name.cut, default: 0] += amount }
+        }
+        return amounts
+    }
+
+    /// The members that are objects, at most as many as a fleet has names of one kind.
+    var objects: [(name: String, object: JSONObject)] {
+        members.prefix(Self.mostNames).compactMap { member in
+            guard case .object(let object) = member.value else { return nil }
+            return (member.name.cut, object)
+        }
+    }
+
+    /// Partitions are the most numerous.
+    private static let mostNames = 1024
+}
+
+extension JSONValue {
+    /// A number, or a text that spells one: OTLP's JSON writes 64-bit integers as texts.
+    fileprivate var amount: Double? {
+        let number: Double? =
+            switch self {
+            case .number(let number): number.double
+            case .string(let text): text.utf8.count <= 24 ? Double(text) : nil
+            default: nil
+            }
+        guard let number, number.isFinite, number >= 0 else { return nil }
+        return min(number, 1e15)
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Verification
+
+/// One line of a worker's log, whatever its format: when, how grave, what, by whom, and its fields.
+package struct LogEntry: Sendable {
+    package let time: Timestamp
+    package let severity: LogSeverity
+
+    /// The stable dotted name, such as `worker.stats`; `log` where a line has none.
+    package let event: String
+
+    /// The worker that wrote the line, where the line says so.
+    package let worker: String?
+    package let fields: JSONObject
+
+    init?(time: Timestamp, severity: LogSeverity, event: String?, worker: String? = nil, fields: JSONObject) {
+        guard Self.believable.contains(time) else { return nil }
+        self.time = time
+        self.severity = severity
+        self.event = (event ?? "log").cut
+        self.worker = (fields.text("worker.id") ?? worker)?.cut
+        self.fields = fields
+    }
+
+    /// The years 2020 to 2099: one line from another age would stretch every chart to nothing.
+    private static let believable =
+        Timestamp(microseconds: 1_577_836_800_000_000)...Timestamp(microseconds: 4_102_444_800_000_000)
+}
+
+/// How grave a line is, in the order of swift-log's levels.
+package enum LogSeverity: Int, Sendable, Comparable, CaseIterable {
+    case trace
+    case debug
+    case info
+    case notice
+    case warning
+    case error
+    case critical
+
+    package static func < (left: LogSeverity, right: LogSeverity) -> Bool { left.rawValue < right.rawValue }
+
+    /// The word that a line says it with; `info` for any other.
+    init(word: String) {
+        self =
+            switch word.lowercased() {
+            case "trace": .trace
+            case "debug": .debug
+            case "notice": .notice
+            case "warn", "warning": .warning
+            case "error": .error
+            case "critical", "fatal": .critical
+            default: .info
+            }
+    }
+
+    /// OpenTelemetry's number, 1 to 24 in steps of four a level; `notice` is the upper half of `info`.
+    init(number: Double) {
+        self =
+            switch number {
+            case ..<5: .trace
+            case ..<9: .debug
+            case ..<10: .info
+            case ..<13: .notice
+            case ..<17: .warning
+            case ..<21: .error
+            default: .critical
+            }
+    }
+}
+
+extension String {
+    /// The text as a name that is kept: names come from outside, and their number times their length is memory.
+    var cut: String {
+        utf8.count <= 64 ? self : String(decoding: utf8.prefix(63), as: UTF8.self) + "…"
+    }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// A log that is read from its beginning to its end: a file or standard input.
+final class LogFile {
+    /// What messages call it: its path, or `stdin`.
+    let name: String
+    private(set) var tally = LineTally()
+    private let descriptor: Int32
+    private var buffer = LineBuffer()
+    private var chunk = [UInt8](repeating: 0, count: 1 << 17)
+    private var isAtEnd = false
+
+    /// Opens a path; `-` is standard input.
+    init(path: String) throws(LogFault) {
+        name = path == "-" ? "stdin" : path
+        descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .unreadable(path: path, reason: Self.lastError) }
+    }
+
+    deinit {
+        if descriptor > STDERR_FILENO { close(descriptor) }
+    }
+
+    /// The next entry, past every broken line; nil at the end.
+    func next() throws(LogFault) -> LogEntry? {
+        while true {
+            while let line = buffer.next() ?? (isAtEnd ? buffer.rest() : nil) {
+                if let entry = tally.read(line) { return entry }
+            }
+            guard !tally.isForeign(atEnd: isAtEnd) else { throw .foreign(path: name) }
+            guard !isAtEnd else { return nil }
+            try fill()
+        }
+    }
+
+    private func fill() throws(LogFault) {
+        let count = read(descriptor, &chunk, chunk.count)
+        switch count {
+        case 1...: buffer.append(chunk[..<count])
+        case 0: isAtEnd = true
+        default:
+            guard errno != EINTR else { return }
+            throw .unreadable(path: name, reason: Self.lastError)
+        }
+    }
+
+    private static var lastError: String { String(cString: strerror(errno)) }
+}

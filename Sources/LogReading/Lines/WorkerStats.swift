@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+/// What a worker says of itself every few seconds, in the event `worker.stats`; counts are of the interval.
+package struct WorkerStats: Sendable {
+    package static let event = "worker.stats"
+
+    /// Milliseconds that a stage took.
+    package struct Latency: Sendable, Equatable {
+        package let p50: Double
+        package let p90: Double
+        package let p99: Double
+        package let max: Double
+    }
+
+    package struct Provider: Sendable {
+        /// Answers by outcome.
+        package let outcomes: [String: Double]
+
+        /// `closed`, `open` or `half_open`.
+        package let breaker: String?
+        package let score: Double?
+
+        package var isPaused: Bool { breaker.map { $0 != "closed" } ?? false }
+    }
+
+    package let interval: Duration
+    package let uptime: Duration?
+    package let requests: Double
+    package let decisions: [String: Double]
+    package let regions: [String: [String: Double]]
+    package let providers: [String: Provider]
+    package let rules: [String: Double]
+    package let deadLetters: Double
+    package let inFlight: Double?
+    package let maxInFlight: Double?
+    package let outbox: Double?
+    package let dueSends: Double?
+
+    /// Records that wait, by partition of the requests topic.
+    package let lag: [String: Double]
+    package let latencies: [String: Latency]
+    package let errors: [String: Double]
+    package let residentBytes: Double?
+    package let cpu: Duration?
+
+    /// Reads a heartbeat; nil for any other event.
+    ///
+    /// What is missing is nothing: an older worker may not know it.
+    package init?(_ entry: LogEntry) {
+        guard entry.event == Self.event else { return nil }
+        let fields = entry.fields
+        interval = fields.milliseconds("interval_ms") ?? .seconds(10)
+        uptime = fields.milliseconds("uptime_ms")
+        requests = fields.amount("requests") ?? 0
+        decisions = fields.object("decisions")?.amounts ?? [:]
+        regions = fields.object("regions").map { Self.table($0) } ?? [:]
+        providers = fields.object("providers").map { Self.providers($0) } ?? [:]
+        rules = fields.object("rules")?.amounts ?? [:]
+        deadLetters = fields.amount("dead_letters") ?? 0
+        inFlight = fields.amount("in_flight")
+        maxInFlight = fields.amount("max_in_flight")
+        outbox = fields.amount("outbox")
+        dueSends = fields.amount("due_sends")
+        lag = fields.object("lag")?.amounts ?? [:]
+        latencies = fields.object("latency_ms").map { Self.latencies($0) } ?? [:]
+        errors = fields.object("errors")?.amounts ?? [:]
+        residentBytes = fields.amount("rss_bytes")
+        cpu = fields.milliseconds("cpu_ms")
+    }
+
+    private static func table(_ object: JSONObject) -> [String: [String: Double]] {
+        Dictionary(object.objects.map { ($0.name, $0.object.amounts) }) { first, _ in first }
+    }
+
+    private static func providers(_ object: JSONObject) -> [String: Provider] {
+        let providers = object.objects.map { name, fields in
+            var outcomes = fields.amounts
+            let score = outcomes.removeValue(forKey: "score")
+            return (name, Provider(outcomes: outcomes, breaker: fields.text("breaker"), score: score))
+        }
+        return Dictionary(providers) { first, _ in first }
+    }
+
+    /// The stages that anything went through.
+    private static func latencies(_ object: JSONObject) -> [String: Latency] {
+        let latencies = object.objects.compactMap { name, fields -> (String, Latency)? in
+            guard let p50 = fields.amount("p50"), let p90 = fields.amount("p90"), let p99 = fields.amount("p99"),
+                let max = fields.amount("max"), max > 0
+            else { return nil }
+            return (name, Latency(p50: p50, p90: p90, p99: p99, max: max))
+        }
+        return Dictionary(latencies) { first, _ in first }
+    }
+}
+
+extension JSONObject {
+    fileprivate func milliseconds(_ name: String) -> Duration? {
+        amount(name).map { .milliseconds(min($0, 1e13)) }
+    }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+extension ReportPage {
+    private var buckets: [TimeBucket] { history.timeline.buckets }
+
+    /// A value of each piece of time in which a worker was heard; nil for the others.
+    private func values(_ value: (TimeBucket, _ seconds: Double) -> Double?) -> [Double?] {
+        buckets.enumerated().map { index, bucket in
+            bucket.covered > 0 ? value(bucket, history.timeline.seconds(of: index)) : nil
+        }
+    }
+
+    private func chart(_ title: String, _ unit: String, _ series: [TimeChart.Series], isStacked: Bool = false) -> String
+    {
+        TimeChart(title: title, unit: unit, series: series, timeline: history.timeline, isStacked: isStacked).html
+    }
+
+    var trafficSection: String {
+        let statuses = Palette.ordered(history.decisions.sums.keys)
+        let series = statuses.enumerated().map { place, status in
+            TimeChart.Series(
+                name: status,
+                style: Palette.style(status, at: place),
+                values: values { bucket, seconds in (bucket.decisions[status] ?? 0) / seconds }
+            )
+        }
+        let requests = TimeChart.Series(name: "requests", style: "c-sent", values: values { $0.requests / $1 })
+        return Self.section(
+            "Throughput",
+            "What was read from the requests topic, and the events that were published, by status.",
+            ["<div class=\"pair\">", chart("Requests", "a second", [requests])]
+                + (series.isEmpty ? [] : [chart("Events", "a second", series, isStacked: true)]) + ["</div>"]
+        )
+    }
+
+    var regionSection: String {
+        let rows = history.regions.ranked
+        guard !rows.isEmpty else { return Self.section("Regions", "No region was counted.", []) }
+        return Self.section(
+            "Regions",
+            "Outcomes by the region of the recipient; XX is a region that the number does not tell.",
+            [BarChart(title: "Outcomes by region", unit: "events", rows: rows).html]
+        )
+    }
+
+    var providerSection: String {
+        let rows = history.providers.ranked
+        guard !rows.isEmpty else { return Self.section("Providers", "No provider was asked.", []) }
+        return Self.section(
+            "Providers",
+            "What providers answered. A message that one refuses may be counted at the next one again.",
+            [BarChart(title: "Answers by provider", unit: "calls", rows: rows).html]
+        )
+    }
+
+    /// The whole ways first: they are what people wait for.
+    private static let stages = [
+        "request_to_provider", "request_to_event", "intake", "queue", "dispatch", "provider", "record", "publish",
+    ]
+
+    private static let meanings = [
+        "request_to_provider": "from the record's time to the provider's call",
+        "request_to_event": "from the record's time to the acknowledged event",
+        "queue": "from the record's time to its decision",
+        "dispatch": "from the claim to the provider's call",
+        "provider": "the provider's call",
+    ]
+
+    var latencySection: String {
+        let known = Self.stages.filter { history.latencies[$0] != nil }
+        let stages = known + history.latencies.keys.filter { !known.contains($0) }.sorted()
+        guard !stages.isEmpty else { return Self.section("Latency", "No stage was measured.", []) }
+        let charts = stages.map { stage in
+            let percentiles: [(String, (LatencySummary) -> Double)] = [("p50", \.p50), ("p90", \.p90), ("p99", \.p99)]
+            let series = percentiles.map { name, value in
+                TimeChart.Series(
+                    name: name,
+                    style: Palette.style(name),
+                    values: values { bucket, _ in bucket.latencies[stage].map(value) }
+                )
+            }
+            return chart(stage, Self.meanings[stage].map { "ms, \($0)" } ?? "ms", series)
+        }
+        let rows = stages.compactMap { stage in
+            history.latencies[stage].map { summary in
+                [stage] + [summary.p50, summary.p90, summary.p99, summary.max].map(Figure.short)
+            }
+        }
+        let table = Markup.table(
+            caption: "Latency in ms, whole time",
+            head: ["stage", "p50", "p90", "p99", "max"],
+            rows: rows
+        )
+        return Self.section(
+            "Latency",
+            "Milliseconds by stage. p50 and p90 are means over the workers, p99 is the worst of them.",
+            [table, "<div class=\"pair\">"] + charts + ["</div>"]
+        )
+    }
+
+    var backlogSection: String {
+        let series: [(title: String, unit: String, values: [Double?])] = [
+            ("Lag", "records behind, all partitions", values { bucket, _ in bucket.lag }),
+            ("Due sends", "waiting in PostgreSQL", values { bucket, _ in bucket.dueSends }),
+            ("Outbox", "events not yet published, one worker at most", values { bucket, _ in bucket.outbox }),
+        ]
+        let charts = series.filter { $0.values.contains { $0 != nil } }.map { line in
+            chart(line.title, line.unit, [.init(name: line.title, style: "c-sent", values: line.values)])
+        }
+        return Self.section(
+            "Backlog",
+            "The most of each piece of time. Records wait in Kafka, sends in PostgreSQL once their request was decided.",
+            ["<div class=\"pair\">"] + charts + ["</div>"]
+        )
+    }
+
+    var refusalSection: String {
+        let rows = history.rules.ranked.map { rule in
+            var tally = Tally()
+            tally.add("rejected", rule.sum)
+            return (name: rule.name, tally: tally)
+        }
+        guard !rows.isEmpty else { return Self.section("Refusals", "No rule refused anything.", []) }
+        return Self.section(
+            "Refusals",
+            "Requests that were refused, by the rule that decided.",
+            [BarChart(title: "Refusals by rule", unit: "requests", rows: rows).html]
+        )
+    }
+
+    var unknownSection: String {
+        let rate = values { bucket, _ in
+            let unknown = bucket.decisions["unknown"] ?? 0
+            let handedOver = unknown + (bucket.decisions["sent"] ?? 0)
+            return handedOver > 0 ? 100 * unknown / handedOver : nil
+        }
+        return Self.section(
+            "Unknown outcomes",
+            "Messages of which nobody can know whether the provider took them, of those that were handed over.",
+            [chart("Unknown", "%", [.init(name: "unknown", style: "c-unknown", values: rate)])]
+        )
+    }
+}

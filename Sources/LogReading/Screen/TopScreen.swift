@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Verification
+
+/// A fleet's present as lines of a terminal.
+package struct TopScreen {
+    let fleet: FleetNow
+    let tally: LineTally
+    let now: Timestamp
+
+    /// Whether the log has come to its end.
+    let isOver: Bool
+
+    package init(_ fleet: FleetNow, tally: LineTally, now: Timestamp, isOver: Bool) {
+        self.fleet = fleet
+        self.tally = tally
+        self.now = now
+        self.isOver = isOver
+    }
+
+    /// As many lines as the terminal has, each as wide as it is.
+    package func lines(width: Int, height: Int, colours: Bool) -> [String] {
+        layout(width: width, height: height).prefix(height).map { $0.styled(width: width, colours: colours) }
+    }
+
+    func layout(width: Int, height: Int) -> [ScreenLine] {
+        guard fleet.newest != nil else {
+            return [
+                title, ScreenLine(),
+                ScreenLine(isOver ? "The log holds no entry." : "Waiting for the first line …", .faint),
+            ]
+        }
+        // Title, two lines of totals, three heads, three empty lines and the last line.
+        let free = max(3, height - 10)
+        let providers = providerRows(most: max(2, free / 4))
+        let rows = max(3, free / 2)
+        let foot = width >= 76 ? beside(ruleRows(most: rows), latencyRows(most: rows)) : latencyRows(most: rows)
+        let workers = workerRows(most: max(1, free - (providers.count - 1) - (foot.count - 1)), width: width)
+        return [title] + totals + [ScreenLine()] + workers + [ScreenLine()] + providers + [ScreenLine()] + foot + [
+            troubleLine
+        ]
+    }
+
+    /// One line that says the most important, for a pipe.
+    package var summary: String {
+        let paused = fleet.providers(at: now).filter { $0.pausing > 0 }.map { "\($0.name) \($0.pausing)/\($0.workers)" }
+        let line = ScreenLine(
+            "\(Figure.time(now)) \(Figure.count(fleet.live(at: now).count, "worker"))"
+                + (silent > 0 ? " (\(silent) silent)" : "") + ", "
+                + figures.map { "\($0.name) \($0.text)" }.joined(separator: ", ")
+                + (paused.isEmpty ? "" : ", paused: \(paused.joined(separator: " "))")
+        )
+        return line.plain(width: .max)
+    }
+
+    private var silent: Int { fleet.workers.values.count { $0.isSilent(at: now) } }
+}
+
+// MARK: - Totals
+
+extension TopScreen {
+    private var title: ScreenLine {
+        var line = ScreenLine("code-courier top", .strong)
+        if fleet.newest != nil { line.add("  \(Figure.time(now)) UTC") }
+        line.add("  \(Figure.count(fleet.live(at: now).count, "worker"))")
+        if silent > 0 { line.add(", \(silent) silent", .bad) }
+        if tally.broken > 0 { line.add("  \(Figure.count(tally.broken, "line")) broken", .doubtful) }
+        if isOver { line.add("  log has ended", .doubtful) }
+        line.add("  q quits", .faint)
+        return line
+    }
+
+    private struct Total {
+        let name: String
+        let text: String
+        var style = ScreenLine.Style.strong
+    }
+
+    private var figures: [Total] {
+        let live = fleet.live(at: now)
+        func rate(_ status: String) -> Double { live.reduce(0) { $0 + $1.rate { $0.decisions[status] ?? 0 } } }
+        func most(_ value: (WorkerStats) -> Double?) -> String {
+            live.compactMap { value($0.last.stats) }.max().map(Figure.short) ?? "-"
+        }
+        func retries(_ part: String) -> Double {
+            live.flatMap(\.recent).reduce(0) { $0 + ($1.stats.errors[part] ?? 0) }
+        }
+        let sent = rate("sent")
+        let unknown = rate("unknown")
+        let unknownShare = unknown > 0 ? unknown / (sent + unknown) : 0
+        let failed = rate("failed")
+        let letters = live.flatMap(\.recent).reduce(0) { $0 + $1.stats.deadLetters }
+        let failures = retries("postgres") + retries("kafka")
+        let inFlight = live.reduce(0) { $0 + ($1.last.stats.inFlight ?? 0) }
+        return [
+            Total(name: "requests/s", text: Figure.short(live.reduce(0) { $0 + $1.rate(\.requests) })),
+            Total(name: "sent/s", text: Figure.short(sent)),
+            Total(name: "rejected/s", text: Figure.short(rate("rejected"))),
+            Total(name: "failed/s", text: Figure.short(failed), style: failed > 0 ? .bad : .strong),
+            Total(name: "unknown", text: Figure.percent(unknownShare), style: unknownShare > 0.01 ? .bad : .strong),
+            Total(name: "lag", text: Figure.short(fleet.lag.values.reduce(0, +))),
+            Total(name: "due", text: most(\.dueSends)),
+            Total(name: "outbox", text: most(\.outbox)),
+            Total(name: "in flight", text: Figure.short(inFlight)),
+            Total(name: "dead letters/min", text: Figure.short(letters), style: letters > 0 ? .doubtful : .strong),
+            Total(name: "retries/min", text: Figure.short(failures), style: failures > 0 ? .doubtful : .strong),
+        ]
+    }
+
+    private var totals: [ScreenLine] {
+        let figures = figures
+        return [figures.prefix(5), figures.dropFirst(5)].map { part in
+            part.reduce(into: ScreenLine()) { line, total in
+                line.add(line.width == 0 ? "\(total.name) " : "  \(total.name) ", .faint)
+                line.add(total.text, total.style)
+            }
+        }
+    }
+
+    private var troubleLine: ScreenLine {
+        guard let trouble = fleet.trouble else { return ScreenLine() }
+        let kind = Problem.kind(of: trouble)
+        var line = ScreenLine("\(Figure.clock(trouble.time)) ", .faint)
+        line.add("\(kind.severity) \(kind.event)", trouble.severity >= .error ? .bad : .doubtful)
+        line.add(" \(kind.detail)")
+        return line
+    }
+}

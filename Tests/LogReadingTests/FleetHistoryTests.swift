@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import Verification
+
+@testable import LogReading
+
+@Suite struct FleetHistoryTests {
+    @Test func `Counts of all workers' heartbeats are added up by status, region, provider and rule`() throws {
+        let history = try LogSample.history([
+            LogSample.Heartbeat(worker: "host-1").line(10), LogSample.Heartbeat(worker: "host-2").line(12),
+            LogSample.Heartbeat(worker: "host-1").line(20),
+        ])
+        #expect(history.requests == 3000)
+        #expect(history.decisions.sums == ["sent": 2850, "rejected": 120, "unknown": 30])
+        #expect(history.regions.rows["GB"]?.sums == ["sent": 1050, "rejected": 30])
+        #expect(history.providers.rows["main"]?.sums == ["accepted": 2700, "refused": 12, "notSent": 6])
+        #expect(history.rules.ranked.map(\.name) == ["quota_recipient", "region_not_allowed"])
+        #expect(history.retries["postgres"] == 6)
+        #expect(history.deadLetters == 3)
+        #expect(history.workers.mapValues(\.heartbeats) == ["host-1": 2, "host-2": 1])
+    }
+
+    @Test func `A heartbeat's counts are spread over the time that it tells of`() throws {
+        let history = try LogSample.history([LogSample.Heartbeat().line(15), LogSample.Heartbeat().line(25)])
+        let timeline = history.timeline
+        #expect(timeline.origin == LogSample.time(0))
+        #expect(timeline.buckets.map(\.requests) == [500, 1000, 500])
+        #expect(timeline.buckets.indices.map { timeline.seconds(of: $0) } == [10, 10, 5])
+        #expect(timeline.buckets.map(\.covered) == [5, 10, 5])
+    }
+
+    @Test func `A log of weeks is kept in as many pieces as one of hours, and nothing of it is lost`() throws {
+        var history = FleetHistory()
+        let count = 20_000
+        for index in 1...count {
+            history.add(try LogSample.entry(LogSample.Heartbeat().line(Double(index) * 60)), from: "worker.log")
+        }
+        let timeline = history.timeline
+        #expect((TimeBuckets.most / 2...TimeBuckets.most).contains(timeline.buckets.count))
+        #expect(abs(timeline.buckets.reduce(0) { $0 + $1.requests } - Double(count) * 1000) < 1)
+        #expect(timeline.end == LogSample.time(Double(count) * 60))
+    }
+
+    @Test func `The lag is the sum of what was last said of each partition, whoever said it`() throws {
+        var first = LogSample.Heartbeat(worker: "host-1")
+        var second = LogSample.Heartbeat(worker: "host-2")
+        first.lag = #"{"0":10,"1":20}"#
+        second.lag = #"{"1":5}"#
+        let history = try LogSample.history([first.line(10), second.line(20)])
+        #expect(history.timeline.buckets.map(\.lag) == [30, 15])
+    }
+
+    @Test func `Middle percentiles are weighted means, and the 99th is the worst interval's`() throws {
+        let fast = WorkerStats.Latency(p50: 10, p90: 20, p99: 30, max: 40)
+        let slow = WorkerStats.Latency(p50: 40, p90: 80, p99: 300, max: 900)
+        let both = LatencySummary(fast, weight: 300).merged(with: LatencySummary(slow, weight: 100))
+        #expect(both.p50 == 17.5 && both.p90 == 35 && both.p99 == 300 && both.max == 900)
+    }
+
+    @Test func `A pause lasts from the line that begins it to the line that ends it`() throws {
+        let history = try LogSample.history([
+            LogSample.Heartbeat().line(10),
+            LogSample.line(11, "provider.paused", severity: "warning", #""provider":"main""#),
+            LogSample.Heartbeat(breaker: "open").line(20),
+            LogSample.line(23, "provider.resumed", #""provider":"main""#),
+            LogSample.Heartbeat().line(30),
+        ])
+        #expect(history.pauses.pauses.map(\.from) == [LogSample.time(11)])
+        #expect(history.pauses.pauses.map(\.to) == [LogSample.time(23)])
+        #expect(history.pauses.pauses.map(\.worker) == ["host-1"])
+    }
+
+    @Test func `Heartbeats alone tell of a pause, and what is open at the end lasts until the worker's last line`()
+        throws
+    {
+        let history = try LogSample.history([
+            LogSample.Heartbeat(breaker: "open").line(10), LogSample.Heartbeat(breaker: "half_open").line(20),
+            LogSample.Heartbeat().line(30), LogSample.Heartbeat(breaker: "open").line(40),
+            LogSample.Heartbeat(worker: "host-2").line(100),
+        ])
+        let pauses = history.pauses.pauses
+        #expect(pauses.map(\.from) == [LogSample.time(10), LogSample.time(40)])
+        #expect(pauses.map(\.to) == [LogSample.time(30), LogSample.time(40)])
+    }
+
+    @Test func `Missing heartbeats are gaps, one late heartbeat is not`() throws {
+        let history = try LogSample.history([10, 20, 45, 200].map { LogSample.Heartbeat().line($0) })
+        #expect(history.workers["host-1"]?.gaps == [.init(from: LogSample.time(45), to: LogSample.time(200))])
+    }
+
+    @Test func `Warnings and errors are counted by what they say, with those that were held back`() throws {
+        let failing = #""stage":"intake","sqlstate":"57P01""#
+        let history = try LogSample.history([
+            LogSample.line(1, "postgres.failing", severity: "error", failing),
+            LogSample.line(2, "postgres.failing", severity: "error", failing),
+            LogSample.line(3, "log.suppressed", #""log.event":"postgres.failing","suppressed":40"#),
+            LogSample.line(4, "worker.started", severity: "notice"),
+        ])
+        let counts = Dictionary(uniqueKeysWithValues: history.problems.map { ($0.key.event, $0.value.count) })
+        #expect(counts == ["postgres.failing": 2, "log.suppressed": 40])
+        #expect(history.problems.keys.contains { $0.detail == "stage=intake sqlstate=57P01" })
+    }
+
+    @Test func `Unknown events are counted, and a line without a worker is its file's only worker's`() throws {
+        let history = try LogSample.history([
+            LogSample.Heartbeat().line(10), LogSample.line(11, "worker.danced"),
+            LogSample.line(12, "provider.paused", #""provider":"main""#),
+            LogSample.Heartbeat(worker: "host-2").line(13),
+            LogSample.line(14, "provider.paused", #""provider":"backup""#),
+        ])
+        #expect(history.events["worker.danced"] == 1)
+        let pauses = Dictionary(uniqueKeysWithValues: history.pauses.pauses.map { ($0.provider, $0.worker) })
+        #expect(pauses == ["main": "host-1", "backup": "worker.log"])
+    }
+
+    @Test func `However many names a log invents, memory is bounded and the sums are right`() throws {
+        var history = FleetHistory()
+        for index in 0..<3000 {
+            var heartbeat = LogSample.Heartbeat(worker: "host-\(index)")
+            heartbeat.regions = #"{"R\#(index)":{"sent":1}}"#
+            heartbeat.decisions = #"{"status\#(index)":1}"#
+            heartbeat.rules = #"{"rule\#(index)":1}"#
+            heartbeat.providerName = "provider\(index)"
+            heartbeat.lag = #"{"\#(index)":1}"#
+            history.add(try LogSample.entry(heartbeat.line(Double(index))), from: "worker.log")
+            let line = LogSample.line(Double(index), "event\(index)", severity: "error", #""reason":"\#(index)""#)
+            history.add(try LogSample.entry(line), from: "worker.log")
+        }
+        history.finish()
+        #expect(
+            history.workers.count <= 2001 && history.regions.rows.count <= 61 && history.decisions.sums.count <= 201
+        )
+        #expect(history.providers.rows.count <= 61 && history.problems.count <= 501 && history.events.sums.count <= 201)
+        #expect(history.timeline.buckets.allSatisfy { $0.decisions.count <= 201 })
+        #expect(history.decisions.total == 3000 && history.rules.total == 3000)
+        #expect(history.problems.values.reduce(0) { $0 + $1.count } == 3000)
+    }
+
+    @Test func `Figures beyond all measure are taken without a trap`() throws {
+        var heartbeat = LogSample.Heartbeat(requests: Int.max)
+        heartbeat.decisions = #"{"sent":1e308,"rejected":-1,"unknown":9223372036854775807}"#
+        let wide = LogSample.line(
+            40,
+            "worker.stats",
+            #""worker.id":"w","interval_ms":1e308,"uptime_ms":1e308,"cpu_ms":1e300,"rss_bytes":1e308"#
+        )
+        let none = LogSample.line(41, "worker.stats", #""worker.id":"w","interval_ms":0"#)
+        let early = LogSample.Heartbeat().line(-86_400)
+        let late = LogSample.Heartbeat().line(2_000_000_000)
+        let history = try LogSample.history([heartbeat.line(10), wide, none, early, late])
+        #expect(history.timeline.buckets.count <= TimeBuckets.most)
+        let page = ReportPage(history, tally: LineTally(), sources: ["x"]).html
+        #expect(page.contains("</html>"))
+        #expect(!page.contains("nan") && !page.contains("inf\""))
+    }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import TestSupport
+import Testing
+import Verification
+
+@testable import LogReading
+
+@Suite struct LineReadingTests {
+    @Test(arguments: [1, 2, 3, 7, 1000])
+    func `Lines come whole, however the bytes are cut`(size: Int) {
+        let text = Array("one\n\ntwo\r\nthree\nfour".utf8)
+        var buffer = LineBuffer()
+        var lines: [LineBuffer.Line] = []
+        for start in stride(from: 0, to: text.count, by: size) {
+            buffer.append(text[start..<min(start + size, text.count)])
+            while let line = buffer.next() { lines.append(line) }
+        }
+        if let line = buffer.rest() { lines.append(line) }
+        #expect(lines == ["one", "", "two\r", "three", "four"].map { .whole(Array($0.utf8)) })
+    }
+
+    @Test func `A line without end takes no memory without end, and the next one is read`() {
+        var buffer = LineBuffer()
+        let part = [UInt8](repeating: UInt8(ascii: "x"), count: 100_000)
+        for _ in 0..<20 {
+            buffer.append(part)
+            #expect(buffer.next() == nil)
+        }
+        buffer.append(Array("\nnext\n".utf8))
+        #expect(buffer.next() == .tooLong)
+        #expect(buffer.next() == .whole(Array("next".utf8)))
+        #expect(buffer.next() == nil)
+        #expect(buffer.rest() == nil)
+    }
+
+    @Test func `Several logs are merged by time, and broken lines are counted and skipped`() throws {
+        let first = try ScratchFile([
+            LogSample.line(1, "a"), "broken", LogSample.line(4, "d"), "",
+        ])
+        let second = try ScratchFile([
+            LogSample.line(2, "b"), LogSample.line(3, "c"), #"{"timestamp":"2026-11-20T12:00"#,
+        ])
+        let files = try LogFiles(paths: [first.path, second.path])
+        var events: [String] = []
+        while let (entry, file) = try files.next() {
+            events.append(entry.event)
+            #expect(file == (["a", "d"].contains(entry.event) ? first.path : second.path))
+        }
+        #expect(events == ["a", "b", "c", "d"])
+        #expect(files.tally.lines == 6)
+        #expect(files.tally.broken == 2)
+    }
+
+    @Test func `A log in format text is refused with a hint`() throws {
+        let file = try ScratchFile(["12:00:00.000 NOTICE worker.started: worker started"])
+        let fault = #expect(throws: LogFault.self) { try LogFiles(paths: [file.path]) }
+        #expect(fault == .foreign(path: file.path))
+        #expect("\(LogFault.foreign(path: "x"))".contains("log.format"))
+    }
+
+    @Test func `An empty log is no fault, and a missing one is`() throws {
+        let file = try ScratchFile([])
+        #expect(try LogFiles(paths: [file.path]).next() == nil)
+        #expect(throws: LogFault.unreadable(path: "/nowhere/at/all", reason: "No such file or directory")) {
+            try LogFiles(paths: ["/nowhere/at/all"])
+        }
+    }
+
+    @Test func `A followed file is read on when it grows, when it is rotated and when it is cut`() throws {
+        let file = try ScratchFile([LogSample.line(1, "a")])
+        let log = try LiveLog(path: file.path)
+        func events() throws -> [String] {
+            var events: [String] = []
+            // A rotated file is opened by the first read that finds nothing.
+            for _ in 0..<4 { events += try log.next()?.map(\.event) ?? [] }
+            return events
+        }
+        #expect(try events() == ["a"])
+        try file.append(LogSample.line(2, "b"))
+        #expect(try events() == ["b"])
+        try FileManager.default.moveItem(atPath: file.path, toPath: file.path + ".1")
+        try file.write([LogSample.line(3, "c")])
+        #expect(try events() == ["c"])
+        try file.truncate()
+        #expect(try events() == [])
+        try file.append(LogSample.line(4, "d"))
+        #expect(try events() == ["d"])
+        #expect(!log.isOver)
+    }
+}
+
+/// A file of lines that is deleted with its folder.
+final class ScratchFile {
+    private let folder: URL
+    var path: String { folder.appending(path: "worker.log").path }
+
+    init(_ lines: [String]) throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "log-reading-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try write(lines)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    func write(_ lines: [String]) throws {
+        try Data(lines.map { $0 + "\n" }.joined().utf8).write(to: URL(filePath: path))
+    }
+
+    func append(_ line: String) throws {
+        let file = try FileHandle(forWritingTo: URL(filePath: path))
+        defer { try? file.close() }
+        try file.seekToEnd()
+        try file.write(contentsOf: Data("\(line)\n".utf8))
+    }
+
+    func truncate() throws {
+        let file = try FileHandle(forWritingTo: URL(filePath: path))
+        defer { try? file.close() }
+        try file.truncate(atOffset: 0)
+    }
+}

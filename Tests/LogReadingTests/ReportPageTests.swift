@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import Verification
+
+@testable import LogReading
+
+@Suite struct ReportPageTests {
+    private func page(_ lines: [String], broken: Int = 0) throws -> String {
+        var tally = LineTally()
+        for line in lines { _ = tally.read(.whole(Array(line.utf8))) }
+        for _ in 0..<broken { _ = tally.read(.whole(Array("broken".utf8))) }
+        return ReportPage(try LogSample.history(lines), tally: tally, sources: ["worker.log"]).html
+    }
+
+    private func calm() -> [String] {
+        (1...30).flatMap { index in
+            ["host-1", "host-2"].map { LogSample.Heartbeat(worker: $0).line(Double(index) * 10) }
+        }
+    }
+
+    @Test func `The page shows every part, each chart with its table`() throws {
+        let page = try page(
+            calm() + [
+                LogSample.line(301, "provider.paused", severity: "warning", #""provider":"main","worker.id":"host-1""#),
+                LogSample.line(305, "provider.resumed", #""provider":"main","worker.id":"host-1""#),
+            ]
+        )
+        let titles = [
+            "Throughput", "Regions", "Providers", "Latency", "Backlog", "Refusals", "Unknown outcomes", "Breakers",
+            "Errors",
+            "Workers", "Lines",
+        ]
+        for title in titles { #expect(page.contains("<h2>\(title)</h2>"), "\(title)") }
+        let figures = page.components(separatedBy: "<figure").dropFirst()
+        #expect(figures.count == 12)
+        for figure in figures { #expect(figure.components(separatedBy: "</figure>")[0].contains("<table>")) }
+        #expect(
+            page.contains(
+                "2026-11-20 12:00:10 to 2026-11-20 12:05:05 UTC, 4 min 55 s · 2 workers · 62 lines from worker.log"
+            )
+        )
+        #expect(page.contains("<dt>requests</dt><dd>60,000</dd>"))
+        #expect(page.contains("<dt>outcome unknown</dt><dd>600 <small>1.04 %</small></dd>"))
+        #expect(page.contains("<td>provider=main</td>"))
+        #expect(!page.contains("class=\"doubt\""))
+    }
+
+    @Test func `Rates are those of the time that heartbeats tell of, and a gap is a gap`() throws {
+        let page = try page([10.0, 20, 300].map { LogSample.Heartbeat().line($0) })
+        #expect(page.contains("<tr><th scope=\"row\">2026-11-20 12:00:10</th><td>100</td></tr>"))
+        #expect(page.contains("<tr><th scope=\"row\">2026-11-20 12:02:00</th><td>–</td></tr>"))
+        #expect(page.contains("1 gap without heartbeat, the longest 4 min 40 s"))
+    }
+
+    @Test func `The page says what it could not read and what is missing`() throws {
+        let withoutHeartbeat = try page([LogSample.line(0, "worker.started")], broken: 3)
+        #expect(withoutHeartbeat.contains("3 of 4 lines could not be read"))
+        #expect(withoutHeartbeat.contains("No heartbeat (worker.stats) is among the lines"))
+        #expect(
+            ReportPage(FleetHistory(), tally: LineTally(), sources: ["empty.log"]).html.contains("No line in empty.log")
+        )
+    }
+
+    @Test func `Nothing of a log becomes markup, and nothing comes from outside`() throws {
+        let hostile = "</td><script>alert(1)</script>&\\\"'\\u202e\\u0000\\u001b[31m"
+        var heartbeat = LogSample.Heartbeat(worker: hostile)
+        heartbeat.providerName = hostile
+        heartbeat.breaker = "open"
+        heartbeat.decisions = #"{"\#(hostile)":5}"#
+        heartbeat.regions = #"{"\#(hostile)":{"\#(hostile)":5}}"#
+        heartbeat.rules = #"{"\#(hostile)":5}"#
+        heartbeat.lag = #"{"\#(hostile)":5}"#
+        let lines = [
+            heartbeat.line(10), heartbeat.line(20),
+            LogSample.line(21, hostile, severity: "error", #""reason":"\#(hostile)""#),
+        ]
+        let page = ReportPage(
+            try LogSample.history(lines, file: "</title><script>x"),
+            tally: LineTally(),
+            sources: ["<script>name</script>"]
+        ).html
+        #expect(page.contains("&lt;/td&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;"))
+        #expect(!page.contains("<script"))
+        #expect(!page.unicodeScalars.contains("\u{202e}") && !page.unicodeScalars.contains("\u{0}"))
+        #expect(!page.unicodeScalars.contains("\u{1b}"))
+        for word in ["http://", "https://", "src=", "href=", "url(", "@import", "<link"] {
+            #expect(!page.contains(word), "\(word)")
+        }
+        #expect(page.contains("default-src 'none'"))
+    }
+
+    @Test func `The markup is well formed`() throws {
+        let page = try page(calm())
+        var open: [Substring] = []
+        let void: Set = ["meta", "!doctype"]
+        for piece in page.split(separator: "<").dropFirst() {
+            let name = piece.prefix { !" >/".contains($0) }
+            if piece.hasPrefix("/") {
+                let closed = piece.dropFirst().prefix { $0 != ">" }
+                #expect(open.last == closed)
+                if open.last == closed { open.removeLast() }
+            } else if !piece.prefix(while: { $0 != ">" }).hasSuffix("/"), !void.contains(String(name)) {
+                open.append(name)
+            }
+        }
+        #expect(open == [])
+    }
+
+    @Test func `Numbers, spans and axes are what people read`() {
+        #expect(
+            [0, 0.256, 9.999, 12.34, 99.96, 1234.5, 48_120, 3_600_000, 2e9].map(Figure.short) == [
+                "0", "0.26", "10", "12.3", "100", "1,235", "48.1k", "3.6M", "2G",
+            ]
+        )
+        #expect(Figure.percent(0.0104) == "1.04 %" && Figure.percent(0.256) == "25.6 %")
+        #expect(
+            [.milliseconds(1240), .seconds(59), .seconds(245), .seconds(7380), .seconds(183_600)].map(Figure.span) == [
+                "1.2 s", "59 s", "4 min 5 s", "2 h 3 min", "2 d 3 h",
+            ]
+        )
+        #expect(ValueAxis(greatest: 93).ticks == [0, 25, 50, 75, 100])
+        #expect(ValueAxis(greatest: 0).top == 1)
+        #expect(ValueAxis(greatest: 0.0031).ticks.count == 5)
+        let hour = TimeAxis(start: LogSample.time(0), end: LogSample.time(3600))
+        #expect(hour.ticks.map(\.label) == ["12:00", "12:15", "12:30", "12:45", "13:00"])
+        let week = TimeAxis(start: LogSample.time(0), end: LogSample.time(604_800))
+        #expect(week.ticks.map(\.label) == ["11-21", "11-23", "11-25", "11-27"])
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import Verification
+
+@testable import LogReading
+
+@Suite struct TopScreenTests {
+    private func fleet(_ lines: [String]) throws -> FleetNow {
+        var fleet = FleetNow()
+        for line in lines { fleet.add(try LogSample.entry(line)) }
+        return fleet
+    }
+
+    private func screen(_ lines: [String], at seconds: Double, width: Int = 80, height: Int = 24) throws -> [String] {
+        let screen = TopScreen(try fleet(lines), tally: LineTally(), now: LogSample.time(seconds), isOver: false)
+        return screen.layout(width: width, height: height).map { $0.plain(width: width) }
+    }
+
+    @Test func `Rates are those of the last minute of the workers that are there`() throws {
+        let lines = (1...20).flatMap { index in
+            [
+                LogSample.Heartbeat(worker: "host-1", requests: index <= 10 ? 50_000 : 1000).line(Double(index) * 10),
+                LogSample.Heartbeat(worker: "host-2").line(Double(index) * 10 + 3),
+            ]
+        }
+        let text = try screen(lines, at: 205).joined(separator: "\n")
+        #expect(text.contains("2 workers"))
+        #expect(text.contains("requests/s 200  sent/s 190  rejected/s 8  failed/s 0  unknown 1.04 %"))
+        #expect(text.contains("lag 6  due 3  outbox 12  in flight 80  dead letters/min 12  retries/min 24"))
+    }
+
+    @Test func `A worker that is silent is told of and not counted, one that stopped is no alarm`() throws {
+        let lines = [
+            LogSample.Heartbeat(worker: "host-1").line(10), LogSample.Heartbeat(worker: "host-2").line(10),
+            LogSample.Heartbeat(worker: "host-3").line(10),
+            LogSample.line(11, "worker.stopped", #""worker.id":"host-3""#),
+            LogSample.Heartbeat(worker: "host-1").line(55),
+        ]
+        let text = try screen(lines, at: 60).joined(separator: "\n")
+        #expect(text.contains("1 worker, 1 silent"))
+        #expect(text.contains("silent for 50 s"))
+        #expect(text.contains("stopped for 50 s"))
+        #expect(text.contains("requests/s 100"))
+        var fleet = try fleet(lines)
+        fleet.forget(at: LogSample.time(311))
+        #expect(fleet.workers.keys.sorted() == ["host-1"])
+    }
+
+    @Test func `A breaker is told with how many workers pass the provider over`() throws {
+        let lines = [
+            LogSample.Heartbeat(worker: "host-1", breaker: "open").line(10),
+            LogSample.Heartbeat(worker: "host-2").line(11),
+            LogSample.Heartbeat(worker: "host-3", breaker: "open").line(12),
+        ]
+        #expect(try screen(lines, at: 13).contains { $0.hasPrefix("main") && $0.contains("open 2/3") })
+        let summary = TopScreen(try fleet(lines), tally: LineTally(), now: LogSample.time(13), isOver: false).summary
+        #expect(summary.hasPrefix("2026-11-20 12:00:13 3 workers, requests/s 300, sent/s 285,"))
+        #expect(summary.hasSuffix("paused: main 2/3"))
+    }
+
+    @Test(arguments: [(80, 24), (160, 50), (40, 10), (20, 3), (1, 1), (500, 200)])
+    func `The screen never exceeds the terminal, however many workers and whatever their names`(
+        width: Int,
+        height: Int
+    ) throws {
+        let lines = (0..<60).map { index in
+            LogSample.Heartbeat(worker: "host-\(index)-\\u001b[2J\\n漢字-with-a-name-longer-than-its-column").line(10)
+        }
+        let fleet = try fleet(lines + [LogSample.line(11, "x", severity: "error", #""reason":"\u001b]0;title\u0007""#)])
+        let screen = TopScreen(fleet, tally: LineTally(), now: LogSample.time(12), isOver: false)
+        let plain = screen.layout(width: width, height: height).map { $0.plain(width: width) }
+        #expect(plain.allSatisfy { $0.utf8.count <= width && $0.utf8.allSatisfy { (0x20...0x7e).contains($0) } })
+        let drawn = screen.lines(width: width, height: height, colours: true)
+        #expect(drawn.count <= height)
+        #expect(drawn.allSatisfy { !$0.contains("\u{1b}[2J") && !$0.contains("\u{1b}]") })
+    }
+
+    @Test func `At 80 by 24 every part has its place`() throws {
+        let lines = (0..<20).map { LogSample.Heartbeat(worker: "host-\($0)").line(10) }
+        let text = try screen(lines + [LogSample.line(11, "kafka.unreachable", severity: "error")], at: 12)
+        #expect(text.count == 24)
+        #expect(text.contains { $0.hasPrefix("WORKER") } && text.contains { $0.hasPrefix("PROVIDER") })
+        #expect(text.contains { $0.contains("REFUSED BY RULE") && $0.contains("LATENCY, MS") })
+        #expect(text.contains { $0.hasSuffix(" more") })
+        #expect(text.last == "12:00:11 error kafka.unreachable ")
+    }
+
+    @Test func `Without colours a line still says what is bad`() {
+        var line = ScreenLine("good ", .good)
+        line.add("bad", .bad)
+        #expect(line.styled(width: 80, colours: false) == "good \u{1b}[1mbad\u{1b}[0m")
+        #expect(line.styled(width: 80, colours: true) == "\u{1b}[32mgood \u{1b}[0m\u{1b}[1;31mbad\u{1b}[0m")
+        #expect(line.styled(width: 6, colours: false) == "good \u{1b}[1mb\u{1b}[0m")
+    }
+}
