@@ -31,7 +31,7 @@ def during(**changes):
     return beats(5) + beats(10, begin=5, **changes) + beats(5, begin=15)
 
 
-STOPPED = samples.line(605, "worker.stopped", "notice", **{"worker.id": "host-2"})
+STOPPED = samples.line(605, "worker.stopped", "notice")
 
 # For each alert the lines that fire it and lines that come near and do not.
 CASES = {
@@ -51,7 +51,8 @@ CASES = {
 ALSO = {
     "UnknownOutcomes": [during(decisions={"unknown": 30})],
     "ProviderPaused": [during(providers__main__breaker="open")],
-    "NoHeartbeat": [beats(5) + [samples.line(700, "policy.reloaded")]],
+    "NoHeartbeat": [beats(10, ("host-1", "host-2", "host-3")) + [STOPPED] + beats(10, ("host-1",), begin=10),
+                    beats(5) + [samples.line(700, "policy.reloaded")]],
 }
 
 
@@ -72,47 +73,55 @@ def test_samples(fault):
             fault(f"{name} fires on lines that only come near")
 
 
-def fields(tree):
-    """The json paths and the line filters of a query."""
+def pipelines(tree):
+    """The stages of each range of a query."""
     if isinstance(tree, tuple):
-        if tree and tree[0] == "json":
-            yield from (("path", path) for _, path in tree[1])
-        elif tree and tree[0] in ("contains", "matches", "regexp"):
-            yield ("text", tree[1])
+        if tree and tree[0] == "over_time":
+            yield tree[2]
         else:
             for part in tree:
-                yield from fields(part)
+                yield from pipelines(part)
+
+
+def names(stages):
+    """The event that a pipeline reads, and the paths of the fields; a pattern has no more of them than their names."""
+    event, paths = None, []
+    for stage in stages:
+        if stage[0] == "json":
+            paths += [path.replace("{provider}", "main") for _, path in stage[1]]
+        elif stage[0] in ("contains", "regexp"):
+            if found := re.search(r'"event":"([a-z_.]+)"', stage[1]):
+                event = found[1]
+            else:
+                paths += re.findall(r'^"([a-z_]+)":', stage[1])
+    return event, paths
 
 
 def test_fields(fault):
-    """Every field stands in the shape of a heartbeat, and every event and field in the code or its catalogue."""
+    """Every field stands in the shape of its event, and every event in the catalogue, or in the code without one."""
     catalogue = ROOT / "schemas" / "log-events.json"
-    known = catalogue.read_text("utf-8") if catalogue.exists() else "".join(
-        path.read_text("utf-8") for path in (ROOT / "Sources").rglob("*.swift"))
-    heartbeat = samples.STATS
+    if catalogue.exists():
+        known = {entry["event"]: set(entry["fields"]) for entry in json.loads(catalogue.read_text("utf-8"))["events"]}
+        if unknown := set(samples.STATS) ^ known["worker.stats"]:
+            fault(f"the samples' heartbeat and the catalogue's differ in {sorted(unknown)}")
+    else:
+        code = "".join(path.read_text("utf-8") for path in (ROOT / "Sources").rglob("*.swift"))
+        known = {event: None for event in re.findall(r'"([a-z_]+\.[a-z_]+)"', code)}
     reasons = (ROOT / "schemas" / "kafka" / "delivery.schema.json").read_text("utf-8")
     for place, tree in table.trees(TABLE):
-        for kind, text in fields(tree):
-            if kind == "text":
-                # In a pattern a name is followed by what it holds.
-                names = re.findall(r'"([a-z_.]+)":', text)
-                words = re.findall(r'"event":"([a-z_.]+)"', text)
-                for name in set(names) - {"event"}:
-                    if f'"{name}"' not in json.dumps(heartbeat):
-                        fault(f"{place}: no heartbeat has {name}")
-                for event in words:
-                    if f'"{event}"' not in known:
-                        fault(f"{place}: nothing logs {event}")
+        for event, paths in map(names, pipelines(tree)):
+            if event not in known:
+                fault(f"{place}: nothing logs {event}")
                 continue
-            path = text.replace("{provider}", "main")
-            first, *rest = logql.steps(path)
-            if first == "rules":
-                if f'"{rest[0]}"' not in reasons:
-                    fault(f"{place}: no rule refuses with {rest[0]}")
-            elif logql.value_at(heartbeat, path) == "":
-                fault(f"{place}: no heartbeat has {path}")
-            if catalogue.exists() and f'"{first}"' not in known:
-                fault(f"{place}: the catalogue has no field {first}")
+            for path in paths:
+                first, *rest = logql.steps(path)
+                if event == "worker.stats" and first == "rules":
+                    if f'"{rest[0]}"' not in reasons:
+                        fault(f"{place}: no rule refuses with {rest[0]}")
+                elif event == "worker.stats" and logql.value_at(samples.STATS, path) == "":
+                    fault(f"{place}: no heartbeat has {path}")
+                elif known[event] is not None and first not in known[event]:
+                    fault(f"{place}: {event} has no {first}")
 
 
 def test_pages(fault):

@@ -12,16 +12,16 @@ struct ReportCommand: ParsableCommand {
         commandName: "report",
         abstract: "Makes one HTML page with charts from workers' logs.",
         discussion: """
-            It shows throughput, outcomes by region and by provider, latencies, lag, refusals
-            by rule, unknown outcomes, providers passed over, errors and workers. The page
-            needs nothing from outside and holds nothing but what the lines say. Logs must be
-            in format json or otel (log.format), at level info or below; lines of other
-            programs and broken ones are counted and skipped. Several workers' logs are merged
-            by time, in bounded memory.
+            It shows throughput, outcomes by region and by provider, latencies, lag,
+            refusals by rule, unknown outcomes, providers passed over, errors and workers.
+            The page needs nothing from outside and holds nothing but what the lines say.
+            Logs must be in format json or otel (log.format), at level info or below;
+            lines of other programs and broken ones are counted and skipped. Several
+            workers' logs are merged by time, in bounded memory.
 
               code-courier report worker-*.log --output report.html
-              journalctl -u 'code-courier@*' -o cat --since -1d | code-courier report - > report.html
-              kubectl logs -l app=code-courier --tail=-1 | code-courier report - --from 6h > report.html
+              journalctl -u 'code-courier@*' -o cat | code-courier report - > r.html
+              kubectl logs -l app=code-courier --tail=-1 | code-courier report - > r.html
 
             For the same live in a terminal: code-courier top.
             """
@@ -55,7 +55,7 @@ struct ReportCommand: ParsableCommand {
             return
         }
         do {
-            try Data(page.utf8).write(to: URL(filePath: output), options: .atomic)
+            try Data(page.utf8).write(to: URL(filePath: output))
         } catch {
             throw StartFailure.report(["--output: \(output) cannot be written"])
         }

@@ -7,7 +7,7 @@ package struct LineTally: Sendable, Equatable {
     /// Lines that are no JSON object with a time: cut off, of another program, or in format `text`.
     package private(set) var broken = 0
 
-    /// So many lines without a single entry are no log of ours.
+    /// So many lines without a single entry are no log of ours, for a reader who waits for the first one.
     private static let patience = 100
 
     package init() {}

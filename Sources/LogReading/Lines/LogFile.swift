@@ -33,8 +33,10 @@ final class LogFile {
             while let line = buffer.next() ?? (isAtEnd ? buffer.rest() : nil) {
                 if let entry = tally.read(line) { return entry }
             }
-            guard !tally.isForeign(atEnd: isAtEnd) else { throw .foreign(path: name) }
-            guard !isAtEnd else { return nil }
+            guard !isAtEnd else {
+                guard !tally.isForeign(atEnd: true) else { throw .foreign(path: name) }
+                return nil
+            }
             try fill()
         }
     }

@@ -104,7 +104,7 @@ extension ReportPage {
         let series: [(title: String, unit: String, values: [Double?])] = [
             ("Lag", "records behind, all partitions", values { bucket, _ in bucket.lag }),
             ("Due sends", "waiting in PostgreSQL", values { bucket, _ in bucket.dueSends }),
-            ("Outbox", "events not yet published, one worker at most", values { bucket, _ in bucket.outbox }),
+            ("Outbox", "events not yet published", values { bucket, _ in bucket.outbox }),
         ]
         let charts = series.filter { $0.values.contains { $0 != nil } }.map { line in
             chart(line.title, line.unit, [.init(name: line.title, style: "c-sent", values: line.values)])
