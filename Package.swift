@@ -22,6 +22,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [.executable(name: "code-courier", targets: ["CodeCourier"])],
     dependencies: [
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
@@ -63,6 +64,11 @@ let package = Package(
 
         // Adapters of the ports
         .target(
+            name: "Logs",
+            dependencies: ["Verification", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: settings
+        ),
+        .target(
             name: "Ledger",
             dependencies: ["Verification", "PostgresClient", .product(name: "Crypto", package: "swift-crypto")],
             resources: [.embedInCode("Migrations")],
@@ -71,7 +77,7 @@ let package = Package(
         .target(
             name: "Providers",
             dependencies: [
-                "SMTPClient", "Verification",
+                "Logs", "SMTPClient", "Verification",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -90,7 +96,8 @@ let package = Package(
         .target(
             name: "Courier",
             dependencies: [
-                "Verification", "KafkaClient",
+                "Verification", "KafkaClient", "Logs",
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -117,7 +124,7 @@ let package = Package(
         .executableTarget(
             name: "CodeCourier",
             dependencies: [
-                "CBuild", "Courier", "Ledger", "LogReading", "Providers", "PhoneNumbers", "KafkaClient",
+                "CBuild", "Courier", "Ledger", "LogReading", "Logs", "Providers", "PhoneNumbers", "KafkaClient",
                 "PostgresClient", "Sandbox", "SMTPClient", "Verification",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -144,6 +151,14 @@ let package = Package(
         .testTarget(
             name: "PhoneNumbersTests",
             dependencies: ["CPhoneNumbers", "PhoneNumbers", "Verification"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "LogsTests",
+            dependencies: [
+                "Logs", "TestSupport", "Verification",
+                .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(name: "KafkaClientTests", dependencies: ["KafkaClient"], swiftSettings: settings),
@@ -191,8 +206,8 @@ let package = Package(
         .testTarget(
             name: "CodeCourierTests",
             dependencies: [
-                "CodeCourier", "Courier", "KafkaClient", "PhoneNumbers", "Providers", "SMTPClient", "TestSupport",
-                "Verification",
+                "CodeCourier", "Courier", "KafkaClient", "Logs", "PhoneNumbers", "Providers", "SMTPClient",
+                "TestSupport", "Verification",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -203,7 +218,7 @@ let package = Package(
         .testTarget(
             name: "CourierTests",
             dependencies: [
-                "Courier", "KafkaClient", "TestSupport", "Verification",
+                "Courier", "KafkaClient", "Logs", "TestSupport", "Verification",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -212,7 +227,8 @@ let package = Package(
         .target(
             name: "FleetSupport",
             dependencies: [
-                "KafkaClient", "Ledger", "PostgresClient", "Sandbox", "TestSupport", "Verification",
+                "KafkaClient", "Ledger", "Logs", "PostgresClient", "Sandbox", "TestSupport", "Verification",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],

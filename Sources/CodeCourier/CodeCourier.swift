@@ -47,7 +47,7 @@ struct CodeCourier: AsyncParsableCommand {
         subcommands: [
             RunCommand.self, MigrateCommand.self, RequestCommand.self, VerifyCommand.self, EventsCommand.self,
             DemoCommand.self, PolicyCommand.self, MessageCommand.self, DeadLettersCommand.self,
-            HealthCommand.self, ReportCommand.self, TopCommand.self,
+            HealthCommand.self, ReportCommand.self, TopCommand.self, LogEventsCommand.self,
         ]
     )
 }

@@ -30,6 +30,8 @@ package struct Courier: Sendable {
     /// How the stages get on.
     package let progress: Progress
     private let retry: LedgerRetry
+    private let inFlight: InFlight
+    private let outbox: BatchQueue<OutboxRecord>
     private let sinkService: any Service
     private let sourceService: any Service
     private let receiptService: any Service
@@ -80,7 +82,12 @@ package struct Courier: Sendable {
         }
     }
 
-    package init(parts: Parts, settings: CourierSettings, logger: Logger) {
+    package init(
+        parts: Parts,
+        settings: CourierSettings,
+        statistics: Statistics = Statistics(),
+        logger: Logger
+    ) {
         let sends = BatchQueue<Dispatch.Claims>()
         let results = BatchQueue<SendResult>()
         // Beyond this the sweep takes records from the database, where they are anyway.
@@ -89,7 +96,7 @@ package struct Courier: Sendable {
         self.desk = desk
         let inFlight = InFlight(limit: settings.maxInFlight)
         let progress = Progress()
-        let retry = LedgerRetry(lease: settings.lease, progress: progress, logger: logger)
+        let retry = LedgerRetry(lease: settings.lease, progress: progress, statistics: statistics, logger: logger)
         intake = Intake(
             source: parts.source,
             ledger: parts.ledger,
@@ -102,6 +109,7 @@ package struct Courier: Sendable {
             inFlight: inFlight,
             retry: retry,
             progress: progress,
+            statistics: statistics,
             logger: logger
         )
         dispatch = Dispatch(
@@ -114,6 +122,7 @@ package struct Courier: Sendable {
             settings: settings,
             inFlight: inFlight,
             retry: retry,
+            statistics: statistics,
             logger: logger
         )
         record = Record(
@@ -123,7 +132,8 @@ package struct Courier: Sendable {
             settings: settings,
             inFlight: inFlight,
             retry: retry,
-            progress: progress
+            progress: progress,
+            statistics: statistics
         )
         publish = Publish(
             outbox: outbox,
@@ -133,6 +143,7 @@ package struct Courier: Sendable {
             inFlight: inFlight,
             retry: retry,
             progress: progress,
+            statistics: statistics,
             logger: logger
         )
         sweep = Sweep(
@@ -142,7 +153,8 @@ package struct Courier: Sendable {
             settings: settings,
             inFlight: inFlight,
             retry: retry,
-            progress: progress
+            progress: progress,
+            logger: logger
         )
         receipts = Receipts(
             source: parts.receipts,
@@ -156,6 +168,8 @@ package struct Courier: Sendable {
         )
         self.progress = progress
         self.retry = retry
+        self.inFlight = inFlight
+        self.outbox = outbox
         sinkService = parts.sink
         sourceService = parts.source
         receiptService = parts.receipts
@@ -163,6 +177,16 @@ package struct Courier: Sendable {
 
     /// Whether the database answers; asked of it at every sweep at the latest.
     package var isDatabaseAnswering: Bool { retry.isAnswered }
+
+    /// What the worker holds at this moment, and how its providers are.
+    package var load: Load {
+        Load(
+            inFlight: inFlight.count,
+            maxInFlight: inFlight.limit,
+            unpublished: outbox.count,
+            providers: desk.states
+        )
+    }
 
     /// The services in the order in which they depend on each other; they stop in the reverse order.
     ///

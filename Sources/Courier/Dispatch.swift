@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Logging
+import Logs
 import ServiceLifecycle
 import Verification
 
@@ -35,6 +36,7 @@ struct Dispatch: Service {
     let settings: CourierSettings
     let inFlight: InFlight
     let retry: LedgerRetry
+    let statistics: Statistics
     let logger: Logger
 
     /// How long a send waits for its provider's turn before it is handed back.
@@ -132,7 +134,7 @@ struct Dispatch: Service {
             return marked
         }
         // The sweep finds the sends when the lease is over.
-        logger.warning("claims could not be marked", metadata: ["event": "dispatch.mark_failed"])
+        logger.log(.dispatchMarkFailed, [.sends: LogValue(batch.count)])
         return []
     }
 
@@ -180,17 +182,37 @@ struct Dispatch: Service {
                 }
                 hasTurn = false
                 let message = message(send, elapsed: elapsed)
+                let start = (instant: ContinuousClock.now, time: settings.now())
                 switch await call(name, send, message) {
                 case .pauses(let wait):
                     step = plan.passOver(for: min(wait, Self.longestPause))
                 case .answered(let answer):
                     settings.observe(.dispatchAnswered)
-                    report(answer, provider: name, send)
+                    note(answer, by: name, of: candidate, since: start)
+                    report(answer, of: name, send, since: start.instant)
                     last = SendResult.Attempt(provider: name, answer: answer, encoding: message?.content.encoding)
                     step = plan.step(after: answer)
                 }
             }
         }
+    }
+
+    private func note(
+        _ answer: ProviderAnswer,
+        by provider: String,
+        of candidate: Ready,
+        since start: (instant: ContinuousClock.Instant, time: Timestamp)
+    ) {
+        guard !candidate.send.isFictional else { return }
+        statistics.noteCall(
+            Statistics.Call(
+                provider: provider,
+                outcome: answer.outcome,
+                waited: start.instant - candidate.claimedAt,
+                took: ContinuousClock.now - start.instant,
+                age: candidate.send.reference.appendedAt.map { start.time - $0 }
+            )
+        )
     }
 
     private func call(_ name: String, _ send: ClaimedSend, _ message: OutboundMessage?) async -> ProviderDesk.Outcome {
@@ -237,26 +259,34 @@ struct Dispatch: Service {
                 sendID: send.id,
                 content: content,
                 validity: send.validity(after: elapsed),
-                callDeadline: settings.callDeadline
+                callDeadline: settings.callDeadline,
+                trace: send.reference.trace
             )
         }
     }
 
-    private func report(_ answer: ProviderAnswer, provider: String, _ send: ClaimedSend) {
-        let metadata: Logger.Metadata = [
-            "event": "provider.answered",
-            "provider": "\(provider)",
-            "outcome": "\(answer.outcome.rawValue)",
-            "error_code": "\(answer.errorCode ?? "")",
-            "verification.id": "\(send.reference.verificationID)",
-            "send.id": "\(send.id)",
-            "region": "\(send.region?.code ?? "")",
-        ]
-        switch answer.outcome {
-        case .accepted: logger.debug("provider answered", metadata: metadata)
-        case .misconfigured: logger.error("provider answered", metadata: metadata)
-        default: logger.info("provider answered", metadata: metadata)
-        }
+    private func report(
+        _ answer: ProviderAnswer,
+        of provider: String,
+        _ send: ClaimedSend,
+        since start: ContinuousClock.Instant
+    ) {
+        let event: LoggedEvent =
+            switch answer.outcome {
+            case .accepted: .providerAnswered
+            case .misconfigured: .providerMisconfigured
+            default: .providerRefused
+            }
+        logger.log(
+            event,
+            [
+                .provider: .text(provider), .outcome: .text(answer.outcome.rawValue),
+                .errorCode: .text(answer.errorCode ?? ""), .durationMilliseconds: .milliseconds(.now - start),
+                .verificationID: LogValue(send.reference.verificationID), .sendID: LogValue(send.id),
+                .requestID: .text(send.reference.requestID), .tenant: .text(send.tenant),
+                .region: .text(send.region?.code ?? ""),
+            ].adding(send.reference.trace)
+        )
     }
 }
 

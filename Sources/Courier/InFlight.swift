@@ -5,7 +5,7 @@ import Synchronization
 /// The sends that this worker holds, counted against their limit.
 final class InFlight: Sendable {
     private let held = Mutex(0)
-    private let limit: Int
+    let limit: Int
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
 

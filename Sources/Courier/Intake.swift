@@ -2,6 +2,7 @@
 
 import KafkaClient
 import Logging
+import Logs
 import ServiceLifecycle
 import Verification
 
@@ -21,11 +22,13 @@ struct Intake: Service {
     let inFlight: InFlight
     let retry: LedgerRetry
     let progress: Progress
+    let statistics: Statistics
     let logger: Logger
 
     func run() async throws {
         while let batch = try await nextBatch() {
             settings.observe(.intakeRead)
+            let start = ContinuousClock.now
             let isRecorded = await progress.during(.intake) {
                 let recorded = await retry.recordAll(batch.records, .intake) { try await record($0, as: $1) }
                 guard let recorded else { return false }
@@ -33,6 +36,7 @@ struct Intake: Service {
                 await source.commit(batch)
                 settings.observe(.intakeCommitted)
                 for part in recorded { handOver(part) }
+                statistics.noteDecided(batch.records, since: start, at: settings.now())
                 return true
             }
             if !isRecorded { return }
@@ -78,15 +82,14 @@ struct Intake: Service {
     /// Rules that let a request through and want it known.
     private func report(_ candidate: Candidate) {
         guard candidate.possiblyPassed.contains(where: { !$0.notes.isEmpty }) else { return }
-        for rule in candidate.at(.now).passed?.notes ?? [] {
-            logger.info(
-                "request let through and recorded by a rule",
-                metadata: [
-                    "event": "policy.recorded",
-                    "rule": "\(rule)",
-                    "tenant": "\(candidate.key.tenant)",
-                    "request.id": "\(candidate.key.requestID)",
-                ]
+        guard let passed = candidate.at(.now).passed else { return }
+        for rule in passed.notes {
+            logger.log(
+                .policyRecorded,
+                [
+                    .rule: .text(rule), .tenant: .text(candidate.key.tenant),
+                    .requestID: .text(candidate.key.requestID), .region: .text(passed.region?.code ?? ""),
+                ].adding(candidate.trace)
             )
         }
     }

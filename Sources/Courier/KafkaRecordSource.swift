@@ -2,21 +2,34 @@
 
 package import KafkaClient
 package import Logging
+package import Logs
 import ServiceLifecycle
 package import Verification
 
 /// Records from a Kafka consumer.
 package struct KafkaRecordSource: RecordSource, Service {
     private let consumer: KafkaConsumer
-    private let area: String
+    private let events: LoggedEvent.Consumer
+    private let statistics: Statistics
     private let logger: Logger
     private let membership = Membership()
 
-    /// A source whose events in the log begin with `area`, such as `kafka` in `kafka.assigned`.
-    package init(consumer: KafkaConsumer, area: String, logger: Logger) {
+    /// A source whose lines in the log are `events`.
+    package init(
+        consumer: KafkaConsumer,
+        events: LoggedEvent.Consumer,
+        statistics: Statistics,
+        logger: Logger
+    ) {
         self.consumer = consumer
-        self.area = area
+        self.events = events
+        self.statistics = statistics
         self.logger = logger
+    }
+
+    /// The records of each partition that were not handed out yet, as far as known without asking a broker.
+    package func lag() async -> [Int32: Int64] {
+        Dictionary(await consumer.lag().map { ($0.partition, $0.lag) }) { first, _ in first }
     }
 
     /// A number that changes for as long as the consumer polls.
@@ -53,16 +66,10 @@ package struct KafkaRecordSource: RecordSource, Service {
         case .committed:
             break
         case .notAssigned:
-            logger.info(
-                "offsets were not committed: partitions have moved",
-                metadata: ["event": "\(area).not_assigned"]
-            )
+            logger.log(events.notAssigned)
         case .failed(let error):
-            logger.warning(
-                "offsets were not committed, the next commit covers them",
-                metadata: ["event": "\(area).commit_failed"],
-                error: error
-            )
+            statistics.noteFailure(of: .kafka)
+            logger.log(events.commitFailed, [.error: LogValue(error)])
         }
     }
 
@@ -71,26 +78,22 @@ package struct KafkaRecordSource: RecordSource, Service {
         for await notice in consumer.notices {
             membership.note(notice)
             switch notice {
-            case .assigned(let partitions):
-                log(.info, "partitions assigned", "assigned", partitions)
-            case .revoked(let partitions):
-                log(.info, "partitions revoked", "revoked", partitions)
-            case .lost(let partitions):
-                log(.warning, "partitions lost", "lost", partitions)
+            case .assigned(let partitions): logger.log(events.assigned, [.partitions: Self.numbers(partitions)])
+            case .revoked(let partitions): logger.log(events.revoked, [.partitions: Self.numbers(partitions)])
+            case .lost(let partitions): logger.log(events.lost, [.partitions: Self.numbers(partitions)])
             case .brokersUnreachable:
-                logger.error("no broker can be reached, trying again", metadata: ["event": "\(area).unreachable"])
-            case .brokersReachable:
-                logger.notice("a broker answers again", metadata: ["event": "\(area).recovered"])
+                statistics.noteFailure(of: .kafka)
+                logger.log(events.unreachable)
+            case .brokersReachable: logger.log(events.recovered)
             case .error(let error):
-                logger.warning("the consumer reports an error", metadata: ["event": "\(area).error"], error: error)
+                statistics.noteFailure(of: .kafka)
+                logger.log(events.failed, [.error: LogValue(error)])
             }
         }
     }
 
-    private func log(_ level: Logger.Level, _ message: Logger.Message, _ event: String, _ partitions: [TopicPartition])
-    {
-        let numbers = partitions.map { String($0.partition) }.joined(separator: ",")
-        logger.log(level: level, message, metadata: ["event": "\(area).\(event)", "partitions": "\(numbers)"])
+    private static func numbers(_ partitions: [TopicPartition]) -> LogValue {
+        .text(partitions.map { String($0.partition) }.joined(separator: ","))
     }
 }
 

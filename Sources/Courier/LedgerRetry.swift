@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Logging
+import Logs
 import ServiceLifecycle
 import Synchronization
 import Verification
@@ -12,11 +13,13 @@ final class LedgerRetry: Sendable {
     private let isAway = Mutex(false)
     private let lease: Duration
     private let progress: Progress
+    private let statistics: Statistics
     private let logger: Logger
 
-    init(lease: Duration, progress: Progress, logger: Logger) {
+    init(lease: Duration, progress: Progress, statistics: Statistics, logger: Logger) {
         self.lease = lease
         self.progress = progress
+        self.statistics = statistics
         self.logger = logger
     }
 
@@ -79,22 +82,22 @@ final class LedgerRetry: Sendable {
     }
 
     private func noteFailure(_ stage: Progress.Stage, _ error: any Error) {
+        statistics.noteFailure(of: .postgres)
         let isNew = isAway.withLock { isAway in
             defer { isAway = true }
             return !isAway
         }
         guard isNew else { return }
-        logger.error(
-            "the database fails, trying again",
-            metadata: ["event": "postgres.failing", "stage": "\(stage)"],
-            error: error
-        )
+        logger.log(.postgresFailing, [.stage: .text(stage.rawValue), .error: LogValue(error)])
     }
 
     func noteUnrecordable(_ record: InboundRecord, _ stage: Progress.Stage) {
-        logger.error(
-            "a record that the database cannot take becomes a dead letter",
-            metadata: ["event": "postgres.unrecordable", "stage": "\(stage)", "record": "\(record)"]
+        logger.log(
+            .postgresUnrecordable,
+            [
+                .stage: .text(stage.rawValue), .topic: .text(record.topic),
+                .partition: LogValue(Int(record.partition)), .offset: .integer(record.offset),
+            ]
         )
     }
 
@@ -104,18 +107,6 @@ final class LedgerRetry: Sendable {
             return isAway
         }
         guard isBack else { return }
-        logger.notice("the database answers again", metadata: ["event": "postgres.recovered", "stage": "\(stage)"])
-    }
-}
-
-extension Logger {
-    /// Logs a failure with its error, whose description holds no values by the rule of our error types.
-    func warning(_ message: Message, metadata: Metadata, error: any Error) {
-        log(level: .warning, message, metadata: metadata.merging(["error": "\(error)"]) { first, _ in first })
-    }
-
-    /// As `warning`, when an operator has to know.
-    func error(_ message: Message, metadata: Metadata, error: any Error) {
-        log(level: .error, message, metadata: metadata.merging(["error": "\(error)"]) { first, _ in first })
+        logger.log(.postgresRecovered, [.stage: .text(stage.rawValue)])
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Logging
+import Logs
 import ServiceLifecycle
 import Synchronization
 import Verification
@@ -46,6 +47,13 @@ extension ProviderDesk {
     func order(_ route: Route, used: [String]) -> [String] {
         var generator = SystemRandomNumberGenerator()
         return board.withLock { $0.order(route, used: Set(used), at: .now, using: &generator) }
+    }
+
+    /// What this worker knows of each provider now.
+    var states: [String: ProviderHealth.State] {
+        board.withLock { board in
+            Dictionary(uniqueKeysWithValues: providers.keys.map { ($0, board.state(of: $0, at: .now)) })
+        }
     }
 
     /// How long nobody of these takes a message; nil when somebody does.
@@ -95,14 +103,7 @@ extension ProviderDesk {
 
     /// One line when a provider is passed over from now on, and one when it is not any more.
     private func report(_ name: String, isPaused: Bool) {
-        if isPaused {
-            logger.warning("provider is passed over", metadata: ["event": "provider.paused", "provider": "\(name)"])
-        } else {
-            logger.notice(
-                "provider takes messages again",
-                metadata: ["event": "provider.resumed", "provider": "\(name)"]
-            )
-        }
+        logger.log(isPaused ? .providerPaused : .providerResumed, [.provider: .text(name)])
     }
 }
 
@@ -144,7 +145,7 @@ extension ProviderDesk {
                 for waiter in turns.withLock({ $0.granted(grants, at: .now) }) { waiter.resume(returning: true) }
             } catch {
                 turns.withLock { $0.failed(wanted.keys, at: .now) }
-                logger.warning("no turns were had", metadata: ["event": "provider.turns_failed"], error: error)
+                logger.log(.providerTurnsFailed, [.error: LogValue(error)])
             }
         }
         for waiter in turns.withLock({ $0.expired(at: .now) }) { waiter.resume(returning: false) }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Logging
+import Logs
 import ServiceLifecycle
 import Verification
 
@@ -13,6 +14,7 @@ struct Publish: Service {
     let inFlight: InFlight
     let retry: LedgerRetry
     let progress: Progress
+    let statistics: Statistics
     let logger: Logger
 
     /// Ends when the stage before has finished its queue and everything in it is published or left to the sweep.
@@ -24,17 +26,33 @@ struct Publish: Service {
     }
 
     private func publish(_ batch: [OutboxRecord]) async {
+        let start = ContinuousClock.now
         let delivered = await sink.publish(batch)
+        statistics.notePublished(delivered, since: start, at: settings.now())
         if delivered.count < batch.count {
+            statistics.noteFailure(of: .kafka, count: batch.count - delivered.count)
             // They stay in the outbox; a sweep publishes them when their lease is over.
-            logger.warning(
-                "records were not taken by the broker",
-                metadata: ["event": "publish.failed", "records": "\(batch.count - delivered.count)"]
-            )
+            logger.log(.publishFailed, [.records: LogValue(batch.count - delivered.count)])
         }
         guard !delivered.isEmpty else { return }
+        report(delivered)
         settings.observe(.publishDelivered)
         let isForgotten: Void? = await retry.withinLease(.publish, { try await ledger.published(delivered) })
         if isForgotten != nil { settings.observe(.publishForgotten) }
+    }
+
+    /// A line for each event at `debug`, and one at `warning` for what an operator has to know of.
+    private func report(_ records: [OutboxRecord]) {
+        let isVerbose = logger.logLevel <= .debug
+        let now = settings.now()
+        for record in records {
+            if record.isDeadLetter {
+                logger.log(.deadLetter, record.deadLetterFields)
+            } else if record.summary?.status == .unknown {
+                logger.log(.sendUnknown, record.decisionFields(at: now))
+            } else if isVerbose {
+                logger.log(.decisionPublished, record.decisionFields(at: now))
+            }
+        }
     }
 }

@@ -12,17 +12,20 @@ struct Record: Service {
     let inFlight: InFlight
     let retry: LedgerRetry
     let progress: Progress
+    let statistics: Statistics
 
     /// Ends when the stage before has finished its queue and everything in it is written.
     func run() async throws {
         for await batch in results.batches(of: settings.batchSize, isBusy: { inFlight.isBusy }) {
             await progress.during(.record) {
+                let start = ContinuousClock.now
                 for round in Self.rounds(batch) {
                     if let recorded = await retry.withinLease(.record, { try await ledger.record(round) }) {
                         settings.observe(.recordRecorded)
                         outbox.append(recorded.outbox)
                     }
                 }
+                statistics.noteRecorded(batch.count, since: start)
             }
             inFlight.remove(batch.count)
         }

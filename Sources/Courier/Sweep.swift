@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Logging
+import Logs
 import ServiceLifecycle
 import Verification
 
@@ -13,6 +15,7 @@ struct Sweep: Service {
     let inFlight: InFlight
     let retry: LedgerRetry
     let progress: Progress
+    let logger: Logger
 
     func run() async throws {
         var maintenance = ContinuousClock.now
@@ -34,6 +37,7 @@ struct Sweep: Service {
             outbox.append(swept.outbox)
             if !swept.value.isEmpty {
                 settings.observe(.sweepClaimed)
+                logger.log(.sweepTakenOver, [.sends: LogValue(swept.value.count)])
                 inFlight.add(swept.value.count)
                 sends.append([Dispatch.Claims(sends: swept.value, claimedAt: .now)])
             }

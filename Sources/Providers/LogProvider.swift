@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Logging
+import Logs
 package import Verification
 
 /// A provider that sends nothing and takes every message, for development.
@@ -16,14 +17,12 @@ package struct LogProvider: MessageProvider {
     }
 
     package func send(_ message: OutboundMessage) async -> ProviderAnswer {
-        logger.info(
-            "message not sent: this provider only logs",
-            metadata: [
-                "event": "provider.logged",
-                "provider": "\(name)",
-                "recipient": "\(message.content.recipient.masked)",
-                "send.id": "\(message.sendID)",
-            ]
+        logger.log(
+            .providerLogged,
+            [
+                .provider: .text(name), .recipient: .text(message.content.recipient.masked),
+                .sendID: LogValue(message.sendID),
+            ].adding(message.trace)
         )
         return ProviderAnswer(.accepted, messageID: message.sendID.description)
     }

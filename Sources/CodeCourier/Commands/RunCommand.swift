@@ -4,6 +4,7 @@ import ArgumentParser
 import Courier
 import KafkaClient
 import Logging
+import Logs
 import ServiceLifecycle
 import UnixSignals
 import Verification
@@ -30,7 +31,7 @@ struct RunCommand: AsyncParsableCommand {
         )
         let channels = configuration.providers.channels
         let policy = try StartFailure.unwrap(PolicyFile.load(path: configuration.policyPath, providers: channels))
-        let logger = LogOutput.makeLogger(configuration.log)
+        let logger = WorkerLog.start(configuration.log, environment: environment)
         let worker: Worker
         do {
             worker = try await Worker(
@@ -57,20 +58,20 @@ struct RunCommand: AsyncParsableCommand {
         )
         // Until here a signal ends the process at once; who has read that it started may expect it to end in order.
         let signals = await UnixSignalsSequence(trapping: Worker.endingSignals)
-        logger.notice(
-            "worker started",
-            metadata: [
-                "event": "worker.started",
-                "librdkafka": "\(librdkafkaVersion)",
-                "policy_version": "\(policy.version)",
+        logger.log(
+            .workerStarted,
+            [
+                .workerID: .text(WorkerLog.workerID), .version: .text(CodeCourier.configuration.version),
+                .librdkafka: .text(librdkafkaVersion), .policyVersion: .text(policy.version),
             ]
         )
+        logger.log(.policyLoaded, [.policyVersion: .text(policy.version)])
         do {
             try await worker.run(with: [reload], heartbeat: heartbeat, until: signals, logger: logger)
         } catch {
-            logger.critical("worker failed", metadata: ["event": "worker.failed", "error": "\(error)"])
+            logger.log(.workerFailed, [.error: LogValue(error)])
             throw ExitCode(1)
         }
-        logger.notice("worker stopped", metadata: ["event": "worker.stopped"])
+        logger.log(.workerStopped)
     }
 }

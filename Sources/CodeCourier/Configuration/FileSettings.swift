@@ -26,7 +26,7 @@ struct FileSettings {
                 "drainTimeout", "healthPath",
             ], []
         ),
-        ("log", ["level", "format"], []),
+        ("log", ["level", "format", "statsInterval"], []),
     ]
 
     private(set) var scalars: [SettingKey: Scalar] = [:]

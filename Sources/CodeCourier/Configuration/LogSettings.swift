@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Logs
+
 /// The least severity that is logged, in swift-log's words.
 package enum LogLevel: String, Sendable, CaseIterable {
     case trace
@@ -11,17 +13,15 @@ package enum LogLevel: String, Sendable, CaseIterable {
     case critical
 }
 
-package enum LogFormat: String, Sendable, CaseIterable {
-    case json
-    case text
-}
-
 /// What is logged and how.
 package struct LogSettings: Sendable, Equatable {
     package var level = LogLevel.info
 
     /// Nil when not stated: then JSON on a pipe and text on a terminal.
     package var format: LogFormat?
+
+    /// How often `worker.stats` is written.
+    package var statsInterval = Duration.seconds(10)
 }
 
 extension LogSettings {
@@ -29,6 +29,10 @@ extension LogSettings {
         var settings = LogSettings()
         if let level = source.read(["log", "level"], ValueRule<LogLevel>.choice) { settings.level = level }
         settings.format = source.read(["log", "format"], ValueRule<LogFormat>.choice)
+        let intervals = Duration.seconds(1)...Duration.seconds(3600)
+        if let interval = source.read(["log", "statsInterval"], .duration(in: intervals)) {
+            settings.statsInterval = interval
+        }
         return settings
     }
 }

@@ -4,6 +4,7 @@ import Foundation
 import KafkaClient
 import Ledger
 import Logging
+import Logs
 import PostgresClient
 import Providers
 import Sandbox
@@ -105,7 +106,7 @@ struct DemoStage {
     }
 
     /// The worker speaks up only when something goes wrong: the scene tells the story.
-    private static let logger = Logger(label: "demo") { _ in LineLogHandler(format: .text, level: .warning) }
+    private static let logger = LogOutput(format: .text, service: WorkerLog.service).logger(level: .warning)
 }
 
 /// Ends the worker when the scene is over.

@@ -2,6 +2,7 @@
 
 import Courier
 import Logging
+import Logs
 import Verification
 
 /// Puts the policy file's content into force, or refuses it with its reasons.
@@ -42,13 +43,9 @@ actor PolicyLoader {
             replace(with: policy)
         case .failure(let faults):
             for fault in faults.faults {
-                logger.error(
-                    "policy refused, the one in force stays",
-                    metadata: [
-                        "event": "policy.refused",
-                        "fault": "\(fault)",
-                        "policy_version": "\(policies.current.version)",
-                    ]
+                logger.log(
+                    .policyRefused,
+                    [.fault: LogValue(fault), .policyVersion: .text(policies.current.version)]
                 )
             }
         }
@@ -76,18 +73,11 @@ actor PolicyLoader {
         let current = policies.current
         policies.replace(with: policy)
         if policy.version == current.version, policy != current {
-            logger.warning(
-                "the policy's rules changed and its version did not: events of both name the same version",
-                metadata: ["event": "policy.version_reused", "policy_version": "\(policy.version)"]
-            )
+            logger.log(.policyVersionReused, [.policyVersion: .text(policy.version)])
         }
-        logger.notice(
-            "policy reloaded",
-            metadata: [
-                "event": "policy.reloaded",
-                "policy_version": "\(policy.version)",
-                "previous_version": "\(current.version)",
-            ]
+        logger.log(
+            .policyReloaded,
+            [.policyVersion: .text(policy.version), .previousVersion: .text(current.version)]
         )
     }
 }

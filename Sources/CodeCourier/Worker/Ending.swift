@@ -2,6 +2,7 @@
 
 import Dispatch
 import Logging
+import Logs
 import ServiceLifecycle
 import UnixSignals
 import Verification
@@ -29,7 +30,7 @@ struct Ending: Sendable {
         for await signal in signals {
             count += 1
             if count > 1 { endNow(signal) }
-            logger.notice("worker is stopping", metadata: ["event": "worker.stopping", "signal": "\(signal)"])
+            logger.log(.workerStopping, [.signal: LogValue(signal)])
             heartbeat?.stop()
             endInTime()
             await group.triggerGracefulShutdown()
@@ -41,16 +42,13 @@ struct Ending: Sendable {
         let time = drainTimeout - min(.milliseconds(500), drainTimeout / 10)
         let queue = DispatchQueue(label: "ending")
         queue.asyncAfter(deadline: .now() + .milliseconds(Int(time.microseconds / 1000))) { [logger] in
-            logger.warning(
-                "what is not finished is left to other workers: the time to stop is over",
-                metadata: ["event": "worker.drain_timeout"]
-            )
+            logger.log(.workerDrainTimeout)
             endProcess(0)
         }
     }
 
     private func endNow(_ signal: UnixSignal) -> Never {
-        logger.warning("worker ends at once", metadata: ["event": "worker.ended", "signal": "\(signal)"])
+        logger.log(.workerEnded, [.signal: LogValue(signal)])
         endProcess(128 + signal.rawValue)
     }
 }

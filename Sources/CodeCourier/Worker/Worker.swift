@@ -4,6 +4,7 @@ import Courier
 import KafkaClient
 import Ledger
 import Logging
+import Logs
 import PhoneNumbers
 import PostgresClient
 import Providers
@@ -20,6 +21,9 @@ struct Worker {
     private let pool: PostgresPool
     private let client: ProviderClient
     private let drainTimeout: Duration
+    private let statistics = Statistics()
+    private let statsInterval: Duration
+    private let backlog: any BacklogGauge
 
     /// What keeps a worker from starting, in one line that names the key.
     struct StartError: Error, CustomStringConvertible {
@@ -72,8 +76,8 @@ struct Worker {
         let client = ProviderClient(maximumConnections: settings.maxInFlight)
         policies = PolicySource(policy)
         do {
-            consumer = try Self.requests(configuration.kafka, logger)
-            receipts = try Self.receipts(configuration.kafka, logger)
+            consumer = try Self.requests(configuration.kafka, statistics, logger)
+            receipts = try Self.receipts(configuration.kafka, statistics, logger)
             courier = Courier(
                 parts: Courier.Parts(
                     source: consumer,
@@ -90,6 +94,7 @@ struct Worker {
                     receiptSecrets: ReceiptSecrets(configuration.providers.signatures)
                 ),
                 settings: settings,
+                statistics: statistics,
                 logger: logger
             )
         } catch {
@@ -100,6 +105,8 @@ struct Worker {
         self.pool = pool
         self.client = client
         drainTimeout = configuration.worker.drainTimeout
+        statsInterval = configuration.log.statsInterval
+        backlog = ledger
     }
 
     /// What a worker ends by: in order at the first one, at once at the second.
@@ -114,7 +121,7 @@ struct Worker {
     ) async throws {
         let ending = Ending(drainTimeout: drainTimeout, heartbeat: heartbeat, logger: logger)
         var configuration = ServiceGroupConfiguration(
-            services: (others + [watchdog(heartbeat, logger)] + courier.services).map {
+            services: (others + [watchdog(heartbeat, logger), report(logger)] + courier.services).map {
                 .init(
                     service: $0,
                     successTerminationBehavior: .gracefullyShutdownGroup,
@@ -143,6 +150,17 @@ struct Worker {
         try outcome.get()
     }
 
+    private func report(_ logger: Logger) -> StatisticsReport {
+        StatisticsReport(
+            statistics,
+            of: courier,
+            gauges: .init(lag: { await consumer.lag() }, backlog: backlog),
+            every: statsInterval,
+            workerID: WorkerLog.workerID,
+            logger: logger
+        )
+    }
+
     private func watchdog(_ heartbeat: Heartbeat?, _ logger: Logger) -> Watchdog {
         Watchdog {
             var pulses = ["consumer": consumer.pulse, "receipt_consumer": receipts.pulse]
@@ -151,10 +169,7 @@ struct Worker {
         } onLook: { standing in
             heartbeat?.look(standing: standing, waitingFor: waitingFor, policyVersion: policies.current.version)
         } onStall: { stalled in
-            logger.critical(
-                "worker does not get on and ends, so that it is started anew",
-                metadata: ["event": "worker.stalled", "stalled": "\(stalled.joined(separator: ","))"]
-            )
+            logger.log(.workerStalled, [.stalled: .text(stalled.joined(separator: ","))])
             endProcess(70)
         }
     }
@@ -165,23 +180,31 @@ struct Worker {
         return (isMember ? [] : [.kafka]) + (courier.isDatabaseAnswering ? [] : [.postgres])
     }
 
-    private static func requests(_ kafka: KafkaSettings, _ logger: Logger) throws(KafkaError) -> KafkaRecordSource {
+    private static func requests(
+        _ kafka: KafkaSettings,
+        _ statistics: Statistics,
+        _ logger: Logger
+    ) throws(KafkaError) -> KafkaRecordSource {
         let consumer = try KafkaConsumer(
             configuration: kafka.client,
             groupID: kafka.groupID,
             topics: [kafka.topics.requests]
         )
-        return KafkaRecordSource(consumer: consumer, area: "kafka", logger: logger)
+        return KafkaRecordSource(consumer: consumer, events: .requests, statistics: statistics, logger: logger)
     }
 
     /// Receipts have a group of their own: a rebalance of one topic is none of the other's business.
-    private static func receipts(_ kafka: KafkaSettings, _ logger: Logger) throws(KafkaError) -> KafkaRecordSource {
+    private static func receipts(
+        _ kafka: KafkaSettings,
+        _ statistics: Statistics,
+        _ logger: Logger
+    ) throws(KafkaError) -> KafkaRecordSource {
         let consumer = try KafkaConsumer(
             configuration: kafka.client,
             groupID: "\(kafka.groupID)-receipts",
             topics: [kafka.topics.receipts]
         )
-        return KafkaRecordSource(consumer: consumer, area: "receipts", logger: logger)
+        return KafkaRecordSource(consumer: consumer, events: .receipts, statistics: statistics, logger: logger)
     }
 
     private static func sink(_ kafka: KafkaSettings) throws(KafkaError) -> KafkaRecordSink {

@@ -77,7 +77,8 @@ package struct APNsProvider: MessageProvider {
         let exchange = PushExchange(
             client: client.http,
             request: request(call, to: baseURL, token: token),
-            body: Self.body(call.push)
+            body: Self.body(call.push),
+            trace: call.message.trace
         )
         let result = await exchange.run(within: ContinuousClock.now.duration(to: call.end))
         return APNsAnswer.classify(result, sendID: call.message.sendID)

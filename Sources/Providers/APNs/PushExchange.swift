@@ -3,6 +3,7 @@
 import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
+import Verification
 
 /// One POST, made once, within one deadline that spans connection, head and body.
 ///
@@ -15,6 +16,9 @@ struct PushExchange: Sendable {
     let client: HTTPClient
     let request: HTTPClientRequest
     let body: ByteBuffer
+
+    /// Goes with the request as the header `traceparent`.
+    let trace: TraceContext?
 
     private enum Ending: Sendable {
         case call(ExchangeResult)
@@ -55,6 +59,7 @@ struct PushExchange: Sendable {
 
     private func call(through gate: BodyGate) async -> ExchangeResult {
         var request = request
+        if let trace { request.headers.replaceOrAdd(name: "traceparent", value: trace.traceparent) }
         let length = HTTPClientRequest.Body.Length.known(Int64(body.readableBytes))
         request.body = .stream(GatedBody(content: body, gate: gate), length: length)
         do {

@@ -3,6 +3,7 @@
 import NIOCore
 import NIOPosix
 import NIOSSL
+import Verification
 
 /// The HTTP/1.1 client that all providers share; its owner shuts it down after the last call.
 ///
@@ -47,8 +48,11 @@ package final class ProviderClient: Sendable {
         }.get()
     }
 
-    /// Makes one call; returns as soon as it ends, the deadline passes or the calling task is cancelled.
-    func exchange(_ request: ProviderRequest, _ body: ByteBuffer, within deadline: Duration) async -> ExchangeResult {
+    /// Makes one call; returns as soon as it ends, the message's deadline passes or the calling task is cancelled.
+    func exchange(_ request: ProviderRequest, _ body: ByteBuffer, of message: OutboundMessage) async -> ExchangeResult {
+        var request = request
+        if let trace = message.trace { request.headers.replaceOrAdd(name: "traceparent", value: trace.traceparent) }
+        let deadline = message.callDeadline
         guard let target = request.target, request.isWellFormed else { return .notSent(.invalidURL) }
         guard deadline > .zero else { return .notSent(.timeout) }
         let end = NIODeadline.now() + TimeAmount(min(deadline, .seconds(3600)))

@@ -25,7 +25,7 @@ package struct GatewayProvider: MessageProvider {
         guard case .sms(let text) = message.content else { return ProviderAnswer(.misconfigured, errorCode: "channel") }
         let values = values(text, of: message)
         let body = configuration.body.filled(values, escaping: configuration.contentType.escaping)
-        let result = await client.exchange(request(values), ByteBuffer(string: body), within: message.callDeadline)
+        let result = await client.exchange(request(values), ByteBuffer(string: body), of: message)
         return result.providerAnswer(GatewayAnswer(configuration: configuration, recipient: text.recipient).classify)
     }
 

@@ -30,7 +30,7 @@ package struct SNSProvider: MessageProvider {
     package func send(_ message: OutboundMessage) async -> ProviderAnswer {
         guard case .sms(let text) = message.content else { return ProviderAnswer(.misconfigured, errorCode: "channel") }
         let form = form(for: text)
-        let result = await client.exchange(request(form), ByteBuffer(string: form), within: message.callDeadline)
+        let result = await client.exchange(request(form), ByteBuffer(string: form), of: message)
         return result.providerAnswer(SNSAnswer.classify)
     }
 

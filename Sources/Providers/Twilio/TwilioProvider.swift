@@ -25,7 +25,7 @@ package struct TwilioProvider: MessageProvider {
     package func send(_ message: OutboundMessage) async -> ProviderAnswer {
         guard case .sms(let text) = message.content else { return ProviderAnswer(.misconfigured, errorCode: "channel") }
         let form = ByteBuffer(string: form(for: text, of: message))
-        return TwilioAnswer.classify(await client.exchange(request, form, within: message.callDeadline))
+        return TwilioAnswer.classify(await client.exchange(request, form, of: message))
     }
 
     private static func request(to url: String, _ configuration: TwilioConfiguration) -> ProviderRequest {

@@ -33,7 +33,7 @@ package struct VonageProvider: MessageProvider {
             let result = await client.exchange(
                 request,
                 ByteBuffer(string: form(for: text, of: message)),
-                within: message.callDeadline
+                of: message
             )
             return result.providerAnswer(VonageSMSAnswer.classify)
         case .messages:
@@ -41,7 +41,7 @@ package struct VonageProvider: MessageProvider {
             let result = await client.exchange(
                 request,
                 ByteBuffer(bytes: json(for: text, of: message)),
-                within: message.callDeadline
+                of: message
             )
             return result.providerAnswer(VonageMessagesAnswer.classify)
         }

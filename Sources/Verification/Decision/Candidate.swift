@@ -67,6 +67,15 @@ package final class Candidate: Sendable {
         }
     }
 
+    /// The trace that the record belongs to.
+    package var trace: TraceContext? {
+        switch content {
+        case .deadLetter: nil
+        case .invalid(let invalid, _): invalid.trace
+        case .request(let request, _): request.trace
+        }
+    }
+
     /// What the request carries on with, when the rules without memory let it get that far.
     package var passed: Screening.Passed? {
         guard case .request(_, .passed(let passed)) = content else { return nil }

@@ -141,6 +141,9 @@ package struct SendReference: Sendable, Equatable {
     package let validity: Duration?
     package let trace: TraceContext?
 
+    /// When the request's record was appended to its topic; only the worker that decided knows it.
+    package let appendedAt: Timestamp?
+
     package init(
         id: SendID,
         verificationID: VerificationID,
@@ -149,7 +152,8 @@ package struct SendReference: Sendable, Equatable {
         requestID: String,
         resendWindow: Duration,
         validity: Duration?,
-        trace: TraceContext?
+        trace: TraceContext?,
+        appendedAt: Timestamp? = nil
     ) {
         self.id = id
         self.verificationID = verificationID
@@ -159,6 +163,7 @@ package struct SendReference: Sendable, Equatable {
         self.resendWindow = resendWindow
         self.validity = validity
         self.trace = trace
+        self.appendedAt = appendedAt
     }
 
     /// The claim after this one.
@@ -171,7 +176,8 @@ package struct SendReference: Sendable, Equatable {
             requestID: requestID,
             resendWindow: resendWindow,
             validity: validity,
-            trace: trace
+            trace: trace,
+            appendedAt: appendedAt
         )
     }
 }
@@ -188,6 +194,9 @@ package struct OutboxRecord: Sendable, Equatable, Redacted {
     package let value: [UInt8]?
     package let headers: [RecordField]
 
+    /// For the statistics of the worker that decided; not part of what is stored and published.
+    package let summary: EventSummary?
+
     package var description: String { "record \(stream)-\(sequence)" }
 
     package init(
@@ -196,7 +205,8 @@ package struct OutboxRecord: Sendable, Equatable, Redacted {
         isDeadLetter: Bool,
         key: [UInt8]?,
         value: [UInt8]?,
-        headers: [RecordField]
+        headers: [RecordField],
+        summary: EventSummary? = nil
     ) {
         self.stream = stream
         self.sequence = sequence
@@ -204,5 +214,12 @@ package struct OutboxRecord: Sendable, Equatable, Redacted {
         self.key = key
         self.value = value
         self.headers = headers
+        self.summary = summary
+    }
+
+    /// Whether both are the same record, wherever they come from.
+    package static func == (left: OutboxRecord, right: OutboxRecord) -> Bool {
+        left.stream == right.stream && left.sequence == right.sequence && left.isDeadLetter == right.isDeadLetter
+            && left.key == right.key && left.value == right.value && left.headers == right.headers
     }
 }

@@ -21,7 +21,7 @@ extension IntakeDecision {
             return
         }
         if let id = known.verificationID, let current = verifications[id] {
-            publish(candidate.key.requestID, current, reason: "duplicate_request", rule: "request_id")
+            publish(candidate, current, reason: "duplicate_request", rule: "request_id")
         } else if let status = known.status {
             let event = DeliveryEvent(
                 describing: description,

@@ -108,7 +108,8 @@ extension IntakeDecision {
                     requestID: request.requestID,
                     resendWindow: window,
                     validity: validity,
-                    trace: request.trace
+                    trace: request.trace,
+                    appendedAt: candidate.record.timestamp
                 ),
                 tenant: request.tenant,
                 purpose: request.purpose,
@@ -141,12 +142,12 @@ extension IntakeDecision {
         rule: String
     ) {
         belong(candidate, to: current.id)
-        publish(request.requestID, current, status: .suppressed, reason: reason, rule: rule)
+        publish(candidate, current, status: .suppressed, reason: reason, rule: rule)
     }
 
     /// Publishes an event about a verification: its current status again, unless another is given.
     mutating func publish(
-        _ requestID: String,
+        _ candidate: Candidate,
         _ verification: StoredVerification,
         status: DeliveryStatus? = nil,
         reason: String,
@@ -157,14 +158,15 @@ extension IntakeDecision {
         keep(current)
         let event = DeliveryEvent(
             of: current,
-            requestID: requestID,
+            requestID: candidate.key.requestID,
             status: status ?? current.status ?? .suppressed,
             reason: reason,
             rule: rule,
+            trace: candidate.trace,
             policyVersion: policy.version,
             occurredAt: facts.now
         )
-        changes.outbox.append(event.record(source: settings.source))
+        changes.outbox.append(event.record(source: settings.source, appendedAt: candidate.record.timestamp))
     }
 
     mutating func belong(_ candidate: Candidate, to id: VerificationID) {

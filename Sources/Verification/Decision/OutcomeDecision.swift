@@ -28,7 +28,8 @@ package enum OutcomeDecision {
             settle(result, &verification, status, now)
             verifications[verification.id] = verification
             changed.insert(verification.id)
-            changes.outbox.append(event(result, verification, status, now).record(source: source))
+            let event = event(result, verification, status, now)
+            changes.outbox.append(event.record(source: source, appendedAt: result.send.appendedAt))
         }
         changes.verifications = changed.sorted().compactMap { verifications[$0] }
         return changes

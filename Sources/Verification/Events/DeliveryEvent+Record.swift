@@ -4,13 +4,16 @@ import Crypto
 
 extension DeliveryEvent {
     /// The event as a record in CloudEvents' binary mode, in its verification's stream.
-    package func record(source: String) -> OutboxRecord {
+    ///
+    /// `appendedAt` is when the record of the request behind it was appended, where that is known.
+    package func record(source: String, appendedAt: Timestamp? = nil) -> OutboxRecord {
         guard let verification else { preconditionFailure("an event without a verification needs its record") }
         return record(
             stream: verification.id.uuid,
             sequence: verification.sequence,
             subject: verification.id.description,
-            source: source
+            source: source,
+            appendedAt: appendedAt
         )
     }
 
@@ -26,11 +29,18 @@ extension DeliveryEvent {
             stream: .digest(of: fields, and: inbound),
             sequence: 1,
             subject: description.requestID,
-            source: source
+            source: source,
+            appendedAt: inbound.timestamp
         )
     }
 
-    private func record(stream: UUIDValue, sequence: Int32, subject: String, source: String) -> OutboxRecord {
+    private func record(
+        stream: UUIDValue,
+        sequence: Int32,
+        subject: String,
+        source: String,
+        appendedAt: Timestamp?
+    ) -> OutboxRecord {
         var headers = [
             RecordField("ce_specversion", "1.0"),
             RecordField("ce_id", "\(stream)-\(sequence)"),
@@ -47,7 +57,13 @@ extension DeliveryEvent {
             isDeadLetter: false,
             key: Array(subject.utf8),
             value: json,
-            headers: headers
+            headers: headers,
+            summary: EventSummary(
+                status: status,
+                region: description.region,
+                reason: reason,
+                appendedAt: appendedAt
+            )
         )
     }
 }

@@ -14,11 +14,21 @@ package struct OutboundMessage: Sendable, Redacted {
     /// How long the whole call may take, from the connection to the answer's last byte.
     package let callDeadline: Duration
 
-    package init(sendID: SendID, content: MessageContent, validity: Duration, callDeadline: Duration) {
+    /// The trace of the request behind it, for providers that pass one on.
+    package let trace: TraceContext?
+
+    package init(
+        sendID: SendID,
+        content: MessageContent,
+        validity: Duration,
+        callDeadline: Duration,
+        trace: TraceContext? = nil
+    ) {
         self.sendID = sendID
         self.content = content
         self.validity = validity
         self.callDeadline = callDeadline
+        self.trace = trace
     }
 
     package var description: String { "message \(sendID)" }

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Glibc
+import Logging
+import Logs
+
+/// The log of a worker: JSON lines for machines, a short text for people.
+enum WorkerLog {
+    /// The host and the number of the process: what tells one worker of a fleet from the others.
+    static let workerID: String = {
+        var name = [CChar](repeating: 0, count: 256)
+        guard gethostname(&name, name.count - 1) == 0 else { return "host-\(getpid())" }
+        let host = name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:))
+        return "\(String(decoding: host, as: UTF8.self))-\(getpid())"
+    }()
+
+    static let service = LogService(version: CodeCourier.configuration.version, instance: workerID)
+
+    /// The worker's logger on standard output.
+    ///
+    /// Colours are for terminals, and not where `NO_COLOR` is set to anything (no-color.org). A reader that goes away
+    /// must not take the worker with it, so SIGPIPE is ignored.
+    static func start(_ settings: LogSettings, environment: [String: String]) -> Logger {
+        signal(SIGPIPE, SIG_IGN)
+        let isTerminal = isatty(STDOUT_FILENO) == 1
+        let output = LogOutput(
+            format: settings.format ?? (isTerminal ? .text : .json),
+            isColored: isTerminal && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb",
+            service: service
+        )
+        return output.logger(level: Logger.Level(settings.level))
+    }
+}
+
+extension Logger.Level {
+    fileprivate init(_ level: LogLevel) {
+        self =
+            switch level {
+            case .trace: .trace
+            case .debug: .debug
+            case .info: .info
+            case .notice: .notice
+            case .warning: .warning
+            case .error: .error
+            case .critical: .critical
+            }
+    }
+}

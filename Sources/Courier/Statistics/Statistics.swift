@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+package import Verification
+
+/// What a worker has done since it told of it last.
+///
+/// Stages note whole batches, under one lock for each; a call to a provider, which ends by itself, is noted by itself.
+package final class Statistics: Sendable {
+    /// The parts outside of the worker whose failures are counted, tries that are repeated among them.
+    package enum Dependency: String, Sendable, CaseIterable {
+        case postgres
+        case kafka
+    }
+
+    /// One call to a provider that was answered.
+    package struct Call: Sendable {
+        package let provider: String
+        package let outcome: ProviderOutcome
+
+        /// From the claim to the call.
+        package let waited: Duration
+        package let took: Duration
+
+        /// From the request's record to the call, where it is known.
+        package let age: Duration?
+    }
+
+    /// The counts and durations of an interval.
+    package struct Interval: Sendable {
+        package var requests = 0
+        package var decisions: [DeliveryStatus: Int] = [:]
+
+        /// Decisions by region and status, of phone numbers.
+        package var regions: [Region: [DeliveryStatus: Int]] = [:]
+
+        /// Answers by provider and outcome.
+        package var providers: [String: [ProviderOutcome: Int]] = [:]
+
+        /// Refusals by reason.
+        package var refusals: [String: Int] = [:]
+        package var deadLetters = 0
+        package var failures: [Dependency: Int] = [:]
+        package var latencies: [Latency: LatencyPercentiles] = [:]
+    }
+
+    private struct State {
+        var interval = Interval()
+        var histograms = Latency.allCases.map { _ in LatencyHistogram() }
+
+        mutating func note(_ latency: Latency, _ duration: Duration, count: Int = 1) {
+            histograms[latency.index].note(duration, count: count)
+        }
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    /// Everything noted since the last time.
+    package func take() -> Interval {
+        state.withLock { state in
+            var interval = state.interval
+            state.interval = Interval()
+            for latency in Latency.allCases {
+                interval.latencies[latency] = state.histograms[latency.index].percentiles
+                state.histograms[latency.index].reset()
+            }
+            return interval
+        }
+    }
+}
+
+// MARK: - What stages note
+
+extension Statistics {
+    /// Records were read, decided and committed.
+    func noteDecided(_ records: [InboundRecord], since start: ContinuousClock.Instant, at now: Timestamp) {
+        let took = ContinuousClock.now - start
+        state.withLock { state in
+            state.interval.requests += records.count
+            state.note(.intake, took, count: records.count)
+            for record in records {
+                if let appendedAt = record.timestamp { state.note(.queue, now - appendedAt) }
+            }
+        }
+    }
+
+    /// A provider has answered.
+    func noteCall(_ call: Call) {
+        state.withLock { state in
+            state.interval.providers[call.provider, default: [:]][call.outcome, default: 0] += 1
+            state.note(.dispatch, call.waited)
+            state.note(.provider, call.took)
+            if let age = call.age { state.note(.requestToProvider, age) }
+        }
+    }
+
+    /// Outcomes were written.
+    func noteRecorded(_ count: Int, since start: ContinuousClock.Instant) {
+        let took = ContinuousClock.now - start
+        state.withLock { $0.note(.record, took, count: count) }
+    }
+
+    /// The broker has records.
+    func notePublished(_ records: [OutboxRecord], since start: ContinuousClock.Instant, at now: Timestamp) {
+        let took = ContinuousClock.now - start
+        state.withLock { state in
+            state.note(.publish, took, count: records.count)
+            for record in records {
+                if record.isDeadLetter { state.interval.deadLetters += 1 }
+                guard let summary = record.summary ?? EventSummary(reading: record) else { continue }
+                state.interval.count(summary)
+                if let appendedAt = summary.appendedAt { state.note(.requestToEvent, now - appendedAt) }
+            }
+        }
+    }
+
+    /// Something outside has failed, and is tried again.
+    func noteFailure(of dependency: Dependency, count: Int = 1) {
+        state.withLock { $0.interval.failures[dependency, default: 0] += count }
+    }
+}
+
+extension Statistics.Interval {
+    fileprivate mutating func count(_ summary: EventSummary) {
+        decisions[summary.status, default: 0] += 1
+        if let region = summary.region { regions[region, default: [:]][summary.status, default: 0] += 1 }
+        if summary.status == .rejected, let reason = summary.reason { refusals[reason, default: 0] += 1 }
+    }
+}
+
+extension Latency {
+    /// The place among all cases.
+    fileprivate var index: Int {
+        switch self {
+        case .intake: 0
+        case .queue: 1
+        case .dispatch: 2
+        case .provider: 3
+        case .record: 4
+        case .publish: 5
+        case .requestToProvider: 6
+        case .requestToEvent: 7
+        }
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Logs
+import Verification
+
+/// The fields of a line `worker.stats`.
+///
+/// Counts are those of the interval, durations in milliseconds. What can have many names is bounded: of the regions only
+/// the busiest stand alone, and of the partitions those that are furthest behind.
+struct StatisticsLine {
+    let workerID: String
+    let interval: Duration
+    let uptime: Duration
+    let counts: Statistics.Interval
+    let load: Load
+
+    /// Nil when the database did not answer.
+    let backlog: Backlog?
+    let lag: [Int32: Int64]
+    let processorTime: Duration
+
+    static let maximumRegions = 30
+    static let maximumPartitions = 128
+
+    /// The name under which the regions are counted that do not stand alone.
+    static let otherRegions = "other"
+
+    var fields: [LogField: LogValue] {
+        var fields: [LogField: LogValue] = [
+            .workerID: .text(workerID),
+            .interval: milliseconds(interval),
+            .uptime: milliseconds(uptime),
+            .requests: LogValue(counts.requests),
+            .decisions: Self.statuses(counts.decisions, withZeros: true),
+            .regions: regions,
+            .providers: providers,
+            .rules: .object(counts.refusals.sorted { $0.key < $1.key }.map { LogMember($0.key, LogValue($0.value)) }),
+            .deadLetters: LogValue(counts.deadLetters),
+            .inFlight: LogValue(load.inFlight),
+            .maxInFlight: LogValue(load.maxInFlight),
+            .outbox: LogValue(backlog?.outbox ?? load.unpublished),
+            .lag: partitions,
+            .latency: latencies,
+            .errors: .object(
+                Statistics.Dependency.allCases.map {
+                    LogMember($0.rawValue, LogValue(counts.failures[$0] ?? 0))
+                }
+            ),
+            .residentBytes: LogValue(ProcessFigures.residentBytes),
+            .processorTime: milliseconds(processorTime),
+        ]
+        if let backlog { fields[.dueSends] = LogValue(backlog.dueSends) }
+        return fields
+    }
+
+    private func milliseconds(_ duration: Duration) -> LogValue {
+        .integer(duration.microseconds / 1000)
+    }
+
+    private static func statuses(_ counts: [DeliveryStatus: Int], withZeros: Bool = false) -> LogValue {
+        .object(
+            DeliveryStatus.allCases.compactMap { status in
+                guard let count = counts[status] ?? (withZeros ? 0 : nil) else { return nil }
+                return LogMember(status.rawValue, LogValue(count))
+            }
+        )
+    }
+
+    private var regions: LogValue {
+        let busiest = counts.regions
+            .map { (code: $0.key.code, counts: $0.value, total: $0.value.values.reduce(0, +)) }
+            .sorted { ($1.total, $0.code) < ($0.total, $1.code) }
+        var members = busiest.prefix(Self.maximumRegions).map { LogMember($0.code, Self.statuses($0.counts)) }
+        let others = busiest.dropFirst(Self.maximumRegions)
+        if !others.isEmpty {
+            let sum = others.reduce(into: [:]) { $0.merge($1.counts, uniquingKeysWith: +) }
+            members.append(LogMember(Self.otherRegions, Self.statuses(sum)))
+        }
+        return .object(members)
+    }
+
+    private var providers: LogValue {
+        .object(
+            load.providers.sorted { $0.key < $1.key }.map { name, state in
+                let answers = counts.providers[name] ?? [:]
+                var members = ProviderOutcome.allCases.compactMap { outcome -> LogMember? in
+                    answers[outcome].map { LogMember(outcome.rawValue, LogValue($0)) }
+                }
+                members.append(LogMember("breaker", .text(state.availability.word)))
+                members.append(LogMember("score", LogValue(state.points)))
+                return LogMember(name, .object(members))
+            }
+        )
+    }
+
+    private var partitions: LogValue {
+        let furthest = lag.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(Self.maximumPartitions)
+        return .object(furthest.sorted { $0.key < $1.key }.map { LogMember(String($0.key), .integer($0.value)) })
+    }
+
+    private var latencies: LogValue {
+        .object(
+            Latency.allCases.compactMap { latency in
+                guard let percentiles = counts.latencies[latency] else { return nil }
+                return LogMember(
+                    latency.rawValue,
+                    .object([
+                        LogMember("p50", .number(percentiles.median)),
+                        LogMember("p90", .number(percentiles.ninetieth)),
+                        LogMember("p99", .number(percentiles.ninetyNinth)),
+                        LogMember("max", .number(percentiles.highest)),
+                    ])
+                )
+            }
+        )
+    }
+}
+
+extension ProviderHealth.Availability {
+    /// The breaker's state as it is called elsewhere.
+    fileprivate var word: String {
+        switch self {
+        case .ready: "closed"
+        case .probe: "half_open"
+        case .paused: "open"
+        }
+    }
+}

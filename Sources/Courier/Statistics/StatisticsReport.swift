@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+package import Logging
+import Logs
+import ServiceLifecycle
+package import Verification
+
+/// Writes `worker.stats`, at the end of each interval and once more when the worker stops.
+package struct StatisticsReport: Service {
+    private let statistics: Statistics
+    private let courier: Courier
+    private let gauges: Gauges
+    private let interval: Duration
+    private let workerID: String
+    private let logger: Logger
+
+    /// What is asked once an interval, outside of the pipeline.
+    package struct Gauges: Sendable {
+        let lag: @Sendable () async -> [Int32: Int64]
+        let backlog: any BacklogGauge
+
+        package init(lag: @escaping @Sendable () async -> [Int32: Int64], backlog: any BacklogGauge) {
+            self.lag = lag
+            self.backlog = backlog
+        }
+    }
+
+    package init(
+        _ statistics: Statistics,
+        of courier: Courier,
+        gauges: Gauges,
+        every interval: Duration,
+        workerID: String,
+        logger: Logger
+    ) {
+        self.statistics = statistics
+        self.courier = courier
+        self.gauges = gauges
+        self.interval = interval
+        self.workerID = workerID
+        self.logger = logger
+    }
+
+    private struct Moment {
+        var time = ContinuousClock.now
+        var processor = ProcessFigures.processorTime
+    }
+
+    package func run() async throws {
+        guard logger.logLevel <= .info else { return await shutdownTurn() }
+        let start = Moment()
+        var last = start
+        while true {
+            let end = last.time + interval
+            // A shutdown ends the interval at once: what is left of it is told now.
+            try? await cancelWhenGracefulShutdown { try await Task.sleep(until: end, clock: .continuous) }
+            let isLast = Task.isShuttingDownGracefully || Task.isCancelled
+            // A database that is away must not keep a worker from stopping.
+            let backlog = isLast ? nil : try? await gauges.backlog.backlog()
+            let lag = await gauges.lag()
+            let now = Moment()
+            let line = StatisticsLine(
+                workerID: workerID,
+                interval: now.time - last.time,
+                uptime: now.time - start.time,
+                counts: statistics.take(),
+                load: courier.load,
+                backlog: backlog,
+                lag: lag,
+                processorTime: now.processor - last.processor
+            )
+            logger.log(.workerStats, line.fields)
+            if isLast { return }
+            last = now
+        }
+    }
+}
+
+/// What the system tells of this process.
+enum ProcessFigures {
+    static var processorTime: Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
+    /// The memory that is in use, in bytes; 0 where the system does not say.
+    static var residentBytes: Int {
+        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+        defer { fclose(file) }
+        var buffer = [UInt8](repeating: 0, count: 128)
+        let count = fread(&buffer, 1, buffer.count, file)
+        let words = buffer.prefix(count).split(separator: UInt8(ascii: " "))
+        guard words.count > 1, let pages = Int(String(decoding: words[1], as: UTF8.self)) else { return 0 }
+        return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
+    }
+}

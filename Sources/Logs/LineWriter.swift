@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// Writes whole lines to a file descriptor that may be full, slow or gone.
+///
+/// Nothing here fails or waits for long: what nobody takes is dropped and counted. A line of which a part has left is
+/// finished before anything else, so that the next one begins where a line does.
+struct LineWriter {
+    private let descriptor: Int32
+    private let patience: Duration
+    private var remainder: ArraySlice<UInt8> = []
+    private var isStalled = false
+
+    /// Lines that were not written and not told of.
+    private(set) var dropped = 0
+
+    /// What a pipe takes in one piece once it takes anything, by POSIX's PIPE_BUF on Linux.
+    private static let pieceSize = 4096
+
+    /// A writer that waits once, for so long, for a reader that has stopped reading.
+    init(descriptor: Int32, patience: Duration = .milliseconds(200)) {
+        self.descriptor = descriptor
+        self.patience = patience
+    }
+
+    /// Writes a line with its line break, or drops it; false then.
+    @discardableResult
+    mutating func write(_ line: [UInt8]) -> Bool {
+        if !remainder.isEmpty { remainder = send(remainder) }
+        guard remainder.isEmpty else {
+            dropped += 1
+            return false
+        }
+        let rest = send(line[...])
+        let isDropped = rest.count == line.count
+        if isDropped { dropped += 1 } else { remainder = rest }
+        return !isDropped
+    }
+
+    /// Writes a line about the lines that were dropped; they count as told of when it gets through.
+    mutating func tellDropped(_ line: (Int) -> [UInt8]) {
+        guard dropped > 0, isWritable(within: .zero) else { return }
+        let count = dropped
+        dropped = write(line(count)) ? 0 : count
+    }
+
+    /// Writes as much as is taken; what is left of it.
+    private mutating func send(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var rest = bytes
+        while !rest.isEmpty {
+            guard isWritable(within: isStalled ? .zero : patience) else {
+                isStalled = true
+                return rest
+            }
+            let piece = rest.prefix(Self.pieceSize)
+            let count = piece.withUnsafeBytes { Self.write(descriptor, $0.baseAddress, $0.count) }
+            if count <= 0 {
+                if count < 0, errno == EINTR { continue }
+                isStalled = true
+                return rest
+            }
+            isStalled = false
+            rest = rest.dropFirst(count)
+        }
+        return rest
+    }
+
+    private static func write(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+        #if canImport(Glibc)
+        Glibc.write(descriptor, bytes, count)
+        #else
+        Darwin.write(descriptor, bytes, count)
+        #endif
+    }
+
+    private func isWritable(within limit: Duration) -> Bool {
+        let milliseconds = Int32(clamping: limit.microseconds / 1000)
+        var target = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        return poll(&target, 1, milliseconds) > 0 && target.revents & Int16(POLLOUT) != 0
+    }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension LogField {
+    /// The type of the values in JSON.
+    package var type: String {
+        switch self {
+        case .durationMilliseconds: "number"
+        case .partition, .offset, .sends, .records, .suppressed, .dropped, .interval, .uptime, .requests,
+            .deadLetters, .inFlight, .maxInFlight, .outbox, .dueSends, .residentBytes, .processorTime:
+            "integer"
+        case .truncated: "boolean"
+        case .decisions, .regions, .providers, .rules, .lag, .latency, .errors: "object"
+        default: "string"
+        }
+    }
+
+    /// What the values mean.
+    package var explanation: String {
+        switch self {
+        case .verificationID: "the verification, as in delivery events"
+        case .requestID: "the gateway's own id of the request"
+        case .sendID: "the send, which is the reference given to the provider"
+        case .tenant: "the tenant of the request"
+        case .channel: "`sms`, `email` or `apns`"
+        case .region: "the CLDR code of a phone number's region, `XX` when unknown"
+        case .provider: "the provider's name in the configuration"
+        case .recipient: "the recipient, masked"
+        case .status: "the delivery event's status"
+        case .reason: "the delivery event's or the dead letter's reason"
+        case .rule: "the rule that decided"
+        case .outcome: "what a provider's answer comes to"
+        case .errorCode: "the provider's own code or a constant of ours, never its text"
+        case .durationMilliseconds: "how long it took; of an event, since the request's record was appended"
+        case .traceID: "the W3C trace id of the request's `traceparent`"
+        case .spanID: "the span that made the request"
+        case .topic: "the topic of a record"
+        case .partition: "the partition of a record"
+        case .offset: "the offset of a record"
+        case .partitions: "the numbers of partitions, with commas between"
+        case .stage: "the stage of the pipeline: `intake`, `receipts`, `dispatch`, `record`, `publish`, `sweep`"
+        case .sends: "how many sends"
+        case .records: "how many records"
+        case .workerID: "the worker: its host and process number"
+        case .version: "the version of code-courier"
+        case .librdkafka: "the version of librdkafka in use"
+        case .signal: "the signal that was received"
+        case .stalled: "the parts that stand still, with commas between"
+        case .policyVersion: "the version of the policy in force"
+        case .previousVersion: "the version of the policy that was in force before"
+        case .fault: "one fault of a file: its place, its key and what is wrong"
+        case .error: "codes and names: librdkafka's code, or PostgreSQL's SQLSTATE, table and constraint"
+        case .logEvent: "the event of which lines were not written"
+        case .suppressed: "how many lines were not written because too many were alike"
+        case .dropped: "how many lines were lost because nobody took them"
+        case .truncated: "the line was too long and lacks fields"
+        case .interval: "the length of the interval in milliseconds; counts are of the interval"
+        case .uptime: "milliseconds since the worker started"
+        case .requests: "records of the requests' topic that were decided"
+        case .decisions: "published delivery events by status"
+        case .regions: "published delivery events by region and status; beyond the 30 busiest, `other`"
+        case .providers: "answers by provider and outcome, with `breaker` (`closed`, `open`, `half_open`) and `score`"
+        case .rules: "refused requests by reason"
+        case .deadLetters: "published dead letters"
+        case .inFlight: "sends that the worker holds now"
+        case .maxInFlight: "sends that it may hold"
+        case .outbox: "records of the fleet that wait to be published; 10,000 stands for more"
+        case .dueSends: "sends of the fleet that are due; 10,000 stands for more; absent while the database is away"
+        case .lag: "records not read yet, by partition of the requests' topic that the worker owns"
+        case .latency: "milliseconds `p50`, `p90`, `p99` and `max` by way: \(Self.ways)"
+        case .errors: "failures that are tried again, of `postgres` and `kafka`"
+        case .residentBytes: "memory in use"
+        case .processorTime: "processor time used in the interval, in milliseconds"
+        }
+    }
+
+    private static let ways = """
+        `intake` (a batch read until durable), `queue` (appended until decided), `dispatch` (claimed until called), \
+        `provider` (one call), `record` (outcomes written), `publish` (events produced), `request_to_provider` and \
+        `request_to_event` (appended until called, and until the event is acknowledged)
+        """
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Verification
+
+extension [LogField: LogValue] {
+    /// The same with the trace that a line belongs to; what is empty is left out.
+    package func adding(_ trace: TraceContext?) -> Self {
+        var fields = filter { $0.value != .text("") }
+        guard let trace else { return fields }
+        fields[.traceID] = .text(trace.traceID)
+        fields[.spanID] = .text(trace.parentID)
+        return fields
+    }
+}

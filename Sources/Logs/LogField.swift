@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The names of all fields that a line may have beside its time, severity, event and message.
+///
+/// Names follow OpenTelemetry's where it has one. A name, once published, keeps its meaning and its type.
+package enum LogField: String, Sendable, CaseIterable {
+    // What a line is about
+    case verificationID = "verification.id"
+    case requestID = "request.id"
+    case sendID = "send.id"
+    case tenant
+    case channel
+    case region
+    case provider
+    case recipient
+    case status
+    case reason
+    case rule
+    case outcome
+    case errorCode = "error_code"
+    case durationMilliseconds = "duration_ms"
+    case traceID = "trace_id"
+    case spanID = "span_id"
+
+    // Places and counts
+    case topic
+    case partition
+    case offset
+    case partitions
+    case stage
+    case sends
+    case records
+
+    // The worker
+    case workerID = "worker.id"
+    case version
+    case librdkafka
+    case signal
+    case stalled
+    case policyVersion = "policy_version"
+    case previousVersion = "previous_version"
+    case fault
+    case error
+
+    // The log itself
+    case logEvent = "log.event"
+    case suppressed
+    case dropped
+    case truncated
+
+    // The figures of an interval
+    case interval = "interval_ms"
+    case uptime = "uptime_ms"
+    case requests
+    case decisions
+    case regions
+    case providers
+    case rules
+    case deadLetters = "dead_letters"
+    case inFlight = "in_flight"
+    case maxInFlight = "max_in_flight"
+    case outbox
+    case dueSends = "due_sends"
+    case lag
+    case latency = "latency_ms"
+    case errors
+    case residentBytes = "rss_bytes"
+    case processorTime = "cpu_ms"
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import Verification
+
+extension LogLine {
+    /// One flat JSON object; figures that belong together are objects in it.
+    var json: [UInt8] {
+        var writer = JSONWriter(reserving: 512)
+        writer.object { line in
+            line.member("timestamp", time.precise)
+            line.member("severity", level.rawValue)
+            line.member("event", event)
+            line.member("message", message)
+            for field in fields {
+                guard line.bytes.count + field.value.maximumBytes <= Self.maximumBytes else {
+                    line.member(LogField.truncated.rawValue, true)
+                    return
+                }
+                line.member(field)
+            }
+        }
+        return writer.bytes
+    }
+}
+
+extension JSONWriter {
+    /// Writes a field with its own type.
+    mutating func member(_ field: LogMember) {
+        switch field.value {
+        case .text(let text): member(field.name, text)
+        case .integer(let number): member(field.name, number)
+        case .number(let number): member(field.name, number)
+        case .flag(let flag): member(field.name, flag)
+        case .object(let members):
+            object(field.name) { writer in
+                for inner in members { writer.member(inner) }
+            }
+        }
+    }
+}
+
+extension LogValue {
+    /// About how many bytes the value takes in a line at most.
+    var maximumBytes: Int {
+        switch self {
+        case .text(let text): 64 + 6 * text.utf8.count
+        case .integer, .number, .flag: 96
+        case .object(let members): members.reduce(16) { $0 + $1.name.utf8.count + $1.value.estimatedBytes + 8 }
+        }
+    }
+
+    private var estimatedBytes: Int {
+        switch self {
+        case .text(let text): 2 + 6 * text.utf8.count
+        case .integer(let number): number.description.utf8.count
+        case .number: 12
+        case .flag: 5
+        case .object: maximumBytes
+        }
+    }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import Verification
+
+extension LogLine {
+    /// A line for people: the time of day, the severity, the event, the message and the fields.
+    func text(isColored: Bool) -> [UInt8] {
+        var line = TextLine(isColored: isColored)
+        line.append(String(time.rfc3339.dropFirst(11).dropLast()), .faint)
+        let severity = level.word
+        line.append(" " + severity + String(repeating: " ", count: max(1, 7 - severity.utf8.count)), level.style)
+        line.append(event, .bold)
+        line.append("  " + message.singleLine)
+        for field in fields {
+            guard line.bytes.count + field.value.maximumBytes <= Self.maximumBytes else {
+                line.append("  \(LogField.truncated.rawValue)=true", .faint)
+                break
+            }
+            line.append("  \(field.name)=", .faint)
+            line.append(field.value.plainText)
+        }
+        return line.bytes
+    }
+}
+
+/// Text with the colours of a terminal, where there is one.
+private struct TextLine {
+    enum Style: String {
+        case plain = ""
+        case bold = "1"
+        case faint = "2"
+        case red = "1;31"
+        case yellow = "33"
+        case green = "32"
+    }
+
+    private(set) var bytes: [UInt8] = []
+    private let isColored: Bool
+
+    init(isColored: Bool) {
+        self.isColored = isColored
+        bytes.reserveCapacity(256)
+    }
+
+    mutating func append(_ text: String, _ style: Style = .plain) {
+        guard isColored, style != .plain else {
+            bytes.append(contentsOf: text.utf8)
+            return
+        }
+        bytes.append(contentsOf: "\u{1b}[\(style.rawValue)m\(text)\u{1b}[0m".utf8)
+    }
+}
+
+extension Logger.Level {
+    fileprivate var word: String {
+        switch self {
+        case .critical: "CRIT"
+        case .warning: "WARN"
+        default: rawValue.uppercased()
+        }
+    }
+
+    fileprivate var style: TextLine.Style {
+        switch self {
+        case .trace, .debug: .faint
+        case .info: .plain
+        case .notice: .green
+        case .warning: .yellow
+        case .error, .critical: .red
+        }
+    }
+}
+
+extension LogValue {
+    /// As a person reads it: a text in quotes where it has spaces, figures that belong together in braces.
+    fileprivate var plainText: String {
+        switch self {
+        case .text(let text): text.isPlain ? text : text.quoted
+        case .integer(let number): number.description
+        case .number(let number): number.description
+        case .flag(let flag): flag.description
+        case .object(let members): "{\(members.map { "\($0.name)=\($0.value.plainText)" }.joined(separator: " "))}"
+        }
+    }
+}
+
+extension String {
+    fileprivate var isPlain: Bool {
+        !isEmpty && utf8.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "=") }
+    }
+
+    fileprivate var quoted: String {
+        var writer = JSONWriter(reserving: utf8.count + 2)
+        writer.array { $0.element(self) }
+        return String(decoding: writer.bytes.dropFirst().dropLast(), as: UTF8.self)
+    }
+
+    fileprivate var singleLine: String {
+        String(String.UnicodeScalarView(unicodeScalars.map { $0.value < 0x20 ? " " : $0 }))
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import Verification
+
+/// One line before it is formatted.
+struct LogLine {
+    let time: Timestamp
+    let level: Logger.Level
+    let event: String
+    let message: String
+
+    /// Sorted by name; texts are clean and cut.
+    let fields: [LogMember]
+
+    init(time: Timestamp, event: LoggedEvent, message: String? = nil, fields: [LogMember]) {
+        self.time = time
+        level = event.level
+        self.event = event.name
+        self.message = LogText.clean(message ?? event.message)
+        self.fields = fields.map { LogMember($0.name, LogText.clean($0.value)) }.sorted { $0.name < $1.name }
+    }
+
+    /// The line's bytes with its line break.
+    func bytes(_ format: LogFormat, isColored: Bool, service: LogService) -> [UInt8] {
+        var bytes: [UInt8] =
+            switch format {
+            case .json: json
+            case .otel: openTelemetry(service)
+            case .text: text(isColored: isColored)
+            }
+        bytes.append(UInt8(ascii: "\n"))
+        return bytes
+    }
+
+    /// What a line grows to at most; container runtimes split lines at 16 KiB.
+    static let maximumBytes = 15 * 1024
+
+    /// The room that one more field may need: a cut text of which every byte is escaped.
+    static let maximumFieldBytes = 6 * LogText.maximumBytes
+}
+
+/// Who writes the lines.
+package struct LogService: Sendable {
+    package let version: String
+
+    /// The host and the number of the process.
+    package let instance: String
+
+    package init(version: String, instance: String) {
+        self.version = version
+        self.instance = instance
+    }
+}
+
+extension Timestamp {
+    /// The time in UTC with microseconds, such as `2026-11-20T12:34:56.789012Z`.
+    var precise: String {
+        let digits = String((microseconds % 1000 + 1000) % 1000)
+        let padded = String(repeating: "0", count: 3 - digits.utf8.count) + digits
+        return rfc3339.dropLast() + padded + "Z"
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Logging
+import Synchronization
+import Verification
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// Where the lines of a process go: one writer and one count of like lines for all of its loggers.
+package final class LogOutput: Sendable {
+    private struct State {
+        var writer: LineWriter
+        var throttle = LogThrottle()
+    }
+
+    private let state: Mutex<State>
+    private let format: LogFormat
+    private let isColored: Bool
+    private let service: LogService
+
+    /// An output to a file descriptor, which stays open.
+    package init(
+        descriptor: Int32 = STDOUT_FILENO,
+        format: LogFormat,
+        isColored: Bool = false,
+        service: LogService
+    ) {
+        state = Mutex(State(writer: LineWriter(descriptor: descriptor)))
+        self.format = format
+        self.isColored = isColored
+        self.service = service
+    }
+
+    /// A logger that writes here what is at least as severe as `level`.
+    package func logger(level: Logger.Level) -> Logger {
+        Logger(label: "code-courier") { _ in LineLogHandler(output: self, logLevel: level) }
+    }
+
+    /// Writes a line, unless too many like it came just before.
+    func write(_ event: LoggedEvent, message: String?, fields: [LogMember]) {
+        let line = LogLine(time: .systemTime, event: event, message: message, fields: fields)
+        let bytes = line.bytes(format, isColored: isColored, service: service)
+        let key = event.throttledBy.map { alike in
+            LogThrottle.Key(
+                event: event.name,
+                values: alike.map { field in
+                    line.fields.first { $0.name == field.rawValue }.map(\.value.description) ?? ""
+                }
+            )
+        }
+        state.withLock { state in
+            writeNotes(&state)
+            if let key, !state.throttle.passes(key, at: .now) { return }
+            state.writer.write(bytes)
+        }
+    }
+
+    /// Tells what was not written before, as soon as it can be.
+    private func writeNotes(_ state: inout State) {
+        state.writer.tellDropped { count in
+            bytes(.logDropped, [LogMember(LogField.dropped.rawValue, LogValue(count))])
+        }
+        for (key, count) in state.throttle.ended(at: .now) {
+            let alike = LoggedEvent.named[key.event]?.throttledBy ?? []
+            let fields = [
+                LogMember(LogField.logEvent.rawValue, .text(key.event)),
+                LogMember(LogField.suppressed.rawValue, LogValue(count)),
+            ]
+            let values = zip(alike, key.values).map { LogMember($0.rawValue, .text($1)) }
+            state.writer.write(bytes(.logSuppressed, fields + values))
+        }
+    }
+
+    private func bytes(_ event: LoggedEvent, _ fields: [LogMember]) -> [UInt8] {
+        let line = LogLine(time: .systemTime, event: event, fields: fields)
+        return line.bytes(format, isColored: isColored, service: service)
+    }
+}
+
+extension Timestamp {
+    /// This machine's clock.
+    fileprivate static var systemTime: Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+/// The value of a field, with the type that it has in JSON.
+///
+/// A value that describes itself without its secret (`Redacted`) becomes that description; there is no other way from a
+/// recipient or a key to a line.
+package enum LogValue: Sendable, Equatable {
+    case text(String)
+    case integer(Int64)
+    case number(Double)
+    case flag(Bool)
+
+    /// Members in their order.
+    case object([LogMember])
+
+    /// The value's own description.
+    package init(_ value: some CustomStringConvertible & Sendable) {
+        self = .text(value.description)
+    }
+
+    package init(_ value: Int) {
+        self = .integer(Int64(value))
+    }
+
+    /// An error by what its type says of it, which by the rule of this project's errors are codes and names.
+    package init(_ error: any Error) {
+        self = .text("\(error)")
+    }
+
+    /// Milliseconds with three decimals.
+    package static func milliseconds(_ duration: Duration) -> LogValue {
+        .number(Double(duration.microseconds) / 1000)
+    }
+}
+
+/// One member of an object in a line.
+package struct LogMember: Sendable, Equatable {
+    package let name: String
+    package let value: LogValue
+
+    package init(_ name: String, _ value: LogValue) {
+        self.name = name
+        self.value = value
+    }
+}
+
+extension LogValue: ExpressibleByStringInterpolation {
+    package init(stringLiteral value: String) {
+        self = .text(value)
+    }
+}
+
+extension LogValue: ExpressibleByIntegerLiteral {
+    package init(integerLiteral value: Int64) {
+        self = .integer(value)
+    }
+}
+
+extension LogValue: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .text(let text): text
+        case .integer(let number): "\(number)"
+        case .number(let number): "\(number)"
+        case .flag(let flag): "\(flag)"
+        case .object(let members): "{\(members.map { "\($0.name):\($0.value)" }.joined(separator: ","))}"
+        }
+    }
+}

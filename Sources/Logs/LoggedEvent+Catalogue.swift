@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+
+// Every line that a worker writes. A name is published once it stands here: it keeps its meaning, and fields are only
+// added. `LogCatalogue.version` is raised with every change.
+
+// MARK: - The worker
+
+extension LoggedEvent {
+    package static let workerStarted = LoggedEvent(
+        "worker.started",
+        .notice,
+        "worker started",
+        [.workerID, .version, .librdkafka, .policyVersion]
+    )
+    package static let workerStopping = LoggedEvent("worker.stopping", .notice, "worker is stopping", [.signal])
+    package static let workerStopped = LoggedEvent("worker.stopped", .notice, "worker stopped")
+    package static let workerEnded = LoggedEvent("worker.ended", .warning, "worker ends at once", [.signal])
+    package static let workerDrainTimeout = LoggedEvent(
+        "worker.drain_timeout",
+        .warning,
+        "what is not finished is left to other workers: the time to stop is over"
+    )
+    package static let workerFailed = LoggedEvent("worker.failed", .critical, "worker failed", [.error])
+    package static let workerStalled = LoggedEvent(
+        "worker.stalled",
+        .critical,
+        "worker does not get on and ends, so that it is started anew",
+        [.stalled]
+    )
+    package static let workerStats = LoggedEvent(
+        "worker.stats",
+        .info,
+        "what the worker did in the interval",
+        [
+            .workerID, .interval, .uptime, .requests, .decisions, .regions, .providers, .rules, .deadLetters,
+            .inFlight, .maxInFlight, .outbox, .dueSends, .lag, .latency, .errors, .residentBytes, .processorTime,
+        ]
+    )
+}
+
+// MARK: - Policy
+
+extension LoggedEvent {
+    package static let policyLoaded = LoggedEvent("policy.loaded", .notice, "policy loaded", [.policyVersion])
+    package static let policyReloaded = LoggedEvent(
+        "policy.reloaded",
+        .notice,
+        "policy reloaded",
+        [.policyVersion, .previousVersion]
+    )
+    package static let policyRefused = LoggedEvent(
+        "policy.refused",
+        .error,
+        "policy refused, the one in force stays",
+        [.fault, .policyVersion]
+    )
+    package static let policyVersionReused = LoggedEvent(
+        "policy.version_reused",
+        .warning,
+        "the policy's rules changed and its version did not: events of both name the same version",
+        [.policyVersion]
+    )
+    package static let policyRecorded = LoggedEvent(
+        "policy.recorded",
+        .info,
+        "request let through and recorded by a rule",
+        [.rule, .tenant, .requestID, .region, .traceID, .spanID]
+    )
+}
+
+// MARK: - Requests
+
+extension LoggedEvent {
+    package static let decisionPublished = LoggedEvent(
+        "decision.published",
+        .debug,
+        "a delivery event is published",
+        decisionFields
+    )
+    package static let sendUnknown = LoggedEvent(
+        "send.unknown",
+        .warning,
+        "nobody can know whether a message left",
+        decisionFields
+    )
+    package static let deadLetter = LoggedEvent(
+        "dead_letter.published",
+        .warning,
+        "a record that cannot be used is put with the dead letters",
+        [.reason, .topic, .partition, .offset],
+        throttledBy: [.reason]
+    )
+
+    private static let decisionFields: [LogField] = [
+        .verificationID, .requestID, .sendID, .tenant, .channel, .region, .status, .reason, .rule, .provider,
+        .errorCode, .durationMilliseconds, .traceID, .spanID,
+    ]
+}
+
+// MARK: - Providers
+
+extension LoggedEvent {
+    package static let providerAnswered = LoggedEvent(
+        "provider.answered",
+        .debug,
+        "provider took a message",
+        answerFields
+    )
+    package static let providerRefused = LoggedEvent(
+        "provider.refused",
+        .info,
+        "provider did not take a message",
+        answerFields,
+        throttledBy: [.provider, .outcome, .errorCode]
+    )
+    package static let providerMisconfigured = LoggedEvent(
+        "provider.misconfigured",
+        .error,
+        "provider refuses this account: an operator has to act",
+        answerFields,
+        throttledBy: [.provider, .errorCode]
+    )
+    package static let providerPaused = LoggedEvent(
+        "provider.paused",
+        .warning,
+        "provider is passed over",
+        [.provider]
+    )
+    package static let providerResumed = LoggedEvent(
+        "provider.resumed",
+        .notice,
+        "provider takes messages again",
+        [.provider]
+    )
+    package static let providerTurnsFailed = LoggedEvent(
+        "provider.turns_failed",
+        .warning,
+        "no turns were had",
+        [.error],
+        throttledBy: []
+    )
+    package static let providerLogged = LoggedEvent(
+        "provider.logged",
+        .info,
+        "message not sent: this provider only logs",
+        [.provider, .recipient, .sendID, .traceID, .spanID]
+    )
+
+    private static let answerFields: [LogField] = [
+        .provider, .outcome, .errorCode, .verificationID, .requestID, .sendID, .tenant, .region,
+        .durationMilliseconds, .traceID, .spanID,
+    ]
+}
+
+// MARK: - PostgreSQL
+
+extension LoggedEvent {
+    package static let postgresFailing = LoggedEvent(
+        "postgres.failing",
+        .error,
+        "the database fails, trying again",
+        [.stage, .error],
+        throttledBy: [.stage, .error]
+    )
+    package static let postgresRecovered = LoggedEvent(
+        "postgres.recovered",
+        .notice,
+        "the database answers again",
+        [.stage],
+        throttledBy: [.stage]
+    )
+    package static let postgresUnrecordable = LoggedEvent(
+        "postgres.unrecordable",
+        .error,
+        "a record that the database cannot take becomes a dead letter",
+        [.stage, .topic, .partition, .offset],
+        throttledBy: [.stage]
+    )
+    package static let dispatchMarkFailed = LoggedEvent(
+        "dispatch.mark_failed",
+        .warning,
+        "claims could not be marked",
+        [.sends],
+        throttledBy: []
+    )
+    package static let sweepTakenOver = LoggedEvent(
+        "sweep.taken_over",
+        .info,
+        "sends that were due are taken over",
+        [.sends],
+        throttledBy: []
+    )
+}
+
+// MARK: - Kafka
+
+extension LoggedEvent {
+    package static let publishFailed = LoggedEvent(
+        "publish.failed",
+        .warning,
+        "records were not taken by the broker",
+        [.records],
+        throttledBy: []
+    )
+
+    /// The lines of one consumer.
+    package struct Consumer: Sendable {
+        package let assigned: LoggedEvent
+        package let revoked: LoggedEvent
+        package let lost: LoggedEvent
+        package let unreachable: LoggedEvent
+        package let recovered: LoggedEvent
+        package let failed: LoggedEvent
+        package let notAssigned: LoggedEvent
+        package let commitFailed: LoggedEvent
+
+        /// The requests' consumer.
+        package static let requests = Consumer("kafka")
+
+        /// The receipts' consumer.
+        package static let receipts = Consumer("receipts")
+
+        private init(_ area: String) {
+            assigned = LoggedEvent("\(area).assigned", .info, "partitions assigned", [.partitions])
+            revoked = LoggedEvent("\(area).revoked", .info, "partitions revoked", [.partitions])
+            lost = LoggedEvent("\(area).lost", .warning, "partitions lost", [.partitions])
+            unreachable = LoggedEvent("\(area).unreachable", .error, "no broker can be reached, trying again")
+            recovered = LoggedEvent("\(area).recovered", .notice, "a broker answers again")
+            failed = LoggedEvent(
+                "\(area).error",
+                .warning,
+                "the consumer reports an error",
+                [.error],
+                throttledBy: [.error]
+            )
+            notAssigned = LoggedEvent(
+                "\(area).not_assigned",
+                .info,
+                "offsets were not committed: partitions have moved"
+            )
+            commitFailed = LoggedEvent(
+                "\(area).commit_failed",
+                .warning,
+                "offsets were not committed, the next commit covers them",
+                [.error],
+                throttledBy: [.error]
+            )
+        }
+
+        package var all: [LoggedEvent] {
+            [assigned, revoked, lost, unreachable, recovered, failed, notAssigned, commitFailed]
+        }
+    }
+}
+
+// MARK: - The log itself
+
+extension LoggedEvent {
+    package static let logSuppressed = LoggedEvent(
+        "log.suppressed",
+        .warning,
+        "lines that came too fast were not written",
+        [.logEvent, .suppressed, .provider, .outcome, .errorCode, .error, .stage, .reason]
+    )
+    package static let logDropped = LoggedEvent(
+        "log.dropped",
+        .warning,
+        "lines could not be written: nobody took them",
+        [.dropped]
+    )
+
+    /// A line of a library, in its own words and without its own fields, of which nobody knows what they hold.
+    package static let libraryMessage = LoggedEvent("library.message", .warning, "a library's own words")
+}
+
+// MARK: - All of them
+
+extension LoggedEvent {
+    package static let all: [LoggedEvent] =
+        [
+            workerStarted, workerStopping, workerStopped, workerEnded, workerDrainTimeout, workerFailed,
+            workerStalled, workerStats,
+            policyLoaded, policyReloaded, policyRefused, policyVersionReused, policyRecorded,
+            decisionPublished, sendUnknown, deadLetter,
+            providerAnswered, providerRefused, providerMisconfigured, providerPaused, providerResumed,
+            providerTurnsFailed, providerLogged,
+            postgresFailing, postgresRecovered, postgresUnrecordable, dispatchMarkFailed, sweepTakenOver,
+            publishFailed,
+        ] + Consumer.requests.all + Consumer.receipts.all + [logSuppressed, logDropped, libraryMessage]
+
+    /// All of them by name.
+    package static let named = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+}

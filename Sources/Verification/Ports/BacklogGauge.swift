@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the whole fleet has left to do, as the database tells it.
+package protocol BacklogGauge: Sendable {
+    /// Counts in one statement whose cost does not grow with the backlog. Errors mean that the database failed.
+    func backlog() async throws -> Backlog
+}
+
+/// Counts of rows that wait, each at most `Backlog.limit`.
+package struct Backlog: Sendable, Equatable {
+    package static let limit: Int32 = 10_000
+
+    /// Sends that nobody holds and that are due.
+    package let dueSends: Int
+
+    /// Records that are not known to be published.
+    package let outbox: Int
+
+    package init(dueSends: Int, outbox: Int) {
+        self.dueSends = dueSends
+        self.outbox = outbox
+    }
+}
