@@ -48,7 +48,7 @@ struct Publish: Service {
         for record in records {
             if record.isDeadLetter {
                 logger.log(.deadLetter, record.deadLetterFields)
-            } else if record.summary?.status == .unknown {
+            } else if (record.summary ?? EventSummary(reading: record))?.status == .unknown {
                 logger.log(.sendUnknown, record.decisionFields(at: now))
             } else if isVerbose {
                 logger.log(.decisionPublished, record.decisionFields(at: now))

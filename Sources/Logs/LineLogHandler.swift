@@ -20,7 +20,7 @@ struct LineLogHandler: LogHandler {
 
     func log(event line: LogEvent) {
         guard case .string(let name)? = line.metadata?["event"], let event = LoggedEvent.named[name] else {
-            output.write(.libraryMessage, message: "\(line.message)", fields: [])
+            output.write(message: "\(line.message)", level: line.level)
             return
         }
         var fields: [LogMember] = []
@@ -28,6 +28,6 @@ struct LineLogHandler: LogHandler {
             guard case .stringConvertible(let value) = value, let value = value as? LogValue else { continue }
             fields.append(LogMember(name, value))
         }
-        output.write(event, message: nil, fields: fields)
+        output.write(event, fields: fields)
     }
 }

@@ -13,11 +13,17 @@ struct LogLine {
     /// Sorted by name; texts are clean and cut.
     let fields: [LogMember]
 
-    init(time: Timestamp, event: LoggedEvent, message: String? = nil, fields: [LogMember]) {
+    /// A line of the catalogue.
+    init(time: Timestamp, event: LoggedEvent, fields: [LogMember]) {
+        self.init(time: time, level: event.level, event: event, message: event.message, fields: fields)
+    }
+
+    /// A line with a severity and a message of its own.
+    init(time: Timestamp, level: Logger.Level, event: LoggedEvent, message: String, fields: [LogMember]) {
         self.time = time
-        level = event.level
+        self.level = level
         self.event = event.name
-        self.message = LogText.clean(message ?? event.message)
+        self.message = LogText.clean(message)
         self.fields = fields.map { LogMember($0.name, LogText.clean($0.value)) }.sorted { $0.name < $1.name }
     }
 

@@ -41,8 +41,17 @@ package final class LogOutput: Sendable {
     }
 
     /// Writes a line, unless too many like it came just before.
-    func write(_ event: LoggedEvent, message: String?, fields: [LogMember]) {
-        let line = LogLine(time: .systemTime, event: event, message: message, fields: fields)
+    func write(_ event: LoggedEvent, fields: [LogMember]) {
+        write(LogLine(time: .systemTime, event: event, fields: fields), of: event)
+    }
+
+    /// Writes a library's message, which has its own severity.
+    func write(message: String, level: Logger.Level) {
+        let event = LoggedEvent.libraryMessage
+        write(LogLine(time: .systemTime, level: level, event: event, message: message, fields: []), of: event)
+    }
+
+    private func write(_ line: LogLine, of event: LoggedEvent) {
         let bytes = line.bytes(format, isColored: isColored, service: service)
         let key = event.throttledBy.map { alike in
             LogThrottle.Key(

@@ -49,7 +49,11 @@ struct ConfigurationFaultTests {
             "1: worker.lease: leaves too little time; the lease must be 2.5 call deadlines"
         ),
         ("log: { level: loud }", "1: log.level: must be one of trace, debug, info, notice, warning, error, critical"),
-        ("\n\nlog:\n  format: xml", "4: log.format: must be one of json, text"),
+        ("\n\nlog:\n  format: xml", "4: log.format: must be one of json, otel, text"),
+        (
+            "log: { statsInterval: 10 }",
+            "1: log.statsInterval: must be a duration such as 500ms, 60s, 5m or 1h, from 1s to 1h"
+        ),
         ("keys: { code: x }\nlog: { level }", "2: log.level: must not be empty"),
         ("? [a]\n: b", "1: has a key that is no text"),
     ]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import Logs
 import Providers
 import Testing
 import Verification
@@ -81,7 +82,7 @@ struct CourierConfigurationTests {
               - { name: a, kind: twilio, accountSid: AC1, authToken: t, messagingServiceSid: MG1, statusCallback: "https://x.example/cb/" }
               - { name: b, kind: log }
             worker: { maxInFlight: 7, batchSize: 8, maxRequestAge: 90s, unknownOutcome: resend_once, drainTimeout: 500ms }
-            log: { level: debug, format: text }
+            log: { level: debug, format: otel, statsInterval: 1m }
             """
         let configuration = try folder.load(text).get()
         #expect(configuration.kafka.bootstrapServers == "a:1,b:2")
@@ -103,7 +104,7 @@ struct CourierConfigurationTests {
             drainTimeout: .milliseconds(500)
         )
         #expect(configuration.worker == worker)
-        #expect(configuration.log == LogSettings(level: .debug, format: .text))
+        #expect(configuration.log == LogSettings(level: .debug, format: .otel, statsInterval: .seconds(60)))
         guard case .twilio(let twilio) = configuration.providers.first?.kind else {
             Issue.record("a is no Twilio provider")
             return

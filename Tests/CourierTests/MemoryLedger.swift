@@ -281,3 +281,9 @@ extension ClaimedSend {
         )
     }
 }
+
+extension MemoryLedger: BacklogGauge {
+    func backlog() async throws -> Backlog {
+        Backlog(dueSends: 0, outbox: unpublished)
+    }
+}

@@ -14,6 +14,7 @@ struct MemoryWorker: Sendable {
     let sink: MemorySink
     let ledger: MemoryLedger
     let rates = MemoryRates()
+    let log: LogRecord
     private let group: ServiceGroup
 
     /// Lends a running pipeline, and stops it in the end.
@@ -25,10 +26,12 @@ struct MemoryWorker: Sendable {
         settings: CourierSettings = .test,
         limits: [String: RateLimit] = [:],
         messages: MessagePolicy = MessagePolicy(),
+        log: LogRecord = LogRecord(),
+        statistics: Statistics = Statistics(),
         _ body: (MemoryWorker) async throws -> Void
     ) async throws {
         let providers = providers.isEmpty ? [MemoryProvider(journal: journal)] : providers
-        let worker = MemoryWorker(providers, journal, settings, limits, messages)
+        let worker = MemoryWorker(providers, journal, settings, limits, messages, log, statistics)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await worker.group.run() }
             let outcome: Result<Void, any Error>
@@ -48,9 +51,12 @@ struct MemoryWorker: Sendable {
         _ journal: Journal,
         _ settings: CourierSettings,
         _ limits: [String: RateLimit],
-        _ messages: MessagePolicy
+        _ messages: MessagePolicy,
+        _ log: LogRecord,
+        _ statistics: Statistics
     ) {
         self.journal = journal
+        self.log = log
         source = MemorySource(journal: journal)
         sink = MemorySink(journal: journal)
         ledger = MemoryLedger(journal: journal)
@@ -74,9 +80,20 @@ struct MemoryWorker: Sendable {
                 policies: PolicySource(policy)
             ),
             settings: settings,
-            logger: quiet
+            statistics: statistics,
+            logger: log.logger
         )
-        group = ServiceGroup(configuration: .init(services: courier.services, logger: quiet))
+        let report = StatisticsReport(
+            statistics,
+            of: courier,
+            gauges: .init(lag: { [0: 7] }, backlog: ledger),
+            every: .milliseconds(100),
+            workerID: "host-1",
+            logger: log.logger
+        )
+        // It would take the figures from a test that wants to see them.
+        let reports: [any Service] = log.isReporting ? [report] : []
+        group = ServiceGroup(configuration: .init(services: reports + courier.services, logger: quiet))
     }
 
     /// Begins the graceful shutdown; `with` waits for its end.

@@ -33,6 +33,45 @@ extension Scenarios {
             }
         }
 
+        @Test func `a worker writes its figures, and each line about a request has its trace`() async throws {
+            try await TestFleet.with { fleet in
+                let worker = try await fleet.startWorker(["LOG_STATS_INTERVAL": "1s"])
+                var request = TestRequest(phoneNumber: Numbers.one())
+                request.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+                try await fleet.send(request)
+                _ = try await fleet.event(of: request)
+                let figures = worker.logged.count { $0 == "worker.stats" }
+                try await worker.waitForLog("worker.stats", times: figures + 2)
+                let lines = worker.program.lines
+                let lag = lines.filter { $0.contains("worker.stats") && $0.contains(#""lag":{"0":0,"1":0,"2":0}"#) }
+                #expect(!lag.isEmpty)
+                #expect(lines.contains { $0.contains(#""regions":{"DE":{"sent":1}}"#) })
+                #expect(lines.contains { $0.contains(#""providers":{"main":{"accepted":1,"breaker":"closed""#) })
+                for event in ["provider.answered", "decision.published"] {
+                    let line = try #require(lines.first { $0.contains("\"\(event)\"") })
+                    #expect(line.contains(#""trace_id":"0af7651916cd43dd8448eb211c80319c""#))
+                    #expect(line.contains(#""span_id":"b7ad6b7169203331""#))
+                }
+            }
+        }
+
+        @Test(arguments: ["text", "otel"])
+        func `no format shows a code, a number or a secret`(format: String) async throws {
+            try await TestFleet.with(isInspected: false) { fleet in
+                let worker = try fleet.launchWorker(
+                    ["LOG_FORMAT": format, "LOG_LEVEL": "trace", "LOG_STATS_INTERVAL": "1s"]
+                )
+                try await eventually("the worker has started") { worker.program.output.contains("worker.started") }
+                let requests = Numbers.take(20).map { TestRequest(phoneNumber: $0) }
+                try await fleet.send(requests)
+                _ = try await fleet.events(of: requests.map(\.id))
+                try await worker.stop()
+                #expect(worker.program.lines.count >= 40)
+                #expect(worker.program.output.contains("worker.stopped"))
+                #expect(try await fleet.searchForSecrets().shown == [])
+            }
+        }
+
         @Test func `a code that was guessed wrong five times is locked`() async throws {
             try await TestFleet.with { fleet in
                 _ = try await fleet.startWorker()

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import Logs
+import TestSupport
+import Testing
+import Verification
+
+@testable import Courier
+
+@Suite struct LogLinesTests {
+    private static let number = "+4915123451000"
+    private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+    private static let span = "00f067aa0ba902b7"
+
+    private static func request(traceparent: String?) -> InboundRecord {
+        let plain = InboundRecord.request(id: "request-1", phoneNumber: number, offset: 1, at: .now)
+        return InboundRecord(
+            topic: plain.topic,
+            partition: plain.partition,
+            offset: plain.offset,
+            timestamp: plain.timestamp,
+            key: plain.key,
+            value: plain.value,
+            headers: plain.headers + (traceparent.map { [RecordField("traceparent", $0)] } ?? [])
+        )
+    }
+
+    @Test func `a request's trace goes to its provider and into every line about it`() async throws {
+        let journal = Journal()
+        let provider = MemoryProvider(journal: journal)
+        let log = LogRecord()
+        try await MemoryWorker.with([provider], journal: journal, log: log) { worker in
+            worker.source.add(records: [Self.request(traceparent: "00-\(Self.trace)-\(Self.span)-01")])
+            try await worker.settle(events: 1)
+        }
+        #expect(provider.messages.map { $0.trace?.traceparent } == ["00-\(Self.trace)-\(Self.span)-01"])
+        let answered = try #require(log.lines(.providerAnswered).first)
+        let published = try #require(log.lines(.decisionPublished).first)
+        for line in [answered, published] {
+            #expect(line.fields["trace_id"] == .text(Self.trace), "\(line)")
+            #expect(line.fields["span_id"] == .text(Self.span), "\(line)")
+            #expect(line.fields["request.id"] == "request-1")
+            #expect(line.fields["region"] == "DE")
+            #expect(line.fields["verification.id"] == answered.fields["verification.id"])
+            #expect(line.fields["duration_ms"] != nil)
+            #expect(line.level == .debug)
+        }
+        #expect(published.fields["status"] == "sent")
+    }
+
+    @Test func `a traceparent that is none is passed over`() async throws {
+        let journal = Journal()
+        let provider = MemoryProvider(journal: journal)
+        let log = LogRecord()
+        try await MemoryWorker.with([provider], journal: journal, log: log) { worker in
+            worker.source.add(records: [Self.request(traceparent: "00-\(Self.trace)-0-01")])
+            try await worker.settle(events: 1)
+        }
+        #expect(provider.messages.map(\.trace) == [nil])
+        #expect(log.lines.allSatisfy { $0.fields["trace_id"] == nil })
+    }
+
+    @Test func `what an operator must see has a line above debug`() async throws {
+        let journal = Journal()
+        let provider = MemoryProvider(journal: journal) { _ in ProviderAnswer(.unknown, errorCode: "timeout") }
+        let log = LogRecord(level: .info)
+        try await MemoryWorker.with([provider], journal: journal, log: log) { worker in
+            worker.source.add(records: [Self.request(traceparent: nil)])
+            worker.source.add(records: [
+                InboundRecord(topic: "t", partition: 2, offset: 9, timestamp: nil, key: nil, value: nil, headers: [])
+            ])
+            try await worker.settle(events: 2)
+        }
+        let unknown = try #require(log.lines(.sendUnknown).first)
+        #expect(unknown.fields["reason"] == "timeout")
+        #expect(unknown.fields["provider"] == "main")
+        let refused = try #require(log.lines(.providerRefused).first)
+        #expect(refused.fields["outcome"] == "unknown")
+        #expect(refused.fields["error_code"] == "timeout")
+        let deadLetter = try #require(log.lines(.deadLetter).first)
+        #expect(deadLetter.fields["topic"] == "t")
+        #expect(deadLetter.fields["partition"] == 2)
+        #expect(deadLetter.fields["offset"] == 9)
+        #expect(log.lines.allSatisfy { $0.level >= .info })
+    }
+}

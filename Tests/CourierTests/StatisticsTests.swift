@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import Logs
+import TestSupport
+import Testing
+import Verification
+
+@testable import Courier
+
+@Suite struct StatisticsTests {
+    private static let numbers = (0..<20).map { "+491512345\(1000 + $0)" }
+
+    @Test func `an interval tells what the worker read, decided, called and published`() async throws {
+        let journal = Journal()
+        let first = MemoryProvider("first", journal: journal) { _ in ProviderAnswer(.refused, errorCode: "21211") }
+        let second = MemoryProvider("second", journal: journal)
+        let statistics = Statistics()
+        let germany = try #require(Region("DE"))
+        try await MemoryWorker.with([first, second], journal: journal, statistics: statistics) { worker in
+            worker.source.add(Self.numbers)
+            worker.source.add(records: [.nonsense])
+            try await worker.settle(events: 21)
+        }
+        let total = statistics.take()
+        #expect(total.requests == 21)
+        #expect(total.decisions == [.sent: 20])
+        #expect(total.regions == [germany: [.sent: 20]])
+        #expect(total.providers == ["first": [.refused: 20], "second": [.accepted: 20]])
+        #expect(total.deadLetters == 1)
+        #expect(total.failures == [:])
+        #expect(Set(total.latencies.keys) == Set(Latency.allCases))
+        let whole = try #require(total.latencies[.requestToEvent])
+        #expect(whole.median > 0 && whole.median <= whole.ninetieth && whole.ninetyNinth <= whole.highest)
+        let next = statistics.take()
+        #expect(next.requests == 0 && next.decisions.isEmpty && next.latencies.isEmpty)
+    }
+
+    @Test func `failures of the database and of the broker are counted, those that are tried again too`() async throws {
+        let statistics = Statistics()
+        try await MemoryWorker.with(statistics: statistics) { worker in
+            worker.ledger.fail(.intake, [.refused, .refused, .answerLost])
+            worker.sink.fail(1)
+            worker.source.add(Array(Self.numbers[..<3]))
+            try await worker.settle(events: 3)
+        }
+        let failures = statistics.take().failures
+        #expect(failures[.postgres] == 3)
+        #expect((failures[.kafka] ?? 0) >= 1)
+    }
+
+    @Test func `a line is written in each interval and at the end`() async throws {
+        let log = LogRecord(level: .info, isReporting: true)
+        try await MemoryWorker.with(log: log) { worker in
+            worker.source.add([Self.numbers[0]])
+            try await worker.settle(events: 1)
+            try await eventually("two intervals are over") { log.lines(.workerStats).count >= 2 }
+        }
+        let lines = log.lines(.workerStats)
+        let expected = Set(LoggedEvent.workerStats.fields.map(\.rawValue))
+        #expect(Set(try #require(lines.first).fields.keys) == expected)
+        // The last one comes with the shutdown, and asks no database.
+        #expect(Set(try #require(lines.last).fields.keys) == expected.subtracting(["due_sends"]))
+        let requests = lines.compactMap { line -> Int64? in
+            guard case .integer(let count)? = line.fields["requests"] else { return nil }
+            return count
+        }
+        #expect(requests.reduce(0, +) == 1)
+        let fields = try #require(lines.first?.fields)
+        #expect(fields["lag"] == .object([LogMember("0", 7)]))
+        #expect(fields["max_in_flight"] == 1024)
+        #expect(fields["worker.id"] == "host-1")
+        #expect(fields["due_sends"] == 0)
+        #expect(
+            lines.contains { $0.fields["providers"] == Self.provider("main", accepted: 1) }
+        )
+    }
+
+    private static func provider(_ name: String, accepted: Int64) -> LogValue {
+        .object([
+            LogMember(
+                name,
+                .object([
+                    LogMember("accepted", .integer(accepted)), LogMember("breaker", "closed"),
+                    LogMember("score", .integer(Int64(HealthScore.highest))),
+                ])
+            )
+        ])
+    }
+
+    @Test func `of very many regions the busiest stand alone`() throws {
+        var counts = Statistics.Interval()
+        let letters = Array("ABCDEFGH")
+        for (place, pair) in letters.flatMap({ first in letters.map { "\(first)\($0)" } }).enumerated() {
+            counts.regions[try #require(Region(pair))] = [.sent: place + 1]
+        }
+        let line = StatisticsLine(
+            workerID: "w",
+            interval: .seconds(10),
+            uptime: .seconds(10),
+            counts: counts,
+            load: Load(inFlight: 0, maxInFlight: 1, unpublished: 0, providers: [:]),
+            backlog: nil,
+            lag: Dictionary(uniqueKeysWithValues: (0..<1000).map { (Int32($0), Int64($0)) }),
+            processorTime: .zero
+        )
+        guard case .object(let regions)? = line.fields[.regions], case .object(let lag)? = line.fields[.lag] else {
+            Issue.record("no objects")
+            return
+        }
+        #expect(regions.count == 31)
+        #expect(regions.first == LogMember("HH", .object([LogMember("sent", 64)])))
+        #expect(regions.last == LogMember("other", .object([LogMember("sent", .integer((1...34).reduce(0, +)))])))
+        #expect(lag.count == 128)
+        #expect(lag.last == LogMember("999", 999))
+    }
+
+    @Test func `an event of another worker is counted by what it says`() throws {
+        let statistics = Statistics()
+        let value = #"{"status":"rejected","reason":"quota_ip","recipient":{"region":"FR"}}"#
+        let record = OutboxRecord(
+            stream: UUIDValue(1),
+            sequence: 1,
+            isDeadLetter: false,
+            key: nil,
+            value: Array(value.utf8),
+            headers: []
+        )
+        statistics.notePublished([record], since: .now, at: .now)
+        let interval = statistics.take()
+        #expect(interval.decisions == [.rejected: 1])
+        #expect(interval.refusals == ["quota_ip": 1])
+        #expect(interval.regions == [try #require(Region("FR")): [.rejected: 1]])
+    }
+}
+
+extension InboundRecord {
+    /// A record that nobody can read.
+    fileprivate static let nonsense = InboundRecord(
+        topic: "verification.requests",
+        partition: 0,
+        offset: 1_000_000,
+        timestamp: .now,
+        key: nil,
+        value: [0xff],
+        headers: []
+    )
+}

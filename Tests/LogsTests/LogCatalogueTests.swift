@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@testable import Logs
+
+@Suite struct `The catalogue of lines` {
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+
+    @Test func `is what its page and its file say`() throws {
+        #expect(try Self.text("docs/log-events.md") == LogCatalogue.page, "code-courier log-events --page")
+        #expect(try Self.text("schemas/log-events.json") == LogCatalogue.json, "code-courier log-events")
+    }
+
+    @Test func `has each name once, in words and dots, and fields that throttling knows`() {
+        #expect(Set(LoggedEvent.all.map(\.name)).count == LoggedEvent.all.count)
+        for event in LoggedEvent.all {
+            #expect(event.name.wholeMatch(of: /[a-z]+(_[a-z]+)*(\.[a-z]+(_[a-z]+)*)+/) != nil, "\(event.name)")
+            #expect(Set(event.fields).count == event.fields.count, "\(event.name)")
+            #expect(Set(event.throttledBy ?? []).isSubset(of: event.fields), "\(event.name)")
+            #expect(Set(event.throttledBy ?? []).isSubset(of: LoggedEvent.logSuppressed.fields), "\(event.name)")
+        }
+    }
+
+    @Test func `has no field that no event has`() {
+        let used = Set(LoggedEvent.all.flatMap(\.fields))
+        // Set by the format itself.
+        #expect(LogField.allCases.filter { !used.contains($0) } == [.truncated])
+    }
+
+    @Test func `has no line that no code writes, and no code writes any other`() throws {
+        let catalogue = try Self.text("Sources/Logs/LoggedEvent+Catalogue.swift")
+        let names = catalogue.matches(of: /package (?:static )?let (\w+)(?: =|:) LoggedEvent/).map { String($0.1) }
+        let unlisted = names.count - 8 + 16
+        #expect(LoggedEvent.all.count == unlisted, "each of the catalogue is in `all`")
+        let code = try Self.sources().filter { !$0.path.contains("LoggedEvent+Catalogue") }
+        let texts = try code.map { try String(contentsOf: $0, encoding: .utf8) }
+        for name in names {
+            #expect(texts.contains { $0.contains(".\(name)") }, "\(name) is written nowhere")
+        }
+        for (file, text) in zip(code, texts) where !file.path.contains("/Sandbox/") && !file.path.contains("/Logs/") {
+            let direct = text.firstMatch(of: /logger\.(trace|debug|info|notice|warning|error|critical)\(/)
+            #expect(direct == nil, "\(file.lastPathComponent) writes a line outside of the catalogue")
+        }
+    }
+
+    private static func sources() throws -> [URL] {
+        let files = FileManager.default.enumerator(at: root.appending(path: "Sources"), includingPropertiesForKeys: nil)
+        return try #require(files).compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }
+    }
+}
