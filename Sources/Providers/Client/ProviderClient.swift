@@ -50,8 +50,7 @@ package final class ProviderClient: Sendable {
 
     /// Makes one call; returns as soon as it ends, the message's deadline passes or the calling task is cancelled.
     func exchange(_ request: ProviderRequest, _ body: ByteBuffer, of message: OutboundMessage) async -> ExchangeResult {
-        var request = request
-        if let trace = message.trace { request.headers.replaceOrAdd(name: "traceparent", value: trace.traceparent) }
+        let request = request.carrying(message.trace)
         let deadline = message.callDeadline
         guard let target = request.target, request.isWellFormed else { return .notSent(.invalidURL) }
         guard deadline > .zero else { return .notSent(.timeout) }

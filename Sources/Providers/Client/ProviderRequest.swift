@@ -3,6 +3,7 @@
 import FoundationEssentials
 import NIOCore
 import NIOHTTP1
+import Verification
 
 /// A request without its body: where it goes and what it says of itself.
 struct ProviderRequest: Sendable {
@@ -24,6 +25,14 @@ struct ProviderRequest: Sendable {
     mutating func setBasicAuth(username: String, password: String) {
         let credentials = Data("\(username):\(password)".utf8).base64EncodedString()
         headers.replaceOrAdd(name: "Authorization", value: "Basic \(credentials)")
+    }
+
+    /// The same request with the trace that it belongs to.
+    func carrying(_ trace: TraceContext?) -> ProviderRequest {
+        guard let trace else { return self }
+        var copy = self
+        copy.headers.replaceOrAdd(name: "traceparent", value: trace.traceparent)
+        return copy
     }
 
     /// An address to which a path can be appended.
