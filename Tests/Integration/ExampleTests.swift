@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSupport
+import Foundation
+import KafkaClient
+import TestSupport
+import Testing
+
+extension CommandLineSuite {
+    /// The programs of `docs/examples`, as a reader would run them.
+    @Suite struct Examples {
+        @Test func `the gateway in Python asks, and the verifier in Python approves the code once`() async throws {
+            try await TestFleet.with { fleet in
+                _ = try await fleet.startWorker()
+                let number = Numbers.one()
+                fleet.watch([number])
+                let asking = [
+                    "--brokers", fleet.cluster.configuration.bootstrapServers, "--topic", fleet.topics.requests,
+                    "--events", fleet.topics.deliveries, "--phone", number, "--request-id", "from-python",
+                ]
+                let gateway = try await run("gateway.py", asking, fleet)
+                #expect(gateway.output.contains(#""status": "sent""#), "\(gateway.output)\(gateway.errors)")
+                #expect(gateway.output.contains(#""requestId": "from-python""#))
+                let event = try await fleet.event(of: TestRequest(id: "from-python", phoneNumber: number))
+                let code = try #require(fleet.messages[number]?.first?.code)
+                let verification = try #require(event.body.verificationId)
+
+                let ring = try fleet.folder.write(TestKeys.hash + "\n", to: "hash-keys")
+                let options = ["--database", fleet.logins.verifierURL, "--hash-keys", ring, "check"]
+                let wrong = try await run("verifier.py", options + [verification, "x"], fleet, expecting: 1)
+                #expect(wrong.output.contains(#"{"status": "incorrect", "checksLeft": 4,"#), "\(wrong.errors)")
+                let right = try await run("verifier.py", options + [verification, code], fleet)
+                #expect(right.output.contains(#"{"status": "approved","#), "\(right.errors)")
+                let again = try await run("verifier.py", options + [verification, code], fleet, expecting: 1)
+                #expect(again.output.contains(#"{"status": "already_approved","#), "\(again.errors)")
+                let nobody = "0193a5b0-1c40-7b11-9d22-33e44f556a66"
+                let unknown = try await run("verifier.py", options + [nobody, code], fleet, expecting: 1)
+                #expect(unknown.output.contains(#"{"status": "not_found"}"#), "\(unknown.errors)")
+            }
+        }
+
+        private func run(
+            _ script: String,
+            _ arguments: [String],
+            _ fleet: TestFleet,
+            expecting code: Int32 = 0
+        ) async throws -> Program {
+            let root = URL(filePath: #filePath).appending(path: "../../..").standardized
+            let program = try Program(
+                [root.appending(path: "docs/examples/\(script)").path] + arguments,
+                executable: root.appending(path: ".local/python/bin/python").path,
+                folder: fleet.folder
+            )
+            #expect(try await program.exit() == .code(code), "\(script): \(program.errors)")
+            return program
+        }
+    }
+}

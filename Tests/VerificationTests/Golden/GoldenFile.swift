@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import TestSupport
+import Testing
+import Verification
+
+/// One file of `schemas/golden/v1`: what gateways have sent and consumers have got since v1, which never changes.
+///
+/// With `COURIER_WRITE_GOLDEN=folder` the tests also write there what today's code makes, for a case that is added.
+struct GoldenFile {
+    static let folder = URL(filePath: #filePath).appending(path: "../../../../schemas/golden/v1").standardized
+
+    let name: String
+    let cases: [JSONObject]
+
+    init(_ name: String) throws {
+        self.name = name
+        let bytes = try Data(contentsOf: Self.folder.appending(path: name))
+        guard case .object(let root) = try JSONScanner.parse(Array(bytes)), case .array(let values)? = root["cases"]
+        else { throw CocoaError(.fileReadCorruptFile) }
+        cases = values.compactMap { if case .object(let object) = $0 { object } else { nil } }
+        try #require(cases.count == values.count)
+    }
+
+    /// Compares every case, byte for byte, with what today's code makes of it.
+    func expect(_ made: [String], sourceLocation: SourceLocation = #_sourceLocation) throws {
+        #expect(made == cases.map { JSONValue.object($0).compact }, sourceLocation: sourceLocation)
+        guard let folder = ProcessInfo.processInfo.environment["COURIER_WRITE_GOLDEN"] else { return }
+        let text = #"{"cases":[\#(made.joined(separator: ","))]}"#
+        try Data(text.utf8).write(to: URL(filePath: folder).appending(path: name))
+    }
+}
+
+extension JSONValue {
+    /// The value without white space, its members in their order and its numbers as they are spelt.
+    var compact: String {
+        switch self {
+        case .null: "null"
+        case .bool(let value): value.description
+        case .number(let number): number.literal
+        case .string(let text): Self.quoted(text)
+        case .array(let elements): "[\(elements.map(\.compact).joined(separator: ","))]"
+        case .object(let object): object.compact
+        }
+    }
+
+    static func quoted(_ text: String) -> String {
+        var writer = JSONWriter()
+        writer.element(text)
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}
+
+extension JSONObject {
+    var compact: String {
+        "{\(members.map { "\(JSONValue.quoted($0.name)):\($0.value.compact)" }.joined(separator: ","))}"
+    }
+
+    /// The same with a member of a name in place of the one that it has.
+    func with(_ name: String, _ json: String) -> String {
+        let kept = JSONObject(members: members.filter { $0.name != name }).compact.dropLast()
+        return "\(kept),\(JSONValue.quoted(name)):\(json)}"
+    }
+
+    func string(_ name: String) -> String? {
+        if case .string(let text)? = self[name] { text } else { nil }
+    }
+
+    /// The text members of an inner object, in their order.
+    func fields(_ name: String) -> [RecordField] {
+        guard case .object(let inner)? = self[name] else { return [] }
+        return inner.members.compactMap { member in
+            if case .string(let text) = member.value { RecordField(member.name, text) } else { nil }
+        }
+    }
+
+    /// The record of a case: `headers`, and as its value `text` as it stands or `value` without white space.
+    func record(topic: String) -> InboundRecord {
+        let value = string("text") ?? self["value"]?.compact
+        return InboundRecord(
+            topic: topic,
+            partition: 3,
+            offset: 42,
+            timestamp: .test,
+            key: string("key").map { Array($0.utf8) },
+            value: value.map { Array($0.utf8) },
+            headers: fields("headers")
+        )
+    }
+}
+
+/// A JSON object of the texts that are there, in their order.
+func compactObject(_ members: KeyValuePairs<String, String?>) -> String {
+    var writer = JSONWriter()
+    writer.object { object in
+        for (name, text) in members { object.member(name, ifPresent: text) }
+    }
+    return String(decoding: writer.bytes, as: UTF8.self)
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Verification
+
+/// Each kind of event once, made by today's decisions at a fixed time.
+///
+/// The ids of a verification and of its send are random in life; here they are written as those of the golden file.
+struct GoldenStory {
+    static let verificationID = "0193a5b0-1c40-7b11-9d22-33e44f556a66"
+    static let sendID = "0193a5b0-1c40-7b11-9d22-33e44f556a77"
+    private static let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+    /// The cases of `events.json`, in its order.
+    private(set) var cases: [String] = []
+
+    init() {
+        settled()
+        undecided()
+        repeated()
+        refused()
+        channels()
+        ended()
+    }
+
+    private static var tables: DecisionTables {
+        DecisionTables { tenant in
+            tenant.routes.email = ["mailer"]
+            tenant.routes.push = ["push"]
+            tenant.testNumbers =
+                PhoneNumber("+16505550123").map { [TestNumber(number: $0, code: "654321", until: nil)] } ?? []
+        }
+    }
+
+    private static func request(
+        _ id: String = "r1",
+        offset: Int64 = 0,
+        number: String = "+4915123456789"
+    )
+        -> InboundRecord
+    {
+        let plain = InboundRecord.request(id: id, phoneNumber: number, offset: offset, at: .test)
+        return InboundRecord(
+            topic: plain.topic,
+            partition: plain.partition,
+            offset: offset,
+            timestamp: plain.timestamp,
+            key: nil,
+            value: plain.value,
+            headers: [RecordField("traceparent", trace)]
+        )
+    }
+
+    /// Notes the newest event of some that were published.
+    private mutating func note(_ name: String, _ records: [OutboxRecord], of claim: ClaimedSend? = nil) {
+        guard let record = records.last(where: { !$0.isDeadLetter }) else { return }
+        var headers = JSONWriter()
+        headers.object { object in
+            for header in record.headers {
+                object.member(header.name, String(decoding: header.value ?? [], as: UTF8.self))
+            }
+        }
+        let key = String(decoding: record.key ?? [], as: UTF8.self)
+        var text = """
+            {"name":\(JSONValue.quoted(name)),"key":\(JSONValue.quoted(key)),\
+            "headers":\(String(decoding: headers.bytes, as: UTF8.self)),\
+            "value":\(String(decoding: record.value ?? [], as: UTF8.self))}
+            """
+        if let reference = claim?.reference {
+            text.replace(reference.verificationID.description, with: Self.verificationID)
+            text.replace(reference.id.description, with: Self.sendID)
+        }
+        cases.append(text)
+    }
+
+    private mutating func settled() {
+        let results: [(String, SendDisposition)] = [
+            ("sent", .sent), ("failed: refused", .failed(.providerRefused)),
+            ("failed: unavailable", .failed(.providerUnavailable)), ("failed: fraud", .failed(.fraudBlocked)),
+            ("unknown: timeout", .unknown(.timeout)), ("unknown: worker lost", .unknown(.workerLost)),
+            ("expired_unsent of a verification", .expiredUnsent),
+        ]
+        for (name, disposition) in results {
+            var tables = Self.tables
+            guard let claim = tables.intake(Self.request()).sends.first else { continue }
+            note(name, tables.settle(claim, disposition).outbox, of: claim)
+        }
+    }
+
+    /// What a receipt makes of a send.
+    private mutating func undecided() {
+        let receipts: [(String, Receipt.Status, UndeliveredReason?)] =
+            [("delivered", .delivered, nil)]
+            + UndeliveredReason.allCases.map { ("undelivered: \($0.rawValue)", .undelivered, $0) }
+        for (name, status, reason) in receipts {
+            var tables = Self.tables
+            guard let claim = tables.intake(Self.request()).sends.first else { continue }
+            _ = tables.settle(claim, .sent)
+            let send = ReportedSend(
+                reference: claim.reference,
+                state: .sent,
+                provider: "main",
+                messageID: "SM1",
+                segments: 1,
+                encoding: "GSM-7",
+                errorCode: nil
+            )
+            let receipt = Receipt(
+                provider: "main",
+                sendID: claim.id,
+                providerMessageID: "SM1",
+                status: status,
+                reason: reason,
+                errorCode: reason.map { _ in "30003" }
+            )
+            let changes = ReceiptDecision.settle(
+                [ReceivedReceipt(receipt, in: Self.request())],
+                sends: [send],
+                verifications: tables.verifications,
+                now: .test + .seconds(3),
+                settings: .init(source: DecisionTables.source)
+            )
+            note(name, changes.outbox, of: claim)
+        }
+    }
+
+    private mutating func repeated() {
+        var tables = Self.tables
+        guard let claim = tables.intake(Self.request()).sends.first else { return }
+        _ = tables.settle(claim, .sent)
+        note("suppressed: resend window", tables.intake(Self.request("r2", offset: 1)).outbox, of: claim)
+        note("sent: duplicate request", tables.intake(Self.request(offset: 2)).outbox, of: claim)
+        let other = Self.request(offset: 3, number: "+4915123456780")
+        note("rejected: request id conflict", tables.intake(other).outbox, of: claim)
+        guard let verification = tables.verifications.keys.first else { return }
+        for _ in 0..<5 { tables.guessWrong(verification) }
+        tables.now = tables.now + .seconds(61)
+        note("rejected: locked", tables.intake(Self.request("r3", offset: 4)).outbox, of: claim)
+    }
+
+    private mutating func refused() {
+        var abroad = DecisionTables(numbers: FixedNumbers(region: "RU"))
+        note("rejected: region", abroad.intake(Self.request()).outbox)
+        var landline = DecisionTables(numbers: FixedNumbers(type: .fixedLine))
+        note("rejected: number type", landline.intake(Self.request()).outbox)
+        var tables = Self.tables
+        let text = #"{"requestId":"r1","purpose":"nothing","recipient":{"phoneNumber":"+4915123456789"}}"#
+        note("rejected: field", tables.intake(.raw(text, at: .test)).outbox)
+        let tenant = InboundRecord.request(id: "r1", offset: 1, at: .test, more: #","tenant":"nobody""#)
+        note("rejected: unknown tenant", tables.intake(tenant).outbox)
+        let old = InboundRecord.request(id: "r2", offset: 2, at: .test, more: #","requestedAt":"2026-11-20T11:00:00Z""#)
+        note("expired_unsent: stale request", tables.intake(old).outbox)
+        let late = InboundRecord.request(id: "r3", offset: 3, at: .test, more: #","deadline":"2026-11-20T11:59:59Z""#)
+        note("expired_unsent: deadline", tables.intake(late).outbox)
+    }
+
+    private mutating func channels() {
+        let records: [(String, InboundRecord)] = [
+            ("sent: e-mail link", .email(id: "r1", at: .test)), ("sent: push", .push(id: "r1", at: .test)),
+            ("sent: test number", Self.request(number: "+16505550123")),
+        ]
+        for (name, record) in records {
+            var tables = Self.tables
+            guard let claim = tables.intake(record).sends.first else { continue }
+            note(name, tables.settle(claim, .sent).outbox, of: claim)
+        }
+    }
+
+    private mutating func ended() {
+        var tables = Self.tables
+        guard let claim = tables.intake(Self.request()).sends.first else { return }
+        _ = tables.settle(claim, .sent)
+        tables.now = tables.now + .seconds(3600)
+        note("expired", tables.expire(), of: claim)
+    }
+}

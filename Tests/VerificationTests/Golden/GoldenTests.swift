@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Testing
+import Verification
+
+/// The compatibility rule of `docs/compatibility.md`: what v1 has read and written once, it reads and writes for ever.
+@Suite struct GoldenTests {
+    @Test func `golden requests come to the same decisions, and keep their digests`() throws {
+        let file = try GoldenFile("requests.json")
+        try file.expect(
+            file.cases.map { $0.with("decision", Self.decision(on: $0.record(topic: "verification.requests"))) }
+        )
+    }
+
+    @Test func `golden receipts are read the same`() throws {
+        let file = try GoldenFile("receipts.json")
+        let secrets = ReceiptSample.secrets()
+        try file.expect(
+            file.cases.map { golden in
+                let record = golden.record(topic: "verification.receipts")
+                return golden.with("reading", Self.text(of: Receipt.read(record, secrets: secrets)))
+            }
+        )
+    }
+
+    @Test func `golden events are made byte for byte`() throws {
+        try GoldenFile("events.json").expect(GoldenStory().cases)
+    }
+
+    @Test func `golden dead letters get the same headers, byte for byte`() throws {
+        let file = try GoldenFile("dead-letters.json")
+        #expect(file.cases.compactMap { $0.string("reason") } == DeadLetterReason.allCases.map(\.rawValue))
+        try file.expect(
+            file.cases.map { golden in
+                let record = golden.record(topic: "verification.requests")
+                let reason = golden.string("reason").flatMap { DeadLetterReason(rawValue: $0) } ?? .notJSON
+                let letter = OutboxRecord.deadLetter(record, reason: reason, at: .test)
+                #expect(letter.key == record.key && letter.value == record.value)
+                #expect(Array(letter.headers.prefix(record.headers.count)) == record.headers)
+                return golden.with("added", Self.text(of: Array(letter.headers.dropFirst(record.headers.count))))
+            }
+        )
+    }
+
+    /// What becomes of a request: its first send or the event that answers it; or why it is a dead letter.
+    private static func decision(on record: InboundRecord) -> String {
+        var tables = DecisionTables { tenant in
+            tenant.routes.email = ["mailer"]
+            tenant.routes.push = ["push"]
+        }
+        let candidate = tables.candidate(record)
+        if case .deadLetter(let reason) = candidate.content { return compactObject(["deadLetter": reason.rawValue]) }
+        let changes = tables.intake([candidate])
+        if let event = changes.events.first {
+            return compactObject([
+                "status": event.status, "reason": event.reason, "rule": event.rule, "field": event.text("field"),
+                "digest": hexadecimal(candidate.digest),
+            ])
+        }
+        let verification = changes.insertedVerifications.first
+        return compactObject([
+            "status": "send", "tenant": verification?.tenant, "channel": verification?.channel.rawValue,
+            "purpose": verification?.purpose.rawValue, "subject": verification?.subject,
+            "masked": verification?.masked, "fingerprint": verification.map { hexadecimal($0.fingerprint) },
+            "deadline": changes.sends.first?.deadline.rfc3339, "traceparent": trace(of: candidate),
+            "digest": hexadecimal(candidate.digest),
+        ])
+    }
+
+    private static func trace(of candidate: Candidate) -> String? {
+        guard case .request(let request, _) = candidate.content else { return nil }
+        return request.trace?.traceparent
+    }
+
+    private static func text(of reading: ReceiptReading) -> String {
+        switch reading {
+        case .deadLetter(let reason): compactObject(["deadLetter": reason.rawValue])
+        case .ignored(let reason): compactObject(["ignored": reason.rawValue])
+        case .receipt(let receipt):
+            compactObject([
+                "provider": receipt.provider, "sendId": receipt.sendID?.description,
+                "providerMessageId": receipt.providerMessageID, "status": receipt.status.rawValue,
+                "reason": receipt.reason?.rawValue, "errorCode": receipt.errorCode,
+                "occurredAt": receipt.occurredAt?.rfc3339,
+            ])
+        }
+    }
+
+    private static func text(of headers: [RecordField]) -> String {
+        var writer = JSONWriter()
+        writer.object { object in
+            for header in headers { object.member(header.name, String(decoding: header.value ?? [], as: UTF8.self)) }
+        }
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}

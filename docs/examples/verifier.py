@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A verifier: it says whether a code, the token of an e-mail link or the secret of a push is right.
+
+    verifier.py --self-test
+    verifier.py --database postgresql://my_verifier@host/courier --hash-keys FILE check VERIFICATION_ID CODE
+    verifier.py --database … --hash-keys FILE --fingerprint-keys FILE serve 127.0.0.1:8080
+        POST / {"verificationId": "…", "code": "…", "tenant": "default", "purpose": "sign_in", "email": "for a link"}
+
+It needs the role courier_verifier and the key ring keys.hash; for e-mail links keys.fingerprint as well.
+"""
+import argparse
+import base64
+import hmac
+import http.server
+import json
+import pathlib
+import uuid
+
+
+def mac(key, *fields):
+    # each field is its length in 4 bytes and then its bytes
+    return hmac.digest(key, b"".join(len(field).to_bytes(4, "big") + field for field in fields), "sha256")
+
+
+def code_hash(key, verification_id, tenant, purpose, code):
+    return mac(key, b"hash", verification_id.bytes, tenant.encode(), purpose.encode(), code.encode())
+
+
+def email_fingerprint(key, address):
+    name, _, domain = address.rpartition("@")
+    return mac(key, b"recipient", b"email", f"{name}@{domain.lower()}".encode())
+
+
+def key_ring(path):
+    """The keys by id of a file such as 2:base64,1:base64, the active one first; read anew each time."""
+    entries = (entry.partition(":") for entry in pathlib.Path(path).read_text().strip().split(","))
+    return {int(key_id): base64.b64decode(key) for key_id, _, key in entries}
+
+
+def check(options, verification_id, code, tenant, purpose, email=None):
+    """Asks the database, which approves a right guess and counts a wrong one.
+
+    Tenant, purpose and e-mail address are those of the person's session with you, never what a link or a form says.
+    """
+    import psycopg  # here, since --self-test does without
+
+    verification_id = uuid.UUID(verification_id)
+    fingerprint = email and email_fingerprint(next(iter(key_ring(options.fingerprint_keys).values())), email)
+    with psycopg.connect(options.database, autocommit=True) as database:
+        found = database.execute("SELECT key_id FROM courier.hash_key_of(%s)", [verification_id]).fetchone()
+        if found is None:
+            return {"status": "not_found"}
+        guess = code_hash(key_ring(options.hash_keys)[found[0]], verification_id, tenant, purpose, code)
+        query = "SELECT status, checks_left, subject FROM courier.check_code(%s, %s, %s)"
+        row = database.execute(query, [verification_id, guess, fingerprint]).fetchone()
+    return dict(zip(("status", "checksLeft", "subject"), row))
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        try:
+            asked = json.loads(self.rfile.read(min(int(self.headers["Content-Length"]), 4096)))
+            guess = [asked[name] for name in ("verificationId", "code", "tenant", "purpose")]
+            status, answer = 200, check(options, *guess, asked.get("email"))
+        except Exception as error:  # its text may repeat what was asked: only its kind is told
+            status, answer = 500, {"error": type(error).__name__}
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(json.dumps(answer).encode())
+
+
+def self_test(path=pathlib.Path(__file__).resolve().parents[2] / "schemas" / "test-vectors.json"):
+    vectors = json.loads(path.read_text("utf-8"))
+    keys = {name: {int(i): base64.b64decode(key) for i, key in ring.items()} for name, ring in vectors["keys"].items()}
+    for v in vectors["codes"] + vectors["links"] + vectors["pushSecrets"]:
+        guess = [uuid.UUID(v["verificationId"]), v["tenant"], v["purpose"], v.get("code") or v["token"]]
+        assert code_hash(keys["hash"][v["hashKey"]], *guess).hex() == v["codeHash"], v
+    for v in filter(lambda v: v["channel"] == "email", vectors["fingerprints"]):
+        assert email_fingerprint(keys["fingerprint"][v["fingerprintKey"]], v["recipient"]).hex() == v["fingerprint"], v
+    print("verifier: hashes and fingerprints are those of the test vectors")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--self-test", action="store_true")
+    for name in ("database", "hash-keys", "fingerprint-keys", "tenant", "purpose", "email"):
+        parser.add_argument(f"--{name}", default={"tenant": "default", "purpose": "sign_in"}.get(name))
+    parser.add_argument("command", nargs="*", help="check VERIFICATION_ID CODE, or serve HOST:PORT")
+    options = parser.parse_args()
+    if options.self_test:
+        self_test()
+    elif options.command[:1] == ["serve"]:
+        host, _, port = options.command[1].rpartition(":")
+        http.server.ThreadingHTTPServer((host, int(port)), Handler).serve_forever()
+    else:
+        answer = check(options, *options.command[1:3], options.tenant, options.purpose, options.email)
+        print(json.dumps(answer))
+        raise SystemExit(answer["status"] != "approved")
