@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Checks what needs no build: the Swift style, the shell scripts' syntax, the JSON Schemas, the test vectors, and what
-# installations are made from.
+# Checks what needs no build: the Swift style, the shell scripts' syntax, the schemas, the test vectors, the pages, and
+# what installations are made from.
 set -euo pipefail
 # shellcheck source=deploy/local/shared.sh
 source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
@@ -24,6 +24,7 @@ say "Checking schemas and test vectors"
 .local/python/bin/python deploy/local/check_asyncapi.py
 .local/python/bin/python schemas/make_test_vectors.py --check
 .local/python/bin/python docs/examples/verifier.py --self-test
+.local/python/bin/python deploy/local/check_docs.py
 
 say "Checking deployments"
 for check in systemd compose kustomize; do "deploy/check/$check.sh"; done
