@@ -3,7 +3,7 @@
 # Both need Debian 12 with Swift 6.3 and, for the packages they install, root or sudo.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test faults bench build lint format stop clean
+.PHONY: help demo test faults bench build docs lint format stop clean
 
 help:
 	@echo 'code-courier delivers one-time verification codes from Kafka to phones.'
@@ -18,7 +18,8 @@ help:
 	@echo '  make bench         measure the worker, a usual Python worker and the SQL alone; the last line sums it up'
 	@echo ''
 	@echo '  make build         install what is missing and build the command code-courier'
-	@echo '  make lint          check style, scripts, schemas and test vectors, without building'
+	@echo '  make docs          render the reference of the code into .local/docs'
+	@echo '  make lint          check style, scripts, schemas, test vectors and pages, without building'
 	@echo '  make format        bring the Swift files into the style that lint asks for'
 	@echo '  make stop          stop PostgreSQL and the broker that a shell or a cut-off run has left'
 	@echo '  make clean         stop them and delete what was made: .build and .local'
@@ -42,6 +43,9 @@ bench:
 build:
 	@deploy/local/install.sh
 	swift build --product code-courier
+
+docs:
+	@deploy/local/docs.sh
 
 lint:
 	@deploy/local/lint.sh
