@@ -42,6 +42,9 @@ struct CodeCourier: AsyncParsableCommand {
 
             Every setting of the file may come from the environment instead:
             kafka.bootstrapServers is KAFKA_BOOTSTRAP_SERVERS.
+
+            Each command has examples of its own: code-courier help policy simulate.
+            The pages are in docs: gateways, verifiers, operators, guarantees, threats.
             """,
         version: Version.text,
         subcommands: [

@@ -13,7 +13,9 @@ struct DeadLettersListCommand: AsyncParsableCommand {
             It belongs to no consumer group and changes nothing. With --json each line is a
             JSON object.
 
-              code-courier dead-letters list --config courier.yaml --since 1h --reason not_json
+              code-courier dead-letters list --since 1h --reason not_json
+
+            Next: put right what made them, then code-courier dead-letters redrive.
 
             WARNING: --show-payload prints the records' values as they came. They may hold
             phone numbers and e-mail addresses: keep them out of tickets and logs.

@@ -17,7 +17,7 @@ struct DeadLettersRedriveCommand: AsyncParsableCommand {
             decided before is not decided again. Only the request and the receipt topic get
             records back. The dead letters stay where they are.
 
-              code-courier dead-letters redrive --config courier.yaml --since 2h --all --dry-run
+              code-courier dead-letters redrive --since 2h --all --dry-run
 
             Exit code 1: not everything that was asked for went back.
             """

@@ -10,6 +10,9 @@ struct DemoCommand: AsyncParsableCommand {
         discussion: """
             `make demo` starts the database and calls this. Nothing is sent to anybody:
             messages arrive on the phones of a web page. Ctrl-C ends it.
+
+              make demo
+              code-courier demo --postgres-url postgresql://me@127.0.0.1/empty --once
             """
     )
 

@@ -19,7 +19,10 @@ struct EventsCommand: AsyncParsableCommand {
             abstract: "Prints delivery events as they come, one a line; Ctrl-C ends it.",
             discussion: """
                 It belongs to no consumer group and changes nothing. With --json each line is
-                the event's value.
+                the event's value, as schemas/kafka/delivery.schema.json describes it.
+
+                  code-courier events tail --config courier.yaml
+                  code-courier events tail --from-beginning --json | grep '"rejected"'
                 """
         )
 

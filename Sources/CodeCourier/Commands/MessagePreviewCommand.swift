@@ -14,11 +14,12 @@ struct MessagePreviewCommand: AsyncParsableCommand {
         commandName: "preview",
         abstract: "Shows the text of a message in every variant, its alphabet, its units and its segments.",
         discussion: """
-            One segment holds 160 units of GSM-7, or 70 of UCS-2 as soon as one character is
-            not in GSM-7; each further segment costs as much as a message. A text that does not
-            fit loses its minutes first, then all but the name and the code, and then shows the
-            tenant's name for the request's own. Without a policy the built-in texts are shown.
-            Exit code 0, or 1 when a text takes more than one segment.
+            One segment holds 160 units of GSM-7, or 70 of UCS-2 as soon as one character
+            is not in GSM-7; each further segment costs as much as a message. A text that
+            does not fit loses its minutes first, then all but the name and the code, and
+            then shows the tenant's name for the request's own. Without a policy the
+            built-in texts are shown. Exit code 0, or 1 when a text takes more than one
+            segment.
 
               code-courier message preview --all
               code-courier message preview --policy policy.yaml --language de --region IN

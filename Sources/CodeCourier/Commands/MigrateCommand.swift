@@ -17,6 +17,11 @@ struct MigrateCommand: AsyncParsableCommand {
 
               GRANT courier_worker TO worker_login;
               GRANT courier_verifier TO verifier_login;
+
+            Example, and what comes next:
+
+              code-courier migrate --postgres-url postgresql://owner@host/courier
+              code-courier run --config courier.yaml
             """
     )
 

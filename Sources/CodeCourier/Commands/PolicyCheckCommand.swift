@@ -10,10 +10,14 @@ struct PolicyCheckCommand: AsyncParsableCommand {
         commandName: "check",
         abstract: "Names every fault of a policy file with its line, or sums the policy up.",
         discussion: """
-            Exit code 0 when a worker would take the policy, 2 when it would refuse it. With
-            --config it is also checked that the routes lead to configured providers.
+            Exit code 0 when a worker would take the policy, 2 when it would refuse it.
+            With --config it is also checked that the routes lead to providers that the
+            configuration has. schemas/policy.schema.json lets an editor complete the keys.
 
+              code-courier policy check policy.yaml
               code-courier policy check policy.yaml --config courier.yaml
+
+            Next: code-courier policy explain, code-courier policy simulate.
             """
     )
 

@@ -17,8 +17,9 @@ struct PolicyExplainCommand: AsyncParsableCommand {
             nothing is read from the database, and nothing is sent. Exit code 0 when the
             request would be sent, 1 when it would not, 2 when something cannot be read.
 
-              code-courier policy explain policy.yaml --phone +16502530000 --purpose sign_in
-              code-courier policy explain policy.yaml --email ada@example.com --url https://example.com/
+              code-courier policy explain policy.yaml --phone +16502530000
+              code-courier policy explain policy.yaml --email ada@example.com \\
+                --url https://example.com/
               code-courier policy explain policy.yaml --request request.json --json
             """
     )
@@ -55,7 +56,7 @@ struct PolicyExplainCommand: AsyncParsableCommand {
     @Flag(help: "The account has proved this number before.")
     var confirmed = false
 
-    @Option(help: "Decide as of this time, such as 2026-11-20T12:00:00Z; default: now.")
+    @Option(help: "Decide as of this time, such as 2026-11-20T12:00:00Z.")
     var at = TimeArgument.now
 
     @Flag(help: "Print JSON.")

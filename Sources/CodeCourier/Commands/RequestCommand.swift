@@ -22,7 +22,13 @@ struct RequestCommand: AsyncParsableCommand {
                 same verification and sends nothing more. Another id for the same person is
                 suppressed while the resend window is open.
 
-                  code-courier request send --phone +16502530000 --purpose sign_in
+                  code-courier request send --phone +16502530000
+                  code-courier request send --phone +4915123456789 --language de \\
+                    --purpose mfa_sign_in --subject user-1
+
+                The event that answers has a verificationId; with it and the code that came:
+
+                  code-courier verify --verification … --code 123456
                 """
         )
 

@@ -19,6 +19,13 @@ struct RunCommand: AsyncParsableCommand {
             worker that is told to stop finishes or hands back what it holds within
             worker.drainTimeout. The policy is read again when its file changes and on
             SIGHUP; a faulty one is refused, and the one in force stays.
+
+              code-courier run --config courier.yaml
+              LOG_LEVEL=debug code-courier run --config courier.yaml
+
+            Exit code 0 after an orderly end, 1 when it failed at work, 2 with one line a
+            fault when it could not start. Next: code-courier request send, and
+            docs/operators.md for what the log lines ask of you.
             """
     )
 

@@ -14,11 +14,16 @@ struct VerifyCommand: AsyncParsableCommand {
             Exit code 0 when the code is right, 1 when it is not. Wrong guesses count; the
             fifth locks the verification.
 
-            A verification by e-mail needs the address as well, and takes the link's oobCode
-            or the code beside it.
+            A verification by e-mail needs the address as well, and takes the link's
+            oobCode or the code beside it. Tenant and purpose are part of the hash: with
+            others than the request's the right code is wrong.
 
-              code-courier verify --config courier.yaml --verification 019a… --code 123456
-              code-courier verify --config courier.yaml --verification 019a… --code AbtdA… --email ada@example.com
+              code-courier verify --verification 019a… --code 123456
+              code-courier verify --verification 019a… --code AbtdA… \\
+                --email ada@example.com --purpose sign_up
+
+            It needs keys.hash, for e-mail keys.fingerprint, and a login with the role
+            courier_verifier. docs/verifiers.md says how to write a verifier of your own.
             """
     )
 

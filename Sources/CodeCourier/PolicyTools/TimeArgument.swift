@@ -27,6 +27,16 @@ enum TimeArgument: ExpressibleByArgument, Equatable {
         }
     }
 
+    /// What a help shows as the default: the words that would set it.
+    var defaultValueDescription: String {
+        switch self {
+        case .now: "now"
+        case .beginning: "beginning"
+        case .ago(let span): DurationText.format(span)
+        case .at(let time): time.rfc3339
+        }
+    }
+
     /// The time that is meant; nil for the beginning of everything.
     func time(before now: Timestamp) -> Timestamp? {
         switch self {

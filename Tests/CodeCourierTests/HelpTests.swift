@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Testing
+
+@testable import CodeCourier
+
+/// What `code-courier help` says of each command.
+@Suite struct HelpTests {
+    /// The commands without subcommands, with the words that call them.
+    private static func leaves(
+        of command: any ParsableCommand.Type = CodeCourier.self,
+        called path: [String] = ["code-courier"]
+    ) -> [(path: [String], command: any ParsableCommand.Type)] {
+        let subcommands = command.configuration.subcommands
+        guard !subcommands.isEmpty else { return [(path, command)] }
+        return subcommands.flatMap { leaves(of: $0, called: path + [$0.configuration.commandName ?? ""]) }
+    }
+
+    @Test func `each command shows how it is called`() {
+        let leaves = Self.leaves()
+        #expect(leaves.count > 10)
+        for (path, command) in leaves where command.configuration.shouldDisplay {
+            let call = path.joined(separator: " ")
+            #expect(command.configuration.discussion.contains("\n  \(call)"), "\(call) has no example")
+        }
+    }
+
+    @Test func `no line of a help is broken where it is not written so`() {
+        for (path, command) in Self.leaves() + [(["code-courier"], CodeCourier.self)] {
+            let lines = command.configuration.discussion.split(separator: "\n")
+            #expect(lines.allSatisfy { $0.count < 80 }, "\(path.joined(separator: " "))")
+        }
+    }
+
+    @Test func `defaults are shown in the words that set them`() {
+        let help = CodeCourier.helpMessage(for: PolicySimulateCommand.self, columns: 200)
+        #expect(help.contains("(default: 24h)"), "\(help)")
+        #expect(help.contains("(default: now)"))
+    }
+}
