@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import Verification
+
+@testable import CodeCourier
+
+/// `schemas/policy.schema.json` and `schemas/courier.schema.json` name the keys that the readers know, and no others.
+@Suite struct SettingsSchemaTests {
+    @Test func `each mapping of a policy has the keys of its schema`() throws {
+        let mappings = try Self.mappings(of: "policy")
+        #expect(mappings.count > 20)
+        for mapping in mappings {
+            let faults = PolicyFile.parse(mapping.yaml, file: "policy.yaml").failure
+            #expect(Self.known(in: faults) == mapping.keys, "\(mapping.yaml)")
+        }
+    }
+
+    @Test func `each mapping of a configuration has the keys of its schema`() throws {
+        let mappings = try Self.mappings(of: "courier")
+        #expect(mappings.count > 12)
+        for mapping in mappings {
+            let source = ConfigurationSource(path: "courier.yaml", text: mapping.yaml, environment: [:])
+            let faults = CourierConfiguration.read(source).failure
+            #expect(Self.known(in: faults) == mapping.keys, "\(mapping.yaml)")
+        }
+    }
+
+    /// A file in which one mapping has a key that nobody knows, and the keys that the schema has there.
+    private struct Mapping {
+        let yaml: String
+        let keys: Set<String>
+    }
+
+    private static let stray = "xqzxqzxqzxqz"
+
+    /// The keys that the readers' advice about the stray key tells.
+    private static func known(in faults: ConfigurationFaults?) -> Set<String> {
+        let texts = (faults?.faults ?? []).map(\.description).filter { $0.contains(stray) }
+        let advice = texts.first?.components(separatedBy: "known here: ").last ?? ""
+        return Set(advice.components(separatedBy: ", "))
+    }
+
+    private static func mappings(of name: String) throws -> [Mapping] {
+        let file = URL(filePath: #filePath).appending(path: "../../../schemas/\(name).schema.json").standardized
+        guard case .object(let root) = try JSONScanner.parse(Array(Data(contentsOf: file))) else { return [] }
+        var mappings: [Mapping] = []
+        walk(root, root) { mappings.append(Mapping(yaml: $0, keys: $1)) }
+        return mappings
+    }
+
+    /// Visits every mapping that a schema describes with its keys; `wrap` makes a file of what stands at the place.
+    private static func walk(
+        _ schema: JSONObject,
+        _ root: JSONObject,
+        wrap: (String) -> String = { $0 },
+        visit: (String, Set<String>) -> Void
+    ) {
+        if case .string(let reference)? = schema["$ref"] {
+            let name = reference.split(separator: "/").last.map(String.init) ?? ""
+            guard let target = root.object("$defs")?.object(name) else { return }
+            return walk(target, root, wrap: wrap, visit: visit)
+        }
+        for alternative in schema.objects("anyOf") { walk(alternative, root, wrap: wrap, visit: visit) }
+        if let items = schema.object("items") { walk(items, root, wrap: { wrap("[\($0)]") }, visit: visit) }
+        if let value = schema.object("additionalProperties") {
+            let isRegion = schema.object("propertyNames")?["pattern"].map { "\($0)".contains("{2}") } ?? false
+            walk(value, root, wrap: { wrap("{ \(isRegion ? "US" : "en"): \($0) }") }, visit: visit)
+        }
+        guard let properties = schema.object("properties") else { return }
+        var start = ""
+        if let kind = properties.object("kind"), case .string(let text)? = kind["const"] {
+            start = "name: a, kind: \(text), "
+        }
+        visit(wrap("{ \(start)\(stray): 1 }"), Set(properties.members.map(\.name)))
+        for member in properties.members {
+            guard case .object(let inner) = member.value else { continue }
+            walk(inner, root, wrap: { wrap("{ \(start)\(member.name): \($0) }") }, visit: visit)
+        }
+    }
+}
+
+extension JSONObject {
+    fileprivate func object(_ name: String) -> JSONObject? {
+        if case .object(let object)? = self[name] { object } else { nil }
+    }
+
+    fileprivate func objects(_ name: String) -> [JSONObject] {
+        guard case .array(let values)? = self[name] else { return [] }
+        return values.compactMap { if case .object(let object) = $0 { object } else { nil } }
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? {
+        if case .failure(let failure) = self { failure } else { nil }
+    }
+}

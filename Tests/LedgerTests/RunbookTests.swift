@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import TestSupport
+import Testing
+
+/// `docs/operators.md`, as far as a database can tell.
+@Suite struct RunbookTests {
+    @Test func `every statement of the runbook runs on a migrated database`() async throws {
+        let page = URL(filePath: #filePath).appending(path: "../../../docs/operators.md").standardized
+        let parts = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "```sql\n")
+        let blocks = parts.dropFirst().compactMap { $0.components(separatedBy: "```").first }
+        #expect(blocks.count >= 6)
+        try await LedgerDatabase.with { database in
+            for block in blocks {
+                await #expect(throws: Never.self, "\(block)") { try await database.script(block) }
+            }
+        }
+    }
+
+    @Test func `every alert has its section`() throws {
+        let page = URL(filePath: #filePath).appending(path: "../../../docs/operators.md").standardized
+        let text = try String(contentsOf: page, encoding: .utf8)
+        for alert in [
+            "LagGrowing", "UnknownOutcomes", "ProviderPaused", "ProviderFailing", "BudgetNearLimit", "NoHeartbeat",
+            "DeadLetters", "DatabaseErrors", "RefusalSpike", "DueSendsGrowing",
+        ] {
+            #expect(text.contains("\n### \(alert)\n"))
+        }
+    }
+}
