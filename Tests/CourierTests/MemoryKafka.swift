@@ -4,6 +4,7 @@ import Courier
 import ServiceLifecycle
 import Synchronization
 import TestSupport
+import Testing
 import Verification
 
 /// Records from a list.
@@ -108,7 +109,8 @@ final class MemorySink: RecordSink, Service {
     }
 
     func publish(_ records: [OutboxRecord]) async -> [OutboxRecord] {
-        state.withLock { state in
+        #expect(EventContract.violations(in: records) == [])
+        return state.withLock { state in
             guard state.failures == 0, !state.isClosed else {
                 state.failures = max(0, state.failures - 1)
                 return []

@@ -2,6 +2,7 @@
 
 import FleetSupport
 import Foundation
+import TestSupport
 import Testing
 
 /// The checks that every fleet ends with must themselves be able to fail.

@@ -39,7 +39,7 @@ struct LedgerWorker: Sendable {
     }
 
     func intake(candidates: [Candidate]) async throws -> Recorded<[ClaimedSend]> {
-        try await ledger.intake(candidates) { facts in
+        let recorded = try await ledger.intake(candidates) { facts in
             IntakeDecision.decide(
                 candidates,
                 facts: facts,
@@ -48,6 +48,8 @@ struct LedgerWorker: Sendable {
                 keys: keys
             )
         }
+        #expect(EventContract.violations(in: recorded.outbox) == [])
+        return recorded
     }
 
     /// Claims of new sends, each of a person of its own.
@@ -63,7 +65,9 @@ struct LedgerWorker: Sendable {
     /// Marks claims and settles them all alike.
     func settle(_ claims: [ClaimedSend], _ disposition: SendDisposition) async throws -> Recorded<Void> {
         _ = try await ledger.markDispatching(claims)
-        return try await ledger.record(claims.map { .init($0, disposition) })
+        let recorded = try await ledger.record(claims.map { .init($0, disposition) })
+        #expect(EventContract.violations(in: recorded.outbox) == [])
+        return recorded
     }
 
     /// Publishes what a transaction left to publish.

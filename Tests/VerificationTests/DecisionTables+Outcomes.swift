@@ -34,6 +34,7 @@ extension DecisionTables {
         }
         let changes = OutcomeDecision.settle(taken, verifications: verifications, now: now, source: Self.source)
         keep(changes.verifications)
+        expectContract(of: changes.outbox)
         return changes
     }
 
@@ -64,6 +65,7 @@ extension DecisionTables {
         }
         let changes = SweepDecision.expire(over.sorted { $0.id < $1.id }, now: now, source: Self.source)
         keep(changes.verifications)
+        expectContract(of: changes.outbox)
         return changes.outbox
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TestSupport
+import Testing
 import Verification
 
 /// The ledger's tables as values: what a database would know between two decisions, with a clock that a test sets.
@@ -66,6 +67,7 @@ struct DecisionTables {
             settings: .init(source: Self.source, maxRequestAge: .seconds(300)),
             keys: keys
         )
+        expectContract(of: changes.outbox)
         for verification in changes.insertedVerifications + changes.updatedVerifications {
             verifications[verification.id] = verification
         }
@@ -75,6 +77,11 @@ struct DecisionTables {
             sends[claim.id] = HeldSend(claim: claim, state: .claimed, attempts: 0, leaseUntil: now + .seconds(30))
         }
         return changes
+    }
+
+    /// Every event that the tables' tests see is one that the published schema allows.
+    func expectContract(of records: [OutboxRecord]) {
+        #expect(EventContract.violations(in: records) == [])
     }
 
     /// New rows are written before the facts are read, as the database does it: the first candidate of a key wins.

@@ -4,6 +4,7 @@ import FleetSupport
 import KafkaClient
 import PostgresClient
 import TestSupport
+import Testing
 import Verification
 
 extension Scenario {
@@ -17,7 +18,9 @@ extension Scenario {
         history.hasReceipts = plan.hasReceipts
         let numbers = Dictionary(history.requests.map { ($0.id, $0.number) }) { first, _ in first }
         try await readTables(into: &history, numbers)
-        history.events = try await fleet.allEvents(after: .milliseconds(500)).map(History.Event.init)
+        let events = try await fleet.allEvents(after: .milliseconds(500))
+        #expect(EventContract.violations(in: events.prefix(20_000).map { $0.record.value ?? [] }) == [])
+        history.events = events.map(History.Event.init)
         // Places are those of the requests' topic; a receipt may stand at the same place of its own.
         history.deadLetters = try await fleet.allDeadLetters(after: .milliseconds(200))
             .filter { $0.text("dead-letter-topic") != fleet.topics.receipts }

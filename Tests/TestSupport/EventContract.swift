@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+package import Verification
+
+/// Holds the events that tests see against the published schema, wherever they are made.
+///
+/// Random histories make very many that differ in their ids and times alone: of those after the first thousands some
+/// are looked at, and of each combination of fields, status, reason and rule the first hundred.
+package enum EventContract {
+    private struct State {
+        var schema: DeliverySchema?
+        var seen: [String: Int] = [:]
+        var count = 0
+
+        mutating func violations(of value: [UInt8]) throws -> [String] {
+            count += 1
+            guard count <= 4000 || count.isMultiple(of: 32) else { return [] }
+            guard case .object(let event) = try JSONScanner.parse(value) else { return ["event type"] }
+            let shape = EventContract.shape(of: event)
+            seen[shape, default: 0] += 1
+            guard seen[shape, default: 0] <= 100 else { return [] }
+            var schema = try self.schema ?? DeliverySchema()
+            defer { self.schema = schema }
+            return try schema.violations(of: value)
+        }
+    }
+
+    private static let state = Mutex(State())
+
+    /// What the events among some records break, as `path keyword`.
+    package static func violations(in records: [OutboxRecord]) -> [String] {
+        violations(in: records.lazy.filter { !$0.isDeadLetter }.map { $0.value ?? [] })
+    }
+
+    /// What the values of events break.
+    package static func violations(in values: some Sequence<[UInt8]>) -> [String] {
+        state.withLock { state in
+            do {
+                return try values.flatMap { try state.violations(of: $0) }
+            } catch {
+                return ["event \(error)"]
+            }
+        }
+    }
+
+    fileprivate static func shape(of object: JSONObject) -> String {
+        object.members.map { member in
+            switch member.value {
+            case .object(let inner): "\(member.name){\(shape(of: inner))}"
+            case .string(let text) where ["status", "reason", "rule"].contains(member.name): "\(member.name)=\(text)"
+            default: member.name
+            }
+        }.joined(separator: ",")
+    }
+}
