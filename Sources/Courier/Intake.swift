@@ -65,7 +65,7 @@ struct Intake: Service {
             let candidate = screener.candidate(for: record, now: now, using: &generator)
             return reason.map(candidate.deadLetter) ?? candidate
         }
-        let recorded = try await ledger.intake(candidates) { facts in
+        let recorded = try await ledger.intake(candidates) { candidates, facts in
             IntakeDecision.decide(
                 candidates,
                 facts: facts,

@@ -83,6 +83,8 @@ final class LedgerRetry: Sendable {
 
     private func noteFailure(_ stage: Progress.Stage, _ error: any Error) {
         statistics.noteFailure(of: .postgres)
+        // One of several databases: the ledger has told of it, and the others' success must not say that it is back.
+        if error is ShardFailure { return }
         let isNew = isAway.withLock { isAway in
             defer { isAway = true }
             return !isAway

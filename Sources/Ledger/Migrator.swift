@@ -4,11 +4,13 @@ package import PostgresClient
 
 /// Applies the migrations to a database, one transaction each, under an advisory lock.
 package struct Migrator: Sendable {
-    private let pool: PostgresPool
+    let pool: PostgresPool
     private let migrations: [Migration]
+    let place: ShardPlace
 
-    package init(pool: PostgresPool, migrations: [Migration] = Migration.all) {
+    package init(pool: PostgresPool, place: ShardPlace = .only, migrations: [Migration] = Migration.all) {
         self.pool = pool
+        self.place = place
         self.migrations = migrations
     }
 
@@ -18,6 +20,9 @@ package struct Migrator: Sendable {
         case newer(version: Int32, known: Int32)
         case behind(version: Int32, known: Int32)
 
+        /// The list of databases is not the one that this database was migrated in; nil when it was migrated in none.
+        case misplaced(ShardPlace?, wanted: ShardPlace)
+
         package var description: String {
             switch self {
             case .changed(let name):
@@ -26,19 +31,24 @@ package struct Migrator: Sendable {
                 "the database is at migration \(version), this program knows \(known): run a newer program"
             case .behind(let version, let known):
                 "the database is at migration \(version), this program needs \(known): run `code-courier migrate`"
+            case .misplaced(nil, _):
+                "the database does not know which shard it is: run `code-courier migrate`"
+            case .misplaced(let place?, let wanted):
+                "the database is \(place), and is listed as \(wanted): restore the list, whose order and length are fixed"
             }
         }
     }
 
     /// Applies what is missing and returns its names.
     package func migrate() async throws -> [String] {
-        let migrations = migrations
+        let (migrations, place) = (migrations, place)
         return try await pool.withSession { session in
             // The lock comes first: two sessions that create one schema at a time get in each other's way.
             try session.script("SELECT pg_advisory_lock(4711001)")
             defer { try? session.script("SELECT pg_advisory_unlock(4711001)") }
             try session.script(Self.bookkeeping)
             let missing = try Self.missing(migrations, session)
+            try Self.checkPlace(place, session)
             for migration in missing {
                 do {
                     try session.script("BEGIN; SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = '60s';")
@@ -50,13 +60,14 @@ package struct Migrator: Sendable {
                     throw error
                 }
             }
+            try Self.take(place, session)
             return missing.map(\.name)
         }
     }
 
     /// Throws a refusal unless the database has exactly the migrations that this program knows.
     package func check() async throws {
-        let migrations = migrations
+        let (migrations, place) = (migrations, place)
         try await pool.withSession { session in
             let exists = try session.execute(
                 Statement("SELECT to_regclass('courier.schema_migration') IS NOT NULL")
@@ -66,6 +77,9 @@ package struct Migrator: Sendable {
             let missing = isThere ? try Self.missing(migrations, session) : migrations
             if let first = missing.first {
                 throw Refusal.behind(version: first.version - 1, known: migrations.last?.version ?? 0)
+            }
+            guard try Self.place(session) == place else {
+                throw Refusal.misplaced(try Self.place(session), wanted: place)
             }
         }
     }

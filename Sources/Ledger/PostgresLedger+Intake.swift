@@ -6,14 +6,14 @@ package import Verification
 extension PostgresLedger {
     package func intake(
         _ candidates: [Candidate],
-        decide: @escaping @Sendable (IntakeFacts) -> IntakeChanges
+        decide: @escaping @Sendable ([Candidate], IntakeFacts) -> IntakeChanges
     ) async throws -> Recorded<[ClaimedSend]> {
         let keys = IntakeKeys(candidates)
         return try await Self.tellingData {
             do {
-                return try await intake(keys, .together, decide: decide)
+                return try await intake(keys, .together) { decide(candidates, $0) }
             } catch let error as PostgresError where error.meansOvertaken {
-                return try await intake(keys, .oneByOne, decide: decide)
+                return try await intake(keys, .oneByOne) { decide(candidates, $0) }
             }
         }
     }

@@ -182,7 +182,7 @@ extension ReportedSend {
 }
 
 extension ReceivedReceipt {
-    fileprivate init(_ row: Row, keys: CodeKeys) throws {
+    init(_ row: Row, keys: CodeKeys) throws {
         guard let status = Receipt.Status(rawValue: try row.text(4)) else { throw PostgresError(.unexpectedResult) }
         let id = UUIDValue(try row.uuid(0))
         let key = keys.seal[KeyID(try row.int16(8))]

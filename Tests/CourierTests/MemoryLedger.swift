@@ -91,7 +91,7 @@ final class MemoryLedger: Ledger {
 extension MemoryLedger {
     func intake(
         _ candidates: [Candidate],
-        decide: @escaping @Sendable (IntakeFacts) -> IntakeChanges
+        decide: @escaping @Sendable ([Candidate], IntakeFacts) -> IntakeChanges
     ) async throws -> Recorded<[ClaimedSend]> {
         let poison = state.withLock(\.poison)
         if candidates.contains(where: { $0.passed != nil && poison.contains($0.record.offset) }) {
@@ -105,6 +105,7 @@ extension MemoryLedger {
                 }
             }
             let changes = decide(
+                candidates,
                 IntakeFacts(
                     now: .now,
                     requests: state.requests,

@@ -8,11 +8,11 @@ import Verification
 
 /// A worker's use of a ledger, without Kafka and without providers.
 struct LedgerWorker: Sendable {
-    let ledger: PostgresLedger
+    let ledger: any Ledger
     let policy: Policy
     let keys: CodeKeys
 
-    init(_ ledger: PostgresLedger, policy: Policy = .unlimited, keys: CodeKeys = .test) {
+    init(_ ledger: any Ledger, policy: Policy = .unlimited, keys: CodeKeys = .test) {
         self.ledger = ledger
         self.policy = policy
         self.keys = keys
@@ -21,7 +21,7 @@ struct LedgerWorker: Sendable {
     /// The database's clock.
     func now() async throws -> Timestamp {
         let recorded = Box()
-        _ = try await ledger.intake([]) { facts in
+        _ = try await ledger.intake([]) { _, facts in
             recorded.now = facts.now
             return IntakeChanges()
         }
@@ -39,7 +39,7 @@ struct LedgerWorker: Sendable {
     }
 
     func intake(candidates: [Candidate]) async throws -> Recorded<[ClaimedSend]> {
-        let recorded = try await ledger.intake(candidates) { facts in
+        let recorded = try await ledger.intake(candidates) { candidates, facts in
             IntakeDecision.decide(
                 candidates,
                 facts: facts,

@@ -80,7 +80,7 @@ private struct Steps {
     let worker: LedgerWorker
     let size: Int
 
-    private var ledger: PostgresLedger { worker.ledger }
+    private var ledger: any Ledger { worker.ledger }
 
     func costs(_ pool: PostgresPool) async throws -> [(name: String, cost: ReadCost)] {
         var costs: [(name: String, cost: ReadCost)] = []

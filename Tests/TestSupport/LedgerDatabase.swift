@@ -47,28 +47,35 @@ package struct LedgerDatabase: Sendable {
         settings: [(name: String, value: String)] = [],
         _ body: (LedgerDatabase) async throws -> Result
     ) async throws -> Result {
-        try await turnstile.pass {
-            let name = "courier_test_" + String(UInt64.random(in: 0...(.max)), radix: 36)
-            let server = PostgresConnection(PostgresConfiguration(url: try serverURL(), applicationName: "tests"))
-            try await server.run { session in try session.script("CREATE DATABASE \(name)") }
-            let url = try serverURL(database: name)
-            var configuration = PostgresConfiguration(url: url, applicationName: "tests")
-            configuration.settings += settings
-            let pool = PostgresPool(configuration, size: connections)
-            let outcome: Swift.Result<Result, any Error>
-            do {
-                outcome = .success(try await body(LedgerDatabase(url: url, pool: pool)))
-            } catch {
-                outcome = .failure(error)
-            }
-            await pool.close()
-            try await server.run { session in try session.script("DROP DATABASE \(name) WITH (FORCE)") }
-            await server.close()
-            return try outcome.get()
-        }
+        try await turnstile.pass { try await make(connections: connections, settings: settings, body) }
     }
 
-    private static let turnstile = Turnstile(places: 5)
+    /// Lends a fresh database to a caller that has a place.
+    static func make<Result>(
+        connections: Int,
+        settings: [(name: String, value: String)],
+        _ body: (LedgerDatabase) async throws -> Result
+    ) async throws -> Result {
+        let name = "courier_test_" + String(UInt64.random(in: 0...(.max)), radix: 36)
+        let server = PostgresConnection(PostgresConfiguration(url: try serverURL(), applicationName: "tests"))
+        try await server.run { session in try session.script("CREATE DATABASE \(name)") }
+        let url = try serverURL(database: name)
+        var configuration = PostgresConfiguration(url: url, applicationName: "tests")
+        configuration.settings += settings
+        let pool = PostgresPool(configuration, size: connections)
+        let outcome: Swift.Result<Result, any Error>
+        do {
+            outcome = .success(try await body(LedgerDatabase(url: url, pool: pool)))
+        } catch {
+            outcome = .failure(error)
+        }
+        await pool.close()
+        try await server.run { session in try session.script("DROP DATABASE \(name) WITH (FORCE)") }
+        await server.close()
+        return try outcome.get()
+    }
+
+    static let turnstile = Turnstile(places: 5)
 
     /// One value of a query, as text.
     package func text(_ sql: StaticString, _ parameters: [Parameter] = []) async throws -> String? {

@@ -197,6 +197,9 @@ package struct OutboxRecord: Sendable, Equatable, Redacted {
     /// For the statistics of the worker that decided; not part of what is stored and published.
     package let summary: EventSummary?
 
+    /// The database whose outbox holds it, counted from 0.
+    package var shard: UInt8 = 0
+
     package var description: String { "record \(stream)-\(sequence)" }
 
     package init(

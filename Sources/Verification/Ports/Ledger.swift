@@ -7,10 +7,11 @@
 package protocol Ledger: Sendable {
     /// Locks and reads the facts of a batch, lets `decide` decide, and records the changes.
     ///
-    /// Throws `UnrecordableBatch` when a value in the batch, not the database, is at fault.
+    /// `decide` is given the candidates that the facts are of: all of them, or those of one database; they are decided
+    /// with the ids that they have then. Throws `UnrecordableBatch` when a value in the batch, not the database, is at fault.
     func intake(
         _ candidates: [Candidate],
-        decide: @escaping @Sendable (IntakeFacts) -> IntakeChanges
+        decide: @escaping @Sendable ([Candidate], IntakeFacts) -> IntakeChanges
     ) async throws -> Recorded<[ClaimedSend]>
 
     /// Marks claims as about to leave, and returns those that may: still ours, and within their deadline.
@@ -50,11 +51,24 @@ package struct UnrecordableBatch: Error {
     package init() {}
 }
 
+/// One of several databases failed, counted from 0; the ledger itself tells of it, once.
+package struct ShardFailure: Error, CustomStringConvertible {
+    package let shard: Int
+    package let error: any Error
+
+    package init(shard: Int, error: any Error) {
+        self.shard = shard
+        self.error = error
+    }
+
+    package var description: String { "postgres.shards[\(shard)]: \(error)" }
+}
+
 /// The value of a transaction, with the records it left to publish.
 package struct Recorded<Value: Sendable>: Sendable {
     package let value: Value
 
-    /// In the order in which they must be published.
+    /// In the order in which they must be published: that of the decisions, database by database.
     package let outbox: [OutboxRecord]
 
     package init(_ value: Value, outbox: [OutboxRecord]) {

@@ -117,7 +117,7 @@ struct RuleWorker: Sendable {
         let screener = Screener(policy: policy, keys: .test, numbers: numbers)
         let candidates = records.map { screener.candidate(for: $0, now: now) }
         let policy = policy
-        return try await ledger.intake(candidates) { facts in
+        return try await ledger.intake(candidates) { candidates, facts in
             IntakeDecision.decide(
                 candidates,
                 facts: facts,

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+package import Verification
+
+/// Something that became of a shard.
+package enum ShardChange: Sendable {
+    /// It has begun to fail; told once until it is back.
+    case failing(ShardFailure)
+
+    /// It answers again, counted from 0.
+    case recovered(Int)
+}
+
+/// Tells when a shard begins to fail and when it is back.
+///
+/// Sweeps go on with the shards that answer, so nobody else would say that one does not.
+final class ShardWatch: Sendable {
+    private let failing = Mutex<Set<Int>>([])
+    private let report: @Sendable (ShardChange) -> Void
+
+    init(report: @escaping @Sendable (ShardChange) -> Void) {
+        self.report = report
+    }
+
+    func noteSuccess(of shard: Int) {
+        let isBack = failing.withLock { $0.remove(shard) != nil }
+        if isBack { report(.recovered(shard)) }
+    }
+
+    func note(_ failure: ShardFailure) {
+        let isNew = failing.withLock { $0.insert(failure.shard).inserted }
+        if isNew { report(.failing(failure)) }
+    }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Verification
+
+// Sends are where their ids say.
+extension ShardedLedger {
+    /// A shard that fails keeps no other's messages from leaving.
+    ///
+    /// It is asked twice, since a mark whose answer was lost would be settled as unknown without a message having left.
+    package func markDispatching(_ claims: [ClaimedSend]) async throws -> Set<SendID> {
+        let results = try await each(parts(claims) { $0.id.uuid }) { shard, part in
+            do {
+                return try await shard.markDispatching(part)
+            } catch {
+                return try await shard.markDispatching(part)
+            }
+        }.unlessAllFailed()
+        return results.values.reduce(into: []) { $0.formUnion($1.value) }
+    }
+
+    package func record(_ results: [SendResult]) async throws -> Recorded<Void> {
+        let recorded = await each(parts(results) { $0.send.id.uuid }) { shard, part in try await shard.record(part) }
+        return Recorded((), outbox: try outbox(recorded))
+    }
+
+    package func release(_ claims: [ClaimedSend]) async throws {
+        try failing(await each(parts(claims) { $0.id.uuid }) { shard, part in try await shard.release(part) })
+    }
+
+    /// Every shard may claim its share of the room, rounded up.
+    package func sweepSends(capacity: Int) async throws -> Recorded<[ClaimedSend]> {
+        let share = (max(0, capacity) + shards.count - 1) / shards.count
+        return try await all { try await $0.sweepSends(capacity: share) }.unlessAllFailed().joined()
+    }
+
+    package func sweepExpired() async throws -> Recorded<Void> {
+        Recorded((), outbox: try await all { try await $0.sweepExpired() }.unlessAllFailed().outbox())
+    }
+}

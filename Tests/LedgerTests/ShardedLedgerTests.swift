@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Ledger
+import Synchronization
+import TestSupport
+import Testing
+import Verification
+
+@Suite struct ShardedLedgerTests {
+    @Test func `people are spread over the shards, and each row is where its ids say`() async throws {
+        try await LedgerDatabase.withShards(3) { databases in
+            let worker = LedgerWorker(databases.ledger())
+            let claims = try await worker.claims(300)
+            _ = try await worker.settle(claims, .sent)
+            for (number, database) in databases.enumerated() {
+                let here = claims.filter { Int($0.id.uuid.shard) == number }
+                #expect((60...140).contains(here.count))
+                #expect(here.allSatisfy { Int($0.reference.verificationID.uuid.shard) == number })
+                let sends = try await database.texts("SELECT id::text FROM courier.send")
+                #expect(Set(sends) == Set(here.map(\.id.description)))
+                let verifications = try await database.texts("SELECT id::text FROM courier.verification")
+                #expect(Set(verifications) == Set(here.map(\.reference.verificationID.description)))
+            }
+        }
+    }
+
+    @Test func `a shard that is away holds up what is its own, and nothing is lost or sent twice`() async throws {
+        try await LedgerDatabase.withShards(2) { databases in
+            let changes = Mutex<[String]>([])
+            let ledger = databases.ledger { change in
+                changes.withLock { changes in
+                    switch change {
+                    case .failing(let failure): changes.append("failing \(failure.shard)")
+                    case .recovered(let shard): changes.append("recovered \(shard)")
+                    }
+                }
+            }
+            let worker = LedgerWorker(ledger)
+            let now = try await worker.now()
+            let records = [InboundRecord].people(30, at: now) + (0..<10).map { .raw("{", offset: 100 + $0, at: now) }
+            let (claims, letters) = try await databases[1].withConnectionsRefused(databases[0]) {
+                for _ in 0..<2 {
+                    await #expect(throws: ShardFailure.self) { try await worker.intake(records) }
+                }
+                #expect(changes.withLock(\.self) == ["failing 1"])
+                let claims = try await ledger.sweepSends(capacity: 100).value
+                let letters = try await ledger.sweepOutbox()
+                #expect(!claims.isEmpty && !letters.isEmpty)
+                #expect((claims.map(\.id.uuid.shard) + letters.map(\.shard)).allSatisfy { $0 == 0 })
+                #expect(try await worker.settle(claims, .sent).outbox.count == claims.count)
+                try await ledger.published(letters)
+                try await ledger.maintain()
+                return (claims, letters)
+            }
+            let rest = try await worker.intake(records)
+            #expect(changes.withLock(\.self) == ["failing 1", "recovered 1"])
+            #expect((rest.value.map(\.id.uuid.shard) + rest.outbox.map(\.shard)).allSatisfy { $0 == 1 })
+            #expect(Set((claims + rest.value).map(\.recipient)).count == 30)
+            #expect(claims.count + rest.value.count == 30)
+            #expect(Set((letters + rest.outbox).map(\.stream)).count == 10)
+        }
+    }
+
+    @Test func `events of one shard are not lost when another fails while outcomes are recorded`() async throws {
+        try await LedgerDatabase.withShards(2) { databases in
+            let worker = LedgerWorker(databases.ledger())
+            let ledger = worker.ledger
+            let claims = try await worker.claims(30)
+            _ = try await ledger.markDispatching(claims)
+            let results = claims.map { SendResult($0, .sent) }
+            try await databases[1].withConnectionsRefused(databases[0]) {
+                await #expect(throws: ShardFailure.self) { try await ledger.record(results) }
+                let marked = try await ledger.markDispatching(claims)
+                #expect(marked.isEmpty, "those of the first are settled")
+            }
+            let kept = try await ledger.sweepOutbox()
+            let rest = try await ledger.record(results).outbox
+            #expect(Set(kept.map(\.shard)) == [0] && Set(rest.map(\.shard)) == [1])
+            #expect(Set((kept + rest).map(\.stream)).count == 30)
+        }
+    }
+
+    @Test func `when every shard is away, that is said`() async throws {
+        try await LedgerDatabase.withShards(2) { databases in
+            let ledger = databases.ledger()
+            try await LedgerDatabase.with { other in
+                try await databases[0].withConnectionsRefused(other) {
+                    try await databases[1].withConnectionsRefused(other) {
+                        await #expect(throws: ShardFailure.self) { try await ledger.sweepSends(capacity: 1) }
+                        await #expect(throws: ShardFailure.self) { try await ledger.sweepOutbox() }
+                        await #expect(throws: ShardFailure.self) { try await ledger.maintain() }
+                    }
+                }
+            }
+        }
+    }
+}
