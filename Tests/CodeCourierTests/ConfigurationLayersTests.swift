@@ -80,6 +80,33 @@ struct ConfigurationLayersTests {
         )
     }
 
+    @Test func `shards may be in a file, on lines of their own`() throws {
+        let folder = try ScratchFolder()
+        let path = try folder.write("postgresql://a,b/one\n\npostgresql:///two\n", to: "shards")
+        let variables = ["POSTGRES_SHARDS_FILE": path]
+        let databases = try load(ExampleFiles.smallest, variables).postgres.databases.map(\.revealed)
+        #expect(databases == ["postgresql://a,b/one", "postgresql:///two"])
+
+        let uri = "url: \"postgresql://courier_worker:pw-in-file@127.0.0.1/courier\""
+        let named = ExampleFiles.smallest.replacing(uri, with: "shardsFile: \(path)")
+        #expect(try load(named, [:]).postgres.databases.count == 2)
+        let both = named.replacing("shardsFile:", with: "shards: [\"postgresql:///s\"], shardsFile:")
+        #expect(
+            try faults(both, [:]) == [
+                "courier.yaml:1: postgres.shardsFile: stands beside postgres.shards; keep one of the two"
+            ]
+        )
+    }
+
+    @Test func `there are no more shards than an id can name`() throws {
+        let uris = (0...256).map { "postgresql:///s\($0)" }.joined(separator: ",")
+        #expect(
+            try faults(ExampleFiles.smallest, ["POSTGRES_SHARDS": uris]) == [
+                "environment POSTGRES_SHARDS: postgres.shards: must name 256 databases at most"
+            ]
+        )
+    }
+
     @Test func `a provider's settings come from variables with its name`() throws {
         let text = ExampleFiles.smallest.replacing(
             "{ name: main, kind: log }",

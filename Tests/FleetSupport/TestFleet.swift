@@ -189,9 +189,10 @@ extension TestFleet {
     /// Runs a command of the program to its end.
     package func command(
         _ arguments: [String],
+        environment: [String: String] = [:],
         within limit: Duration = .seconds(60)
     ) async throws -> (Program, Program.Exit) {
-        let program = try Program(arguments, folder: folder)
+        let program = try Program(arguments, environment: environment, folder: folder)
         return (program, try await program.exit(within: limit))
     }
 }

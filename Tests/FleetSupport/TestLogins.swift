@@ -60,6 +60,8 @@ package struct DatabaseURL {
         parameters = parts.count > 1 ? parts[1].split(separator: "&") : []
     }
 
+    package var name: String { String(database) }
+
     package var text: String {
         let user = credentials.map { "\($0)@" } ?? ""
         let query = parameters.isEmpty ? "" : "?" + parameters.joined(separator: "&")

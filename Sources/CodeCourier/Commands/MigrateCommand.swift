@@ -12,8 +12,10 @@ struct MigrateCommand: AsyncParsableCommand {
         abstract: "Brings a database's tables, functions and roles up to date.",
         discussion: """
             Run it as the owner of the database, with a role that may create roles. It may
-            be run again at any time: what is there is checked and left alone. Afterwards
-            give the two roles to your own logins:
+            be run again at any time: what is there is checked and left alone. With
+            postgres.shards it migrates all of them, and tells each which one it is: their
+            order and their number are fixed from then on. Afterwards give the two roles to
+            your own logins:
 
               GRANT courier_worker TO worker_login;
               GRANT courier_verifier TO verifier_login;
@@ -27,53 +29,64 @@ struct MigrateCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Option(help: "The database as a libpq URI; default: postgres.url of the configuration.")
+    @Option(help: "The database as a libpq URI; default: the configuration's.")
     var postgresURL: String?
 
     func run() async throws {
-        let url = try postgresURL ?? options.databaseURL()
-        let pool = PostgresPool(PostgresConfiguration(url: url, applicationName: "code-courier migrate"), size: 1)
+        let urls = try postgresURL.map { [$0] } ?? options.databaseURLs()
+        let pools = urls.map {
+            PostgresPool(PostgresConfiguration(url: $0, applicationName: "code-courier migrate"), size: 1)
+        }
         do {
-            let applied = try await Migrator(pool: pool).migrate()
-            for name in applied { print("applied \(name)") }
-            print(applied.isEmpty ? "nothing to do: the database is up to date" : "the database is up to date")
-            await pool.close()
+            // First all are asked: where one is not in its place, none is changed.
+            try await pools.forEachDatabase { migrator, _ in try await migrator.checkPlace() }
+            try await pools.forEachDatabase { migrator, place in
+                let applied = try await migrator.migrate()
+                let title = place == .only ? "the database" : "postgres.shards[\(place.number)]"
+                for name in applied { print(place == .only ? "applied \(name)" : "\(title): applied \(name)") }
+                print(applied.isEmpty ? "nothing to do: \(title) is up to date" : "\(title) is up to date")
+            }
+            await pools.close()
         } catch {
-            await pool.close()
-            throw StartFailure.report([DatabaseFault(error)])
+            await pools.close()
+            throw StartFailure.report([error])
+        }
+    }
+}
+
+extension [PostgresPool] {
+    /// Lets one database after the other do something; throws a fault that names the one that fails.
+    fileprivate func forEachDatabase(_ body: (Migrator, ShardPlace) async throws -> Void) async throws(DatabaseFault) {
+        for (number, pool) in enumerated() {
+            let place = ShardPlace(number, of: count)
+            do {
+                try await body(Migrator(pool: pool, place: place), place)
+            } catch {
+                throw DatabaseFault(error, place)
+            }
         }
     }
 }
 
 extension ConfigurationOptions {
-    /// The one database of the configuration.
-    func databaseURL() throws -> String {
+    /// The databases of the configuration, in their order.
+    func databaseURLs() throws -> [String] {
         let postgres = try StartFailure.unwrap(
             CourierConfiguration.loadPostgres(path: config, environment: environment)
         )
-        return try postgres.onlyDatabase()
-    }
-}
-
-extension PostgresSettings {
-    /// The database, as long as there is one.
-    func onlyDatabase() throws -> String {
-        guard databases.count == 1, let database = databases.first else {
-            throw StartFailure.report(["postgres.shards: this version works with one database; name it in postgres.url"]
-            )
-        }
-        return database.revealed
+        return postgres.databases.map(\.revealed)
     }
 }
 
 /// A database that cannot be used, in one line.
-struct DatabaseFault: CustomStringConvertible {
+struct DatabaseFault: Error, CustomStringConvertible {
     let description: String
 
-    init(_ error: any Error) {
+    init(_ error: any Error, _ place: ShardPlace = .only) {
         let isForbidden = (error as? PostgresError)?.sqlState == SQLState(rawValue: "42501")
         let hint =
             isForbidden ? "; the role lacks a right: GRANT courier_worker TO it (a verifier: courier_verifier)" : ""
-        description = "postgres.url: \(error)\(hint)"
+        let key = place == .only ? "postgres.url" : "postgres.shards[\(place.number)]"
+        description = "\(key): \(error)\(hint)"
     }
 }

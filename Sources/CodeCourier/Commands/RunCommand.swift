@@ -60,6 +60,7 @@ struct RunCommand: AsyncParsableCommand {
             path: configuration.policyPath,
             providers: channels,
             policies: worker.policies,
+            shards: configuration.postgres.databases.count,
             logger: logger,
             heartbeat: heartbeat
         )

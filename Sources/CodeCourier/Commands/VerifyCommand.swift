@@ -44,7 +44,7 @@ struct VerifyCommand: AsyncParsableCommand {
     @Option(help: "The purpose of the request.")
     var purpose = "sign_in"
 
-    @Option(help: "The database as a libpq URI; default: postgres.url of the configuration.")
+    @Option(help: "The database as a libpq URI; default: the configuration's, one or the shards.")
     var postgresURL: String?
 
     func validate() throws {
@@ -65,11 +65,12 @@ struct VerifyCommand: AsyncParsableCommand {
             CourierConfiguration.loadHashKeys(path: options.config, environment: options.environment)
         )
         let fingerprint = try fingerprint()
-        let url = try postgresURL ?? options.databaseURL()
-        let pool = PostgresPool(PostgresConfiguration(url: url, applicationName: "code-courier verify"), size: 1)
+        let pools = try (postgresURL.map { [$0] } ?? options.databaseURLs()).map {
+            PostgresPool(PostgresConfiguration(url: $0, applicationName: "code-courier verify"), size: 1)
+        }
         let answer: Verifier.Answer
         do {
-            answer = try await Verifier(pool: pool, hashKeys: keys)
+            answer = try await Verifier(shards: pools, hashKeys: keys)
                 .check(
                     VerificationID(uuid),
                     tenant: tenant,
@@ -77,9 +78,9 @@ struct VerifyCommand: AsyncParsableCommand {
                     code: code,
                     recipientFingerprint: fingerprint
                 )
-            await pool.close()
+            await pools.close()
         } catch {
-            await pool.close()
+            await pools.close()
             throw StartFailure.report([DatabaseFault(error)])
         }
         let left = answer.checksLeft.map { ", \($0) guesses left" } ?? ""

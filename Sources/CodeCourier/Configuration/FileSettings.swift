@@ -13,7 +13,7 @@ struct FileSettings {
 
     private static let sections: [(name: String, scalars: [String], others: [String])] = [
         ("kafka", ["bootstrapServers", "groupId"], ["options", "topics"]),
-        ("postgres", ["url", "urlFile"], ["shards"]),
+        ("postgres", ["url", "urlFile", "shardsFile"], ["shards"]),
         ("policy", ["path"], []),
         (
             "keys",

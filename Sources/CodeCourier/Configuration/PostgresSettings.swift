@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Providers
+import Verification
 
 /// How PostgreSQL is reached.
 package struct PostgresSettings: Sendable {
@@ -13,10 +14,10 @@ package struct PostgresSettings: Sendable {
 }
 
 extension PostgresSettings {
-    /// Reads `postgres.url`, `postgres.urlFile` or `postgres.shards`.
+    /// Reads `postgres.url`, `postgres.urlFile`, `postgres.shards` or `postgres.shardsFile`.
     ///
-    /// `POSTGRES_SHARDS` has the URIs with commas between them. The environment wins over the file, also with another
-    /// one of the three keys; `url` and `shards` in one layer are a fault.
+    /// `POSTGRES_SHARDS` and the file that `shardsFile` names have the URIs with commas or line ends between them. The
+    /// environment wins over the file, also with another one of the keys; `url` and `shards` in one layer are a fault.
     static func read(_ source: ConfigurationSource) -> PostgresSettings? {
         let url = source.secret(["postgres", "url"])
         let shards = shards(source)
@@ -48,25 +49,44 @@ extension PostgresSettings {
         for entry in entries where !seen.insert(entry.secret.revealed).inserted {
             source.report(entry.key, at: entry.origin, "names the database of an earlier shard; keep one")
         }
+        if let first = entries.first, entries.count > UUIDValue.maximumShards {
+            source.report(first.key, at: first.origin, "must name \(UUIDValue.maximumShards) databases at most")
+        }
         return entries.isEmpty ? nil : PostgresSettings(databases: entries.map(\.secret))
     }
 
     private static func shards(_ source: ConfigurationSource) -> [ConfigurationSource.SecretSetting]? {
         let key = ["postgres", "shards"]
-        if let setting = source.setting(key) {
-            return split(setting.text).map { .init(secret: Secret($0), key: key, origin: setting.origin) }
+        let text = source.secret(key)
+        switch (text?.origin, source.file.shards) {
+        case (.environment, _), (_, nil):
+            return text.map { text in
+                split(text.secret.revealed).map { .init(secret: Secret($0), key: text.key, origin: text.origin) }
+            }
+        case (let origin?, _?):
+            let fileKey = ConfigurationSource.fileKey(of: key)
+            source.report(fileKey, at: origin, "stands beside postgres.shards; keep one of the two")
+            return []
+        case (nil, let value?): return listed(value, key)
         }
-        guard let value = source.file.shards else { return nil }
+    }
+
+    private static func listed(_ value: YAMLValue, _ key: SettingKey) -> [ConfigurationSource.SecretSetting]? {
         if value.isEmptyList { value.fault("must name at least one database") }
         return value.list(of: "libpq URIs", .text(upTo: 4096)).map { texts in
             texts.map { .init(secret: Secret($0), key: key, origin: .file(value)) }
         }
     }
 
-    /// The URIs of a text: a comma parts two only before a scheme, since one URI may name several hosts.
+    /// The URIs of a text, on lines of their own or with commas between them.
     private static func split(_ text: String) -> [String] {
+        text.split(whereSeparator: \.isNewline).flatMap { splitLine($0) }
+    }
+
+    /// A comma parts two URIs only before a scheme, since one URI may name several hosts.
+    private static func splitLine(_ line: Substring) -> [String] {
         var uris: [String] = []
-        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+        for part in line.split(separator: ",", omittingEmptySubsequences: false) {
             let start = part.drop { $0 == " " }
             if start.hasPrefix("postgres") || uris.isEmpty {
                 uris.append(String(start))

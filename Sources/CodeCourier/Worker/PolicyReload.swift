@@ -22,6 +22,7 @@ struct PolicyReload: Service {
         path: String,
         providers: [String: Channel],
         policies: PolicySource,
+        shards: Int = 1,
         logger: Logger,
         heartbeat: Heartbeat? = nil,
         interval: Duration = .seconds(1)
@@ -29,7 +30,13 @@ struct PolicyReload: Service {
         self.path = path
         self.heartbeat = heartbeat
         self.interval = interval
-        loader = PolicyLoader(path: path, providers: providers, policies: policies, logger: logger)
+        loader = PolicyLoader(
+            path: path,
+            providers: providers,
+            policies: policies,
+            shards: shards,
+            logger: logger
+        )
     }
 
     func run() async throws {

@@ -18,7 +18,7 @@ struct Worker {
     private let courier: Courier
     private let consumer: KafkaRecordSource
     private let receipts: KafkaRecordSource
-    private let pool: PostgresPool
+    private let databases: LedgerDatabases
     private let client: ProviderClient
     private let drainTimeout: Duration
     private let statistics = Statistics()
@@ -40,19 +40,6 @@ struct Worker {
         observe: @escaping Step.Observer = { _ in },
         logger: Logger
     ) async throws {
-        let pool = PostgresPool(
-            PostgresConfiguration(
-                url: try configuration.postgres.onlyDatabase(),
-                applicationName: "code-courier",
-                settings: PostgresLedger.sessionSettings
-            )
-        )
-        do {
-            try await Migrator(pool: pool).check()
-        } catch {
-            await pool.close()
-            throw StartError(description: DatabaseFault(error).description)
-        }
         let settings = CourierSettings(
             decision: .init(source: "/code-courier", maxRequestAge: configuration.worker.maxRequestAge),
             maxInFlight: configuration.worker.maxInFlight,
@@ -63,18 +50,23 @@ struct Worker {
             now: now,
             observe: observe
         )
-        let ledger = PostgresLedger(
-            pool: pool,
-            keys: configuration.keys,
-            settings: .init(
-                source: settings.decision.source,
-                lease: settings.lease,
-                repeatsUnknown: settings.repeatsUnknown,
-                receiptGrace: configuration.worker.receiptGrace
+        do {
+            databases = try await LedgerDatabases(
+                configuration.postgres.databases,
+                keys: configuration.keys,
+                settings: .init(
+                    source: settings.decision.source,
+                    lease: settings.lease,
+                    repeatsUnknown: settings.repeatsUnknown,
+                    receiptGrace: configuration.worker.receiptGrace
+                ),
+                logger: logger
             )
-        )
+        } catch {
+            throw StartError(description: "\(error)")
+        }
         let client = ProviderClient(maximumConnections: settings.maxInFlight)
-        policies = PolicySource(policy)
+        policies = PolicySource(policy.divided(among: configuration.postgres.databases.count))
         do {
             consumer = try Self.requests(configuration.kafka, statistics, logger)
             receipts = try Self.receipts(configuration.kafka, statistics, logger)
@@ -83,11 +75,11 @@ struct Worker {
                     source: consumer,
                     receipts: receipts,
                     sink: try Self.sink(configuration.kafka),
-                    ledger: ledger,
+                    ledger: databases.ledger,
                     providers: configuration.providers.map { $0.provider(client: client, logger: logger) },
                     limits: configuration.providers.rates,
                     executor: client.executor,
-                    rates: ledger,
+                    rates: databases.rates,
                     numbers: PhoneNumberDirectory(),
                     keys: configuration.keys,
                     policies: policies,
@@ -98,15 +90,14 @@ struct Worker {
                 logger: logger
             )
         } catch {
-            await pool.close()
+            await databases.close()
             await client.shutdown()
             throw StartError(description: "kafka.options: \(error)")
         }
-        self.pool = pool
         self.client = client
         drainTimeout = configuration.worker.drainTimeout
         statsInterval = configuration.log.statsInterval
-        backlog = ledger
+        backlog = databases
     }
 
     /// What a worker ends by: in order at the first one, at once at the second.
@@ -145,7 +136,7 @@ struct Worker {
             }
         }
         await client.shutdown()
-        await pool.close()
+        await databases.close()
         heartbeat?.end()
         try outcome.get()
     }
