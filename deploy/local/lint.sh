@@ -31,3 +31,6 @@ for check in systemd compose kustomize; do "deploy/check/$check.sh"; done
 
 say "Checking alerts"
 .local/python/bin/python deploy/alerts/test_alerts.py
+
+say "Checking the figures of docs/scaling.md"
+.local/python/bin/python deploy/scaling.py --check
