@@ -37,6 +37,8 @@ extension LogField {
         case .partition: "the partition of a record"
         case .offset: "the offset of a record"
         case .partitions: "the numbers of partitions, with commas between"
+        case .shard: "the place of a database in `postgres.shards`, counted from 0"
+        case .target: "who is told how the worker is: `file` or `systemd`"
         case .stage: "the stage of the pipeline: `intake`, `receipts`, `dispatch`, `record`, `publish`, `sweep`"
         case .sends: "how many sends"
         case .records: "how many records"

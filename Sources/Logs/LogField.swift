@@ -28,6 +28,8 @@ package enum LogField: String, Sendable, CaseIterable {
     case offset
     case partitions
     case stage
+    case shard
+    case target
     case sends
     case records
 

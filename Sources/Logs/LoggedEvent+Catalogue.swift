@@ -171,6 +171,26 @@ extension LoggedEvent {
         [.stage],
         throttledBy: [.stage]
     )
+    package static let postgresShardFailing = LoggedEvent(
+        "postgres.shard_failing",
+        .error,
+        "a shard fails, trying again",
+        [.shard, .error],
+        throttledBy: [.shard, .error]
+    )
+    package static let postgresShardRecovered = LoggedEvent(
+        "postgres.shard_recovered",
+        .notice,
+        "a shard answers again",
+        [.shard],
+        throttledBy: [.shard]
+    )
+    package static let heartbeatFailed = LoggedEvent(
+        "heartbeat.failed",
+        .warning,
+        "the worker's state cannot be told",
+        [.target, .error]
+    )
     package static let postgresUnrecordable = LoggedEvent(
         "postgres.unrecordable",
         .error,
@@ -286,7 +306,8 @@ extension LoggedEvent {
             decisionPublished, sendUnknown, deadLetter,
             providerAnswered, providerRefused, providerMisconfigured, providerPaused, providerResumed,
             providerTurnsFailed, providerLogged,
-            postgresFailing, postgresRecovered, postgresUnrecordable, dispatchMarkFailed, sweepTakenOver,
+            postgresFailing, postgresRecovered, postgresShardFailing, postgresShardRecovered, heartbeatFailed,
+            postgresUnrecordable, dispatchMarkFailed, sweepTakenOver,
             publishFailed,
         ] + Consumer.requests.all + Consumer.receipts.all + [logSuppressed, logDropped, libraryMessage]
 

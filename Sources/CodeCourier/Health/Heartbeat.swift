@@ -3,6 +3,7 @@
 import Courier
 import Glibc
 import Logging
+import Logs
 import Synchronization
 import Verification
 
@@ -95,10 +96,7 @@ final class Heartbeat: Sendable {
             told.hasFailed.remove(target)
         } catch {
             guard told.hasFailed.insert(target).inserted else { return }
-            logger.warning(
-                "the worker's state cannot be told",
-                metadata: ["event": "heartbeat.failed", "target": "\(target)", "error": "\(error)"]
-            )
+            logger.log(.heartbeatFailed, [.target: .text(target), .error: LogValue(error)])
         }
     }
 }

@@ -3,6 +3,7 @@
 import Courier
 import Ledger
 import Logging
+import Logs
 import PostgresClient
 import Providers
 import Verification
@@ -13,6 +14,7 @@ struct LedgerDatabases {
 
     /// The limits of providers are shared by the whole fleet, so they are in the first database.
     let rates: any ProviderRates
+    private let gauges: [any BacklogGauge]
     private let pools: [PostgresPool]
 
     /// Connects to every database and throws a `DatabaseFault` unless each is migrated and in its place.
@@ -33,6 +35,7 @@ struct LedgerDatabases {
         }
         self.pools = pools
         let ledgers = pools.map { PostgresLedger(pool: $0, keys: keys, settings: settings) }
+        gauges = ledgers
         rates = ledgers[0]
         ledger =
             ledgers.count == 1
@@ -52,18 +55,25 @@ struct LedgerDatabases {
     private static func report(_ change: ShardChange, _ logger: Logger) {
         switch change {
         case .failing(let failure):
-            logger.error(
-                "a shard fails, trying again",
-                metadata: [
-                    "event": "postgres.shard_failing", "shard": "\(failure.shard)", "error": "\(failure.error)",
-                ]
+            logger.log(
+                .postgresShardFailing,
+                [.shard: .text(String(failure.shard)), .error: LogValue(failure.error)]
             )
         case .recovered(let shard):
-            logger.notice(
-                "a shard answers again",
-                metadata: ["event": "postgres.shard_recovered", "shard": "\(shard)"]
-            )
+            logger.log(.postgresShardRecovered, [.shard: .text(String(shard))])
         }
+    }
+}
+
+extension LedgerDatabases: BacklogGauge {
+    /// What is left to do in all of them.
+    func backlog() async throws -> Backlog {
+        var sum = Backlog(dueSends: 0, outbox: 0)
+        for gauge in gauges {
+            let one = try await gauge.backlog()
+            sum = Backlog(dueSends: sum.dueSends + one.dueSends, outbox: sum.outbox + one.outbox)
+        }
+        return sum
     }
 }
 
