@@ -122,6 +122,7 @@ package struct Courier: Sendable {
             settings: settings,
             inFlight: inFlight,
             retry: retry,
+            progress: progress,
             statistics: statistics,
             logger: logger
         )

@@ -36,6 +36,7 @@ struct Dispatch: Service {
     let settings: CourierSettings
     let inFlight: InFlight
     let retry: LedgerRetry
+    let progress: Progress
     let statistics: Statistics
     let logger: Logger
 
@@ -52,7 +53,9 @@ struct Dispatch: Service {
                 group.addTask { await markAndCall(ready) }
                 await withDiscardingTaskGroup { waiting in
                     for await batches in claims.batches(of: .max) {
-                        for batch in batches { admit(batch, to: ready, &waiting) }
+                        await progress.during(.dispatch) {
+                            for batch in batches { admit(batch, to: ready, &waiting) }
+                        }
                     }
                 }
                 ready.finish()
@@ -113,11 +116,15 @@ struct Dispatch: Service {
     private func markAndCall(_ ready: BatchQueue<Ready>) async {
         await withDiscardingTaskGroup { group in
             for await batch in ready.batches(of: settings.batchSize) {
-                let marked = await mark(batch)
-                for candidate in batch where marked.contains(candidate.send.id) {
-                    group.addTask(executorPreference: executor) { await complete(candidate) }
+                await progress.during(.dispatch) {
+                    let marked = await mark(batch)
+                    for candidate in batch where marked.contains(candidate.send.id) {
+                        group.addTask(executorPreference: executor) {
+                            await progress.during(.dispatch) { await complete(candidate) }
+                        }
+                    }
+                    await giveBack(batch.map(\.send).filter { !marked.contains($0.id) })
                 }
-                await giveBack(batch.map(\.send).filter { !marked.contains($0.id) })
             }
         }
     }

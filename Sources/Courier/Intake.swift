@@ -27,9 +27,9 @@ struct Intake: Service {
 
     func run() async throws {
         while let batch = try await nextBatch() {
-            settings.observe(.intakeRead)
             let start = ContinuousClock.now
             let isRecorded = await progress.during(.intake) {
+                settings.observe(.intakeRead)
                 let recorded = await retry.recordAll(batch.records, .intake) { try await record($0, as: $1) }
                 guard let recorded else { return false }
                 settings.observe(.intakeRecorded)

@@ -19,8 +19,8 @@ struct Receipts: Service {
 
     func run() async throws {
         while let batch = try await nextBatch() {
-            settings.observe(.receiptsRead)
             let isRecorded = await progress.during(.receipts) {
+                settings.observe(.receiptsRead)
                 let recorded = await retry.recordAll(batch.records, .receipts) { try await record($0, as: $1) }
                 guard let recorded else { return false }
                 settings.observe(.receiptsRecorded)

@@ -24,6 +24,7 @@ struct Worker {
     private let statistics = Statistics()
     private let statsInterval: Duration
     private let backlog: any BacklogGauge
+    private let lease: Duration
 
     /// What keeps a worker from starting, in one line that names the key.
     struct StartError: Error, CustomStringConvertible {
@@ -98,6 +99,7 @@ struct Worker {
         drainTimeout = configuration.worker.drainTimeout
         statsInterval = configuration.log.statsInterval
         backlog = databases
+        lease = settings.lease
     }
 
     /// What a worker ends by: in order at the first one, at once at the second.
@@ -153,16 +155,22 @@ struct Worker {
     }
 
     private func watchdog(_ heartbeat: Heartbeat?, _ logger: Logger) -> Watchdog {
-        Watchdog {
-            var pulses = ["consumer": consumer.pulse, "receipt_consumer": receipts.pulse]
-            for (stage, steps) in courier.progress.atWork { pulses[stage.rawValue] = steps }
-            return pulses
-        } onLook: { standing in
-            heartbeat?.look(standing: standing, waitingFor: waitingFor, policyVersion: policies.current.version)
-        } onStall: { stalled in
-            logger.log(.workerStalled, [.stalled: .text(stalled.joined(separator: ","))])
-            endProcess(70)
-        }
+        Watchdog(
+            pulses: {
+                var pulses = ["consumer": consumer.pulse, "receipt_consumer": receipts.pulse]
+                for (stage, steps) in courier.progress.atWork { pulses[stage.rawValue] = steps }
+                return pulses
+            },
+            // A call may take nearly as long as its claim lasts, and shows no progress meanwhile.
+            patience: max(45, Int(lease / .seconds(1)) + 15),
+            onLook: { standing in
+                heartbeat?.look(standing: standing, waitingFor: waitingFor, policyVersion: policies.current.version)
+            },
+            onStall: { stalled in
+                logger.log(.workerStalled, [.stalled: .text(stalled.joined(separator: ","))])
+                endProcess(70)
+            }
+        )
     }
 
     /// What is missing for the worker to do its work.

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Courier
+import FleetSupport
+import Testing
+
+extension Drill {
+    @Suite struct Stalls {
+        /// Its watchdog ends a worker with this code.
+        private static let stalled: Int32 = 70
+
+        /// A worker that stands still anywhere keeps its partitions and its claims, so it must not go on standing.
+        @Test func `a worker whose stage stands still ends by its watchdog, whichever stage it is`() async throws {
+            let plan = Scenario.Plan(hasReceipts: true, quietTime: .seconds(120))
+            try await Scenario.run("stalls", quick: 1, full: 5, plan: plan) { scenario in
+                for _ in 0..<scenario.size { try await stallAtEachStep(scenario) }
+            }
+        }
+
+        /// One worker a step, each with a request of its own; nobody takes over what they held before they end.
+        ///
+        /// The sweep's step is not among them, since nothing is overdue before a worker has ended.
+        private func stallAtEachStep(_ scenario: Scenario) async throws {
+            let steps = Step.allCases.filter { $0 != .sweepClaimed }
+            let cells = try await scenario.makeCells(steps.count)
+            var workers: [Worker] = []
+            for (cell, step) in zip(cells, steps) {
+                workers.append(try await cell.startJoining(["COURIER_STALL_AT": step.rawValue]))
+            }
+            for worker in workers { try await worker.waitForLog("kafka.assigned") }
+            let requests = scenario.makeRequests(cells.count)
+            try await scenario.send(requests, to: cells)
+            for (index, step) in steps.enumerated() where step.rawValue.hasPrefix("receipts.") {
+                try await cells[index].sendReceipt(of: requests[index])
+            }
+            for (worker, step) in zip(workers, steps) { await expectEnd(of: worker, at: step, scenario) }
+            try await scenario.restart(cells)
+        }
+
+        /// 45 looks of the watchdog have to see nothing move.
+        private func expectEnd(of worker: Worker, at step: Step, _ scenario: Scenario) async {
+            do {
+                #expect(try await worker.program.exit(within: .seconds(90)) == .code(Self.stalled), "\(step)")
+                #expect(worker.logged.contains("worker.stalled"), "\(step)")
+                scenario.countFaults()
+            } catch {
+                Issue.record(error, "\(step): the worker goes on standing still")
+                try? await worker.crash()
+            }
+        }
+    }
+}
