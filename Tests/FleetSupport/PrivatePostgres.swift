@@ -15,6 +15,13 @@ package final class PrivatePostgres: Sendable {
     private let port: Int
     private let folder: ScratchFolder
     private let server = Mutex<Program?>(nil)
+    private let started = Mutex<[Program]>([])
+
+    /// The server that a test has to itself, if it has one.
+    @TaskLocal static var current: PrivatePostgres?
+
+    /// What the server has logged, restarts included.
+    var log: String { started.withLock { $0.map(\.errors).joined() } }
 
     private static let programs = "/usr/lib/postgresql/15/bin"
 
@@ -46,7 +53,9 @@ package final class PrivatePostgres: Sendable {
         do {
             try await server.make(settings, diskSize: diskSize)
             try await server.start()
-            try await LedgerDatabase.$server.withValue(server.url) { try await body(server) }
+            try await LedgerDatabase.$server.withValue(server.url) {
+                try await $current.withValue(server) { try await body(server) }
+            }
             outcome = .success(())
         } catch {
             outcome = .failure(error)
@@ -93,6 +102,7 @@ extension PrivatePostgres {
     package func start() async throws {
         let program = try owned("\(Self.programs)/postgres", ["-D", "\(place)/data"])
         server.withLock { $0 = program }
+        started.withLock { $0.append(program) }
         try await eventually("PostgreSQL starts") {
             guard program.isRunning else { throw Failure(description: program.errors) }
             return program.errors.contains("ready to accept connections")

@@ -27,7 +27,7 @@ package final class Program: Sendable {
         let kept = ["PATH", "HOME", "LD_LIBRARY_PATH", "TMPDIR"]
         let inherited = ProcessInfo.processInfo.environment.filter { kept.contains($0.key) }
         let process = Process()
-        process.executableURL = executable.map { URL(filePath: $0) } ?? Self.path
+        process.executableURL = executable.map { URL(filePath: $0) } ?? Self.path(for: environment)
         process.arguments = arguments
         process.environment = inherited.merging(environment) { $1 }
         process.currentDirectoryURL = URL(filePath: folder.path)
@@ -79,8 +79,15 @@ package final class Program: Sendable {
     }
 
     /// The build puts the program beside the tests.
-    private static let path: URL = {
+    ///
+    /// Beside optimized tests lies a program that knows no crash points: for those there has to be a debug build, too.
+    private static func path(for environment: [String: String]) -> URL {
         let tests = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
-        return tests.deletingLastPathComponent().appending(path: "code-courier")
-    }()
+        var folder = tests.deletingLastPathComponent()
+        let crashPoints = ["COURIER_CRASH_AT", "COURIER_STALL_AT"]
+        if folder.lastPathComponent == "release", crashPoints.contains(where: { environment[$0] != nil }) {
+            folder = folder.deletingLastPathComponent().appending(path: "debug")
+        }
+        return folder.appending(path: "code-courier")
+    }
 }

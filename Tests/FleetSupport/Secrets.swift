@@ -3,7 +3,7 @@
 /// What nobody but its owner may see.
 package struct Secrets {
     private let numbers: [Int: Set<UInt64>]
-    private let codes: Set<[UInt8]>
+    private var codes: Set<[UInt8]>
     private let others: [[UInt8]]
 
     /// Looks for phone numbers in E.164, for codes and for other texts.
@@ -20,6 +20,13 @@ package struct Secrets {
 
     package func shown(in text: String) -> [String] {
         shown(in: Array(text.utf8))
+    }
+
+    /// The secrets that a table shows; whole thousands are what it says of milliseconds, not codes.
+    package func shown(inTable table: String) -> [String] {
+        var secrets = self
+        secrets.codes = codes.filter { !$0.suffix(3).allSatisfy { $0 == UInt8(ascii: "0") } }
+        return secrets.shown(in: table)
     }
 
     /// The secrets that a text shows.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
+import Foundation
+import Synchronization
 
 /// One complete request that the provider got, from the file that it writes before it answers.
 package struct SentMessage: Decodable, Sendable {
@@ -16,9 +17,31 @@ package struct SentMessage: Decodable, Sendable {
 
     /// The code, which the text begins with.
     package var code: String { String(body.prefix { $0.isASCII && $0.isNumber }) }
+}
 
-    /// Reads the file's lines; one that is being written is left out.
-    package static func read(_ text: String) -> [SentMessage] {
-        text.split(separator: "\n").compactMap { try? JSONDecoder().decode(SentMessage.self, from: Data($0.utf8)) }
+/// The provider's file, of which each line is read once.
+final class SentLog: Sendable {
+    private let path: String
+    private let state = Mutex((messages: [SentMessage](), length: UInt64(0)))
+
+    init(path: String) {
+        self.path = path
+    }
+
+    /// All messages so far; a line that is being written is left out.
+    var messages: [SentMessage] {
+        state.withLock { state in
+            guard let file = FileHandle(forReadingAtPath: path) else { return state.messages }
+            defer { try? file.close() }
+            guard (try? file.seek(toOffset: state.length)) != nil, let data = try? file.readToEnd(),
+                let end = data.lastIndex(of: UInt8(ascii: "\n"))
+            else { return state.messages }
+            let decoder = JSONDecoder()
+            for line in data[...end].split(separator: UInt8(ascii: "\n")) {
+                if let message = try? decoder.decode(SentMessage.self, from: line) { state.messages.append(message) }
+            }
+            state.length += UInt64(end - data.startIndex + 1)
+            return state.messages
+        }
     }
 }

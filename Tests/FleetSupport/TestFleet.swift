@@ -19,14 +19,16 @@ package final class TestFleet: Sendable {
     package let sandbox: Sandbox
     package let folder: ScratchFolder
     private let producer: KafkaProducer
-    private let deliveries: TopicLog
-    private let deadLetterLog: TopicLog
+    private let deliveries: TopicLog<Event>
+    private let deadLetterLog: TopicLog<ConsumerRecord>
+    private let sentLog: SentLog
     private let verifierPool: PostgresPool
     private let state = Mutex(State())
 
     private struct State {
         var started = 0
         var workers: [Worker] = []
+        var programs: [Program] = []
         var numbers: Set<String> = []
     }
 
@@ -46,8 +48,9 @@ package final class TestFleet: Sendable {
         (self.cluster, self.topics, self.database) = (cluster, topics, database)
         (self.logins, self.sandbox, self.folder) = (logins, sandbox, folder)
         producer = try KafkaProducer(configuration: cluster.configuration)
-        deliveries = try await TopicLog(topics.deliveries, cluster)
-        deadLetterLog = try await TopicLog(topics.deadLetters, cluster)
+        deliveries = try await TopicLog(topics.deliveries, cluster, parse: Event.init)
+        deadLetterLog = try await TopicLog(topics.deadLetters, cluster) { $0 }
+        sentLog = SentLog(path: folder[Self.recordFile])
         verifierPool = PostgresPool(
             PostgresConfiguration(url: logins.verifierURL, applicationName: "verifier"),
             size: 2
@@ -182,7 +185,10 @@ extension TestFleet {
             name: "worker-\(number)"
         )
         let worker = Worker(program: program)
-        state.withLock { $0.workers.append(worker) }
+        state.withLock { state in
+            state.workers.append(worker)
+            state.programs.append(program)
+        }
         return worker
     }
 
@@ -193,6 +199,7 @@ extension TestFleet {
         within limit: Duration = .seconds(60)
     ) async throws -> (Program, Program.Exit) {
         let program = try Program(arguments, environment: environment, folder: folder)
+        state.withLock { $0.programs.append(program) }
         return (program, try await program.exit(within: limit))
     }
 }
@@ -272,19 +279,19 @@ extension TestFleet {
         let wanted = Set(requests)
         var found: [String: Set<String>] = [:]
         var seen = 0
-        let records = try await deliveries.read(
-            until: { records in
-                for event in try records[seen...].map(Event.init) where wanted.contains(event.body.requestId) {
+        let events = try await deliveries.read(
+            until: { events in
+                for event in events[seen...] where wanted.contains(event.body.requestId) {
                     found[event.body.requestId, default: []].insert(event.id)
                 }
-                seen = records.count
+                seen = events.count
                 return found.count == wanted.count && found.values.allSatisfy { $0.count >= count }
             },
             or:
                 "\(count) events for \(wanted.count) requests; there are \(found.count) with \(found.values.map(\.count).min() ?? 0) or more",
             within: limit
         )
-        return try records.map(Event.init).filter { wanted.contains($0.body.requestId) }
+        return events.filter { wanted.contains($0.body.requestId) }
     }
 
     /// The one event of a request.
@@ -296,7 +303,7 @@ extension TestFleet {
 
     /// Every event that has come, and whatever comes within a time from now.
     package func allEvents(after time: Duration = .seconds(1)) async throws -> [Event] {
-        try await deliveries.drain(for: time).map(Event.init)
+        try await deliveries.drain(for: time)
     }
 
     /// The dead letters, once there are so many.
@@ -314,7 +321,7 @@ extension TestFleet {
 
 extension TestFleet {
     /// Every complete request that the provider got, also those whose answer was lost.
-    package var sent: [SentMessage] { SentMessage.read(folder.text(of: Self.recordFile)) }
+    package var sent: [SentMessage] { sentLog.messages }
 
     /// The messages that the provider took, by number.
     package var messages: [String: [SentMessage]] {
@@ -365,7 +372,8 @@ extension TestFleet {
         #expect(try await searchForSecrets().shown == [])
     }
 
-    /// Searches logs, error output, events and what dead letters add to their records for numbers, codes and secrets.
+    /// Searches logs, error output, events, what dead letters add to their records, the tables, and the log of a database
+    /// server of the test's own for numbers, codes and secrets.
     package func searchForSecrets() async throws -> SecretSearch {
         let secrets = Secrets(
             numbers: state.withLock(\.numbers),
@@ -377,17 +385,34 @@ extension TestFleet {
             search.bytes += bytes.count
             search.shown += secrets.shown(in: bytes)
         }
-        for worker in workers {
-            look(worker.program.output.utf8)
-            look(worker.program.errors.utf8)
+        for program in state.withLock(\.programs) {
+            look(program.output.utf8)
+            look(program.errors.utf8)
         }
-        for record in try await deliveries.drain(for: .zero) {
+        for record in try await deliveries.drain(for: .zero).map(\.record) {
+            look(record.key ?? [])
             look(record.value ?? [])
             for header in record.headers { look(header.value ?? []) }
         }
         for record in try await deadLetterLog.drain(for: .zero) {
             for header in record.headers where header.name.hasPrefix("dead-letter-") { look(header.value ?? []) }
         }
+        look((PrivatePostgres.current?.log ?? "").utf8)
+        for table in try await tables() {
+            search.bytes += table.utf8.count
+            search.shown += secrets.shown(inTable: table)
+        }
         return search
+    }
+
+    /// The rows of each of the product's tables, as one text; half a million of a table are enough.
+    private func tables() async throws -> [String] {
+        try await database.texts(
+            """
+            SELECT query_to_xml(format('SELECT t::text FROM %I.%I t LIMIT 500000', n.nspname, c.relname), true, true, '')::text
+            FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname = 'courier' AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+            """
+        ).compactMap { $0 }
     }
 }

@@ -9,16 +9,38 @@ package struct TimedOut: Error, CustomStringConvertible {
     }
 }
 
+/// Time as this process has it.
+///
+/// A machine that stands still, or gives its processors to others, takes its time from the workers and from those who
+/// wait for them alike: of a gap between two looks no more counts than two looks may be apart.
+package struct OwnTime {
+    package private(set) var passed = Duration.zero
+    private var last = ContinuousClock.now
+    private let longestGap: Duration
+
+    package init(longestGap: Duration = .seconds(1)) {
+        self.longestGap = longestGap
+    }
+
+    /// Takes a look at the clock and tells how much time has passed in all.
+    package mutating func look() -> Duration {
+        let now = ContinuousClock.now
+        passed += min(now - last, longestGap)
+        last = now
+        return passed
+    }
+}
+
 /// Waits for a value, asking again and again until the time is over.
 package func eventually<Value>(
     _ what: String,
     within limit: Duration = .seconds(30),
     _ value: () async throws -> Value?
 ) async throws -> Value {
-    let end = ContinuousClock.now + limit
+    var time = OwnTime()
     while true {
         if let value = try await value() { return value }
-        guard ContinuousClock.now < end else { throw TimedOut(what, after: limit) }
+        guard time.look() < limit else { throw TimedOut(what, after: limit) }
         try await Task.sleep(for: .milliseconds(20))
     }
 }
