@@ -5,7 +5,7 @@ import Sandbox
 import TestSupport
 import Testing
 
-extension Campaign {
+extension Drill {
     @Suite struct Backlog {
         /// What waits stays in Kafka and in PostgreSQL; a worker holds no more of it than it may have under way.
         @Test func `a provider takes ten a second of a large backlog`() async throws {

@@ -6,46 +6,50 @@ import Sandbox
 import TestSupport
 import Testing
 
-extension Campaign {
+extension Outage {
     @Suite struct BrokerFaults {
-        /// The provider refuses each message once, so that it goes out when no broker is there any more.
+        /// The provider takes nothing until no broker is there any more, so that all messages go out without one.
         @Test func `the broker is gone while accepted sends go out`() async throws {
-            try await Scenario.run("broker_down", quick: 15, full: 300) { scenario in
+            let plan = Scenario.Plan(lease: .seconds(30), callDeadline: .seconds(10), quietTime: .seconds(120))
+            try await Scenario.run("broker_down", quick: 15, full: 120, plan: plan) { scenario in
                 let mock = try #require(scenario.fleet.cluster.mock)
                 let worker = try await scenario.startWorker()
                 let requests = scenario.makeRequests(200)
-                for request in requests {
-                    let throttled = Fault.status(429, code: 20429, retryAfter: 3)
-                    scenario.fleet.sandbox.add(throttled, to: request.phoneNumber)
-                }
+                scenario.fleet.sandbox.add(.status(503, code: nil, retryAfter: nil), times: -1)
                 try await scenario.send(requests)
-                try await eventually("the provider has refused everything") {
-                    scenario.fleet.sent.count == requests.count
+                try await eventually("every request is accepted", within: .seconds(60)) {
+                    try await scenario.fleet.database.count("SELECT count(*) FROM courier.send") == requests.count
                 }
                 try mock.brokerDown()
+                scenario.fleet.sandbox.clearFaults()
                 scenario.countFaults()
+                try await eventually("accepted sends go out without a broker", within: .seconds(60)) {
+                    try await scenario.fleet.database.count(
+                        "SELECT count(*) FROM courier.send WHERE lease_until IS NOT NULL"
+                    ) == 0
+                }
+                scenario.note("sent_without_broker", Double(scenario.fleet.messages.count))
                 let before = try #require(worker.program.figures)
                 let start = ContinuousClock.now
                 // The stretch over which processor time is measured.
                 try await Task.sleep(for: .seconds(scenario.size))
                 let seconds = (ContinuousClock.now - start) / .seconds(1)
                 let after = try #require(worker.program.figures)
-                #expect(scenario.fleet.messages.count == requests.count, "accepted sends go out without a broker")
                 let share = (after.processorTime - before.processorTime) / seconds
                 scenario.note("processor_share", share)
-                // The messages themselves take some of the time of a short run.
-                #expect(share < 0.05 + 2 / seconds)
+                // What the messages themselves take may still be a part of a short run.
+                #expect(share < 0.05 + 1 / seconds)
 
                 try mock.brokerUp()
                 let back = ContinuousClock.now
-                _ = try await scenario.fleet.events(of: requests.map(\.id), within: .seconds(60))
+                _ = try await scenario.fleet.events(of: requests.map(\.id), within: .seconds(120))
                 scenario.note("catch_up_seconds", (ContinuousClock.now - back) / .seconds(1))
             }
         }
 
         @Test func `the group's coordinator moves every second`() async throws {
             let plan = Scenario.Plan(brokers: 3)
-            try await Scenario.run("coordinator_moves", quick: 8, full: 300, plan: plan) { scenario in
+            try await Scenario.run("coordinator_moves", quick: 8, full: 120, plan: plan) { scenario in
                 let mock = try #require(scenario.fleet.cluster.mock)
                 for _ in 0..<2 { try await scenario.startWorker(waiting: false) }
                 for move in 0..<scenario.size {
@@ -60,7 +64,7 @@ extension Campaign {
 
         /// The requests are on their topic before the errors come, so that the workers' producers meet them.
         @Test func `brokers refuse events, or end connections on which events are under way`() async throws {
-            try await Scenario.run("produce_errors", quick: 6, full: 120) { scenario in
+            try await Scenario.run("produce_errors", quick: 6, full: 60) { scenario in
                 let mock = try #require(scenario.fleet.cluster.mock)
                 scenario.fleet.sandbox.add(.delay(.seconds(1)), times: -1)
                 for _ in 0..<2 { try await scenario.startWorker() }
@@ -89,7 +93,7 @@ extension Campaign {
         }
 
         @Test func `the producer's queue is full while the broker is gone`() async throws {
-            try await Scenario.run("queue_full", quick: 1, full: 20) { scenario in
+            try await Scenario.run("queue_full", quick: 1, full: 10) { scenario in
                 let mock = try #require(scenario.fleet.cluster.mock)
                 try scenario.fleet.setKafkaOption("queue.buffering.max.messages", "10")
                 scenario.fleet.sandbox.add(.delay(.seconds(1)), times: -1)
@@ -110,7 +114,7 @@ extension Campaign {
 
         @Test func `commits are refused while the group is on the move`() async throws {
             let plan = Scenario.Plan(partitions: 6)
-            try await Scenario.run("commits_refused", quick: 4, full: 200, plan: plan) { scenario in
+            try await Scenario.run("commits_refused", quick: 3, full: 40, plan: plan) { scenario in
                 let mock = try #require(scenario.fleet.cluster.mock)
                 for _ in 0..<2 { try await scenario.startWorker(waiting: false) }
                 var watch = CommitWatch()

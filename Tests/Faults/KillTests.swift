@@ -7,28 +7,37 @@ import Testing
 
 extension Campaign {
     @Suite struct Kill {
+        /// Groups of workers that are killed at the same time, each from its own group.
+        private static let groups = Campaign.isFull ? 6 : 4
+
         @Test(arguments: [false, true])
         func `workers are killed at random under load`(_ repeatsUnknown: Bool) async throws {
-            let plan = Scenario.Plan(partitions: 6, repeatsUnknown: repeatsUnknown)
-            let name = repeatsUnknown ? "kill_resend_once" : "kill"
-            try await Scenario.run(name, quick: repeatsUnknown ? 6 : 20, full: 1000, plan: plan) { scenario in
+            let plan = Scenario.Plan(partitions: 6, repeatsUnknown: repeatsUnknown, quietTime: .seconds(120))
+            let (name, full) = repeatsUnknown ? ("kill_resend_once", 300) : ("kill", 700)
+            try await Scenario.run(name, quick: repeatsUnknown ? 8 : 20, full: full, plan: plan) { scenario in
                 // Calls that take a while are likely to be under way when their worker dies.
                 scenario.fleet.sandbox.add(.delay(.milliseconds(200)), times: -1)
-                for _ in 0..<3 { try await scenario.startWorker(waiting: false) }
-                try await scenario.send(scenario.makeRequests(10))
-                try await scenario.waitForCalls(1)
-                for _ in 0..<scenario.size {
-                    try await scenario.send(scenario.makeRequests(40))
-                    // After most kills the group has not yet given all partitions to somebody else.
-                    try? await scenario.waitForCalls(1, within: .seconds(2))
-                    // Twice the time of a call: the worker dies anywhere before, in or after one.
-                    try await Task.sleep(for: scenario.randomTime(below: .milliseconds(400)))
-                    let running = scenario.fleet.workers.filter(\.program.isRunning)
-                    try await scenario.withDice { $0.pick(running) }.crash()
-                    scenario.countFaults()
-                    try await scenario.startWorker(waiting: false)
+                let cells = try await scenario.makeCells(Self.groups, partitions: 4)
+                try await scenario.inParallel(cells) { cell in
+                    var workers = [try await cell.startWorker(), try await cell.startWorker()]
+                    while scenario.takeTurn() { try await kill(in: cell, &workers) }
                 }
             }
+        }
+
+        /// Loads a group, kills one of its workers and starts another one.
+        private func kill(in cell: Cell, _ workers: inout [Worker]) async throws {
+            let scenario = cell.scenario
+            let calls = scenario.fleet.sent.count
+            let requests = scenario.makeRequests(40)
+            try await cell.send(requests)
+            // After some kills the group has not yet given all partitions to somebody else.
+            try? await scenario.waitForCall(to: requests, after: calls, within: .seconds(8))
+            try await Task.sleep(for: scenario.randomTime(below: .milliseconds(400)))
+            let victim = scenario.withDice { $0.below(workers.count) }
+            try await workers.remove(at: victim).crash()
+            scenario.countFaults()
+            workers.append(try await cell.startJoining())
         }
     }
 }

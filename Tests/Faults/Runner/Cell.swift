@@ -3,9 +3,10 @@
 import FleetSupport
 import Testing
 
-/// A topic and a group of one worker's own, in the fleet's cluster and database.
+/// A topic and a group of a few workers' own, in the fleet's cluster and database.
 ///
-/// So many workers may each handle a request of their own at once, without a word about who gets which partition.
+/// So many workers may each handle a request of their own at once, without a word about who gets which partition, and
+/// a group that waits for a dead member holds up no other.
 struct Cell: Sendable {
     let topic: String
     let scenario: Scenario
@@ -45,18 +46,28 @@ struct Cell: Sendable {
         try await scenario.fleet.send([record])
     }
 
-    fileprivate static func make(in scenario: Scenario) async throws -> Cell {
+    fileprivate static func make(in scenario: Scenario, partitions: Int) async throws -> Cell {
         let cell = Cell(topic: uniqueName("\(scenario.fleet.topics.requests)."), scenario: scenario)
-        for topic in [cell.topic, cell.receipts] { try await scenario.fleet.cluster.makeTopic(topic, partitions: 1) }
+        for topic in [cell.topic, cell.receipts] {
+            try await scenario.fleet.cluster.makeTopic(topic, partitions: partitions)
+        }
         return cell
     }
 }
 
 extension Scenario {
-    func makeCells(_ count: Int) async throws -> [Cell] {
+    func makeCells(_ count: Int, partitions: Int = 1) async throws -> [Cell] {
         var cells: [Cell] = []
-        for _ in 0..<count { cells.append(try await Cell.make(in: self)) }
+        for _ in 0..<count { cells.append(try await Cell.make(in: self, partitions: partitions)) }
         return cells
+    }
+
+    /// Does the same in several cells at once.
+    func inParallel(_ cells: [Cell], _ body: @escaping @Sendable (Cell) async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for cell in cells { group.addTask { try await body(cell) } }
+            try await group.waitForAll()
+        }
     }
 
     /// Puts one request into each cell, all at once.

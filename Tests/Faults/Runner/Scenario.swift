@@ -45,6 +45,7 @@ final class Scenario: Sendable {
         var requests: [String: History.Request] = [:]
         var unreadable: [History.Place] = []
         var faults = 0
+        var turns = 0
         var notes: [String: Double] = [:]
     }
 
@@ -99,9 +100,23 @@ extension Scenario {
         state.withLock { $0.faults += count }
     }
 
+    /// Takes one of as many turns as the scenario's size; false when all are taken.
+    func takeTurn() -> Bool {
+        state.withLock { state in
+            guard state.turns < size else { return false }
+            state.turns += 1
+            return true
+        }
+    }
+
     /// Adds to a figure of the report.
     func note(_ name: String, _ value: Double) {
         state.withLock { $0.notes[name, default: 0] += value }
+    }
+
+    /// Raises a figure of the report.
+    func noteLargest(_ name: String, _ value: Double) {
+        state.withLock { $0.notes[name] = max($0.notes[name] ?? value, value) }
     }
 
     /// Starts a worker with the plan's settings; those given win.
@@ -157,22 +172,6 @@ extension Scenario {
                 state.requests[request.id] = known
             }
         }
-    }
-
-    /// Waits until the provider has got more calls than it had when this was asked.
-    func waitForCalls(_ count: Int, within limit: Duration = .seconds(30)) async throws {
-        let name = TestFleet.recordFile
-        let length = fleet.folder.size(of: name)
-        // A call's line has more than 200 bytes.
-        try await eventually("the provider gets \(count) calls", within: limit) {
-            fleet.folder.size(of: name) > length + 200 * (count - 1)
-        }
-    }
-
-    /// Waits until the provider has got a call for one of some requests.
-    func waitForCall(to requests: [TestRequest]) async throws {
-        let numbers = Set(requests.map(\.phoneNumber))
-        try await eventually("the provider gets a call") { fleet.sent.contains { numbers.contains($0.to) } }
     }
 
     /// Puts records on the topic that are requests of nobody and have to become dead letters.

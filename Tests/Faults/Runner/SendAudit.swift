@@ -22,7 +22,8 @@ enum SendAudit {
                 new_state text NOT NULL,
                 old_fence integer NOT NULL,
                 new_fence integer NOT NULL,
-                lease_was_over boolean NOT NULL
+                lease_was_over boolean NOT NULL,
+                at timestamptz NOT NULL DEFAULT clock_timestamp()
             );
             CREATE TABLE courier_test.outbox_insert (stream uuid NOT NULL, sequence integer NOT NULL);
             -- The row's lock is held while its trigger runs, so the numbers of one send's changes are in their order.

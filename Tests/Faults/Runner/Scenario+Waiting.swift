@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSupport
+import Testing
+
+extension Scenario {
+    /// Waits until the provider has got more calls than it had when this was asked.
+    func waitForCalls(_ count: Int, within limit: Duration = .seconds(60)) async throws {
+        let name = TestFleet.recordFile
+        let length = fleet.folder.size(of: name)
+        // A call's line has more than 200 bytes.
+        try await eventually("the provider gets \(count) calls", within: limit) {
+            fleet.folder.size(of: name) > length + 200 * (count - 1)
+        }
+    }
+
+    /// Waits until the provider has got a call for one of some requests, later than a number of calls.
+    func waitForCall(
+        to requests: [TestRequest],
+        after calls: Int = 0,
+        within limit: Duration = .seconds(60)
+    ) async throws {
+        let numbers = Set(requests.map(\.phoneNumber))
+        try await eventually("the provider gets a call", within: limit) {
+            fleet.sent[calls...].contains { numbers.contains($0.to) }
+        }
+    }
+
+    /// Sends one more request and notes how long it takes until a message is taken, now that a fault is over.
+    func noteRecovery(within limit: Duration) async throws {
+        let calls = fleet.sent.count
+        try await send(makeRequests(1))
+        let time = try await timeUntil("a message is sent after the fault", within: .seconds(60)) {
+            fleet.sent[calls...].contains(where: \.accepted)
+        }
+        noteLargest("recovery_seconds", time / .seconds(1))
+        #expect(time < limit)
+    }
+}
+
+/// Waits until something holds, and tells how long that took in this process's own time.
+func timeUntil(_ what: String, within limit: Duration, _ condition: () async throws -> Bool) async throws -> Duration {
+    var time = OwnTime(longestGap: .milliseconds(100))
+    while try await !condition() {
+        guard time.look() < limit else { throw TimedOut(what, after: limit) }
+        try await Task.sleep(for: .milliseconds(20))
+    }
+    return time.look()
+}
