@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs every test on real parts: PostgreSQL, librdkafka's mock cluster with Debian's librdkafka, and then the tests that
-# speak Kafka once more against a broker process with a newer librdkafka.
+# Runs every test on real parts: PostgreSQL, librdkafka's mock cluster with Debian's librdkafka, then the tests that speak
+# Kafka once more against a broker process with a newer librdkafka, and at last fleets under faults.
 #
 # COURIER_TEST_POSTGRES_URL (a superuser's libpq URL) and COURIER_TEST_KAFKA (host:port,…) name a team's own servers:
 # those are used, and nothing is started in their place.
@@ -73,11 +73,15 @@ on_broker() {
     else
         COURIER_TEST_KAFKA="$("$scripts/broker.sh" start test 9>&-)" || return
         export COURIER_TEST_KAFKA
-        export LD_LIBRARY_PATH="$local_directory/broker/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+        # What comes after these tests gets Debian's library again.
+        local -x LD_LIBRARY_PATH="$local_directory/broker/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
         check_library
     fi
     swift_test broker --filter "$kafka_suites"
 }
+
+# shellcheck disable=SC2329 # called by `run`
+under_faults() { "$scripts/faults.sh" | tee "$results/faults.jsonl"; }
 
 mkdir -p "$results"
 exec 9>"$local_directory/test.lock"
@@ -100,10 +104,15 @@ fi
 code=0
 on_mock_cluster || code=$?
 if [[ -z "$stopping" ]]; then on_broker || code=$?; fi
+if [[ -z "$stopping" ]]; then
+    say "Testing: faults"
+    run under_faults || code=$?
+fi
 
 say ""
 for title in broker rules tables end-to-end providers mock-cluster; do
     closing="$(grep -a 'Test run with' "$results/$title.log" 2>/dev/null | tail -n 1 || true)"
     printf '%s: %s\n' "$title" "${closing:-no result}"
 done
+printf 'faults: %s\n' "$(grep -a '"summary"' "$results/faults.jsonl" 2>/dev/null || printf 'no result')"
 exit "$code"
