@@ -42,7 +42,8 @@ extension Campaign {
 
         @Test func `the provider says 429 and when to come again`() async throws {
             let throttled = Fault.status(429, code: 20429, retryAfter: 1)
-            try await Scenario.run("provider_429", quick: 200, full: 2000) { scenario in
+            let plan = Scenario.Plan(lease: .seconds(30), callDeadline: .seconds(10), quietTime: .seconds(120))
+            try await Scenario.run("provider_429", quick: 200, full: 2000, plan: plan) { scenario in
                 for _ in 0..<2 { try await scenario.startWorker() }
                 let requests = scenario.makeRequests(scenario.size)
                 for request in requests.prefix(scenario.size / 2) {

@@ -57,10 +57,12 @@ package struct LedgerDatabase: Sendable {
         _ body: (LedgerDatabase) async throws -> Result
     ) async throws -> Result {
         let name = "courier_test_" + String(UInt64.random(in: 0...(.max)), radix: 36)
-        let server = PostgresConnection(PostgresConfiguration(url: try serverURL(), applicationName: "tests"))
+        let server = PostgresConnection(
+            PostgresConfiguration(url: try serverURL(), applicationName: "tests", statementTimeout: patience)
+        )
         try await server.run { session in try session.script("CREATE DATABASE \(name)") }
         let url = try serverURL(database: name)
-        var configuration = PostgresConfiguration(url: url, applicationName: "tests")
+        var configuration = PostgresConfiguration(url: url, applicationName: "tests", statementTimeout: patience)
         configuration.settings += settings
         let pool = PostgresPool(configuration, size: connections)
         let outcome: Swift.Result<Result, any Error>
@@ -74,6 +76,9 @@ package struct LedgerDatabase: Sendable {
         await server.close()
         return try outcome.get()
     }
+
+    /// A busy disk takes its time to drop a database, and so does reading all that a long run has left in one.
+    private static let patience = Duration.seconds(120)
 
     static let turnstile = Turnstile(places: 5)
 
