@@ -37,7 +37,19 @@ extension Campaign {
             let victim = scenario.withDice { $0.below(workers.count) }
             try await workers.remove(at: victim).crash()
             scenario.countFaults()
-            workers.append(try await cell.startJoining())
+            workers.append(try await startAgain(in: cell))
+        }
+
+        /// Starts a worker until one runs, as its supervisor does: a busy machine may keep it from its database.
+        private func startAgain(in cell: Cell) async throws -> Worker {
+            for _ in 0..<5 {
+                do {
+                    return try await cell.startJoining()
+                } catch is Worker.Ended {
+                    continue
+                }
+            }
+            return try await cell.startJoining()
         }
     }
 }

@@ -78,12 +78,12 @@ package final class Program: Sendable {
         return try FileHandle(forWritingTo: URL(filePath: path))
     }
 
-    /// The build puts the program beside the tests.
-    ///
+    /// The build puts the program beside the tests; asked once, since the tests may be built anew while they run.
+    private static let folder = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+
     /// Beside optimized tests lies a program that knows no crash points: for those there has to be a debug build, too.
     private static func path(for environment: [String: String]) -> URL {
-        let tests = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
-        var folder = tests.deletingLastPathComponent()
+        var folder = Self.folder
         let crashPoints = ["COURIER_CRASH_AT", "COURIER_STALL_AT"]
         if folder.lastPathComponent == "release", crashPoints.contains(where: { environment[$0] != nil }) {
             folder = folder.deletingLastPathComponent().appending(path: "debug")
