@@ -154,7 +154,7 @@ import Verification
 }
 
 extension SendResult {
-    fileprivate init(_ claim: ClaimedSend, messageID: String) {
+    fileprivate convenience init(_ claim: ClaimedSend, messageID: String) {
         let attempt = Attempt(provider: "main", messageID: messageID, segments: 1, encoding: "GSM-7", errorCode: nil)
         self.init(send: claim.reference, disposition: .sent, attempts: 1, attempt: attempt)
     }

@@ -3,11 +3,6 @@
 import Verification
 
 extension JSONObject {
-    func text(_ name: String) -> String? {
-        guard case .string(let text)? = self[name] else { return nil }
-        return text
-    }
-
     func object(_ name: String) -> JSONObject? {
         guard case .object(let object)? = self[name] else { return nil }
         return object
