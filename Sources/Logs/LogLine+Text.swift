@@ -12,7 +12,7 @@ extension LogLine {
         line.append(" " + severity + String(repeating: " ", count: max(1, 7 - severity.utf8.count)), level.style)
         line.append(event, .bold)
         line.append("  " + message.singleLine)
-        for field in fields {
+        for field in fields where !field.value.saysNothing {
             guard line.bytes.count + field.value.maximumBytes <= Self.maximumBytes else {
                 line.append("  \(LogField.truncated.rawValue)=true", .faint)
                 break
@@ -73,14 +73,20 @@ extension Logger.Level {
 }
 
 extension LogValue {
-    /// As a person reads it: a text in quotes where it has spaces, figures that belong together in braces.
+    /// Whether it is an object of nothing but zeros: a person looks for what happened.
+    fileprivate var saysNothing: Bool {
+        guard case .object(let members) = self else { return false }
+        return !members.contains(where: \.saysSomething)
+    }
+
+    /// As a person reads it: a text in quotes where it has spaces, figures that belong together in braces without zeros.
     fileprivate var plainText: String {
         switch self {
         case .text(let text): text.isPlain ? text : text.quoted
         case .integer(let number): number.description
         case .number(let number): number.description
         case .flag(let flag): flag.description
-        case .object(let members): "{\(members.map { "\($0.name)=\($0.value.plainText)" }.joined(separator: " "))}"
+        case .object(let members): "{\(members.lazy.filter(\.saysSomething).map(\.plainText).joined(separator: " "))}"
         }
     }
 }
@@ -99,4 +105,10 @@ extension String {
     fileprivate var singleLine: String {
         String(String.UnicodeScalarView(unicodeScalars.map { $0.value < 0x20 ? " " : $0 }))
     }
+}
+
+extension LogMember {
+    fileprivate var saysSomething: Bool { value != .integer(0) && !value.saysNothing }
+
+    fileprivate var plainText: String { "\(name)=\(value.plainText)" }
 }

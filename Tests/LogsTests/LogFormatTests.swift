@@ -66,18 +66,21 @@ import Verification
 
     @Test func `figures that belong together are an object`() {
         let regions = LogValue.object([
-            LogMember("US", .object([LogMember("sent", 3)])), LogMember("DE", .object([LogMember("failed", 1)])),
+            LogMember("US", .object([LogMember("sent", 3)])),
+            LogMember("DE", .object([LogMember("failed", 1), LogMember("sent", 0)])),
         ])
+        let nothing = LogValue.object([LogMember("postgres", 0), LogMember("kafka", 0)])
         let line = LogLine(
             time: Timestamp(microseconds: -1),
             event: .workerStats,
-            fields: [LogMember("regions", regions)]
+            fields: [LogMember("regions", regions), LogMember("errors", nothing)]
         )
         let json = String(decoding: line.json, as: UTF8.self)
         #expect(json.hasPrefix(#"{"timestamp":"1969-12-31T23:59:59.999999Z""#))
-        #expect(json.hasSuffix(#""regions":{"US":{"sent":3},"DE":{"failed":1}}}"#))
+        #expect(json.contains(#""errors":{"postgres":0,"kafka":0}"#))
+        #expect(json.hasSuffix(#""regions":{"US":{"sent":3},"DE":{"failed":1,"sent":0}}}"#))
         let text = String(decoding: line.text(isColored: false), as: UTF8.self)
-        #expect(text.hasSuffix("regions={US={sent=3} DE={failed=1}}"))
+        #expect(text.hasSuffix("interval  regions={US={sent=3} DE={failed=1}}"))
     }
 
     @Test func `a long text is cut between characters, and a long line has fewer fields`() {

@@ -166,6 +166,13 @@ package struct SendReference: Sendable, Equatable {
         self.appendedAt = appendedAt
     }
 
+    /// Whether both are the same claim, whichever worker speaks of it: only one knows `appendedAt`.
+    package static func == (left: SendReference, right: SendReference) -> Bool {
+        left.id == right.id && left.verificationID == right.verificationID && left.fence == right.fence
+            && left.number == right.number && left.requestID == right.requestID
+            && left.resendWindow == right.resendWindow && left.validity == right.validity && left.trace == right.trace
+    }
+
     /// The claim after this one.
     package var reclaimed: SendReference {
         SendReference(
