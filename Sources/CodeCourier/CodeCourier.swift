@@ -50,7 +50,7 @@ struct CodeCourier: AsyncParsableCommand {
         subcommands: [
             RunCommand.self, MigrateCommand.self, RequestCommand.self, VerifyCommand.self, EventsCommand.self,
             DemoCommand.self, PolicyCommand.self, MessageCommand.self, DeadLettersCommand.self,
-            HealthCommand.self, ReportCommand.self, TopCommand.self, LogEventsCommand.self,
+            HealthCommand.self, ReportCommand.self, TopCommand.self, LogEventsCommand.self, EraseCommand.self,
         ]
     )
 }

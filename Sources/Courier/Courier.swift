@@ -49,9 +49,9 @@ package struct Courier: Sendable {
         let executor: (any TaskExecutor)?
         let rates: any ProviderRates
         let numbers: any NumberDirectory
-        let keys: CodeKeys
+        let keys: KeySource
         let policies: PolicySource
-        let receiptSecrets: ReceiptSecrets
+        let receiptSecrets: InForce<ReceiptSecrets>
 
         package init(
             source: any RecordSource & Service,
@@ -63,9 +63,9 @@ package struct Courier: Sendable {
             executor: (any TaskExecutor)? = nil,
             rates: any ProviderRates,
             numbers: any NumberDirectory,
-            keys: CodeKeys,
+            keys: KeySource,
             policies: PolicySource,
-            receiptSecrets: ReceiptSecrets = ReceiptSecrets()
+            receiptSecrets: InForce<ReceiptSecrets> = InForce(ReceiptSecrets())
         ) {
             self.source = source
             self.receipts = receipts

@@ -14,7 +14,7 @@ struct Intake: Service {
     let source: any RecordSource
     let ledger: any Ledger
     let policies: PolicySource
-    let keys: CodeKeys
+    let keys: KeySource
     let numbers: any NumberDirectory
     let settings: CourierSettings
     let sends: BatchQueue<Dispatch.Claims>
@@ -58,6 +58,7 @@ struct Intake: Service {
         as reason: DeadLetterReason?
     ) async throws -> Recorded<[ClaimedSend]> {
         let policy = policies.current
+        let keys = keys.current
         let screener = Screener(policy: policy, keys: keys, numbers: numbers)
         let now = settings.now()
         var generator = SystemRandomNumberGenerator()

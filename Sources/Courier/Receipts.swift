@@ -10,7 +10,7 @@ import Verification
 struct Receipts: Service {
     let source: any RecordSource
     let ledger: any Ledger
-    let secrets: ReceiptSecrets
+    let secrets: InForce<ReceiptSecrets>
     let desk: ProviderDesk
     let settings: CourierSettings
     let outbox: BatchQueue<OutboxRecord>
@@ -51,6 +51,7 @@ struct Receipts: Service {
         _ records: [InboundRecord],
         as reason: DeadLetterReason?
     ) async throws -> Recorded<[ReportedSend]> {
+        let secrets = secrets.current
         var receipts: [ReceivedReceipt] = []
         var deadLetters: [OutboxRecord] = []
         for record in records {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// How to reach a cluster.
-package struct KafkaConfiguration: Sendable {
+package struct KafkaConfiguration: Sendable, CustomStringConvertible, CustomReflectable {
     /// Comma-separated `host:port` of some brokers.
     package var bootstrapServers: String
 
@@ -45,4 +45,11 @@ package struct KafkaConfiguration: Sendable {
         "socket.keepalive.enable": "true",
         "reconnect.backoff.max.ms": "2000",
     ]
+
+    /// Not the options' values, among which are passwords.
+    package var description: String {
+        "KafkaConfiguration(\(bootstrapServers), options: \(options.keys.sorted().joined(separator: ", ")))"
+    }
+
+    package var customMirror: Mirror { Mirror(self, children: ["bootstrapServers": bootstrapServers]) }
 }

@@ -25,6 +25,7 @@ package struct Migration: Sendable {
         Migration(3, "0003_limits", PackageResources._003_limits_sql),
         Migration(4, "0004_provider_rates", PackageResources._004_provider_rates_sql),
         Migration(5, "0005_receipts", PackageResources._005_receipts_sql),
+        Migration(6, "0006_erase", PackageResources._006_erase_sql),
         Migration(7, "0007_shards", PackageResources._007_shards_sql),
     ]
 }

@@ -21,6 +21,7 @@ extension PostgresLedger {
         try await pool.withTransaction { transaction in
             let rows = try transaction.run([lockDueReceipts()])[0]
             var receipts: [ReceivedReceipt] = []
+            let keys = keys.current
             for row in rows { receipts.append(try ReceivedReceipt(row, keys: keys)) }
             if receipts.isEmpty { return Recorded((), outbox: []) }
             let changes = try settle(receipts, transaction)
@@ -126,6 +127,7 @@ extension PostgresLedger {
     func insertReceipts(_ waiting: [(receipt: ReceivedReceipt, due: Timestamp)]) -> Statement {
         let rows = waiting.sorted { $0.receipt.id.value < $1.receipt.id.value }
         let receipts = rows.map(\.receipt)
+        let keys = keys.current
         return Statement(
             """
             INSERT INTO courier.receipt (

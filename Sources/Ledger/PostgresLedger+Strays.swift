@@ -25,7 +25,7 @@ extension PostgresLedger {
     func waitingStrays() async throws -> [ReceivedReceipt] {
         let statement = readStrays()
         let rows = try await pool.withSession { session in try session.execute(statement) }
-        return try rows.map { try ReceivedReceipt($0, keys: keys) }
+        return try rows.map { try ReceivedReceipt($0, keys: keys.current) }
     }
 
     func readStrays() -> Statement {

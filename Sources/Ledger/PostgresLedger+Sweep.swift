@@ -19,7 +19,7 @@ extension PostgresLedger {
                 now: now,
                 capacity: capacity,
                 repeatsUnknown: settings.repeatsUnknown,
-                keys: keys
+                keys: keys.current
             )
             let changes = OutcomeDecision.settle(
                 swept.results,

@@ -43,10 +43,10 @@ package struct PostgresLedger: Ledger {
     }
 
     let pool: PostgresPool
-    let keys: CodeKeys
+    let keys: KeySource
     let settings: Settings
 
-    package init(pool: PostgresPool, keys: CodeKeys, settings: Settings) {
+    package init(pool: PostgresPool, keys: KeySource, settings: Settings) {
         self.pool = pool
         self.keys = keys
         self.settings = settings

@@ -41,6 +41,9 @@ package enum LogField: String, Sendable, CaseIterable {
     case stalled
     case policyVersion = "policy_version"
     case previousVersion = "previous_version"
+    case codeKeys = "code_keys"
+    case hashKeys = "hash_keys"
+    case sealKeys = "seal_keys"
     case fault
     case error
 

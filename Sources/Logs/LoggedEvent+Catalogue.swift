@@ -70,6 +70,23 @@ extension LoggedEvent {
     )
 }
 
+// MARK: - Secrets
+
+extension LoggedEvent {
+    package static let secretsReloaded = LoggedEvent(
+        "secrets.reloaded",
+        .notice,
+        "secrets reloaded",
+        [.codeKeys, .hashKeys, .sealKeys]
+    )
+    package static let secretsRefused = LoggedEvent(
+        "secrets.refused",
+        .error,
+        "secrets refused, those in force stay",
+        [.fault]
+    )
+}
+
 // MARK: - Requests
 
 extension LoggedEvent {
@@ -303,6 +320,7 @@ extension LoggedEvent {
             workerStarted, workerStopping, workerStopped, workerEnded, workerDrainTimeout, workerFailed,
             workerStalled, workerStats,
             policyLoaded, policyReloaded, policyRefused, policyVersionReused, policyRecorded,
+            secretsReloaded, secretsRefused,
             decisionPublished, sendUnknown, deadLetter,
             providerAnswered, providerRefused, providerMisconfigured, providerPaused, providerResumed,
             providerTurnsFailed, providerLogged,

@@ -182,7 +182,7 @@ struct PolicyReloadTests {
 }
 
 /// What was logged.
-private final class LogRecord: Sendable {
+final class LogRecord: Sendable {
     private let lines = Mutex<[Logger.Metadata]>([])
 
     var logger: Logger {

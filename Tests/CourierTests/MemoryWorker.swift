@@ -76,7 +76,7 @@ struct MemoryWorker: Sendable {
                 limits: limits,
                 rates: rates,
                 numbers: FixedNumbers(),
-                keys: .test,
+                keys: KeySource(.test),
                 policies: PolicySource(policy)
             ),
             settings: settings,

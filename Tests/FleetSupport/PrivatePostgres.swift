@@ -41,10 +41,11 @@ package final class PrivatePostgres: Sendable {
 
     /// Lends a running server, on which `LedgerDatabase` makes its databases meanwhile, and removes it afterwards.
     ///
-    /// The settings are lines for `postgresql.conf`. A disk size, in MiB, gives the server a file system of its own,
+    /// The settings are lines for `postgresql.conf`; the files, by their names, stand beside it. A disk size, in MiB, gives the server a file system of its own,
     /// which takes the rights of root.
     package static func with(
         settings: String = "",
+        files: [String: String] = [:],
         diskSize: Int? = nil,
         _ body: (PrivatePostgres) async throws -> Void
     ) async throws {
@@ -52,6 +53,7 @@ package final class PrivatePostgres: Sendable {
         let outcome: Result<Void, any Error>
         do {
             try await server.make(settings, diskSize: diskSize)
+            for (name, text) in files { try await server.install(text, as: name) }
             try await server.start()
             try await LedgerDatabase.$server.withValue(server.url) {
                 try await $current.withValue(server) { try await body(server) }
@@ -91,6 +93,13 @@ package final class PrivatePostgres: Sendable {
             to: "postgresql.conf"
         )
         try await run("/bin/cp", [path, "\(place)/data/postgresql.conf"])
+    }
+
+    /// A file that only the server may read, as it demands of its key.
+    private func install(_ text: String, as name: String) async throws {
+        let path = try folder.write(text, to: name)
+        let owner = geteuid() == 0 ? ["-o", "postgres"] : []
+        try await run("/usr/bin/install", ["-m", "600"] + owner + [path, "\(place)/data/\(name)"])
     }
 }
 

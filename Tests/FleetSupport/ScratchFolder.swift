@@ -29,6 +29,11 @@ package final class ScratchFolder: Sendable {
         return self[name]
     }
 
+    /// Lets nobody but its owner read a file.
+    package func restrict(_ name: String) throws {
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: self[name])
+    }
+
     /// A file's text; empty when there is none yet.
     package func text(of name: String) -> String {
         String(decoding: FileManager.default.contents(atPath: self[name]) ?? Data(), as: UTF8.self)

@@ -79,7 +79,7 @@ extension CommandLineSuite {
         @Test(
             arguments: [
                 "", "run", "migrate", "request", "request send", "verify", "events", "events tail", "demo",
-                "message preview", "dead-letters", "dead-letters list", "dead-letters redrive",
+                "message preview", "erase", "dead-letters", "dead-letters list", "dead-letters redrive",
             ]
         )
         func `every command explains itself`(_ command: String) async throws {

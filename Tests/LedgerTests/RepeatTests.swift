@@ -10,7 +10,7 @@ import Verification
     private func ledger(_ database: LedgerDatabase) -> PostgresLedger {
         PostgresLedger(
             pool: database.pool,
-            keys: .test,
+            keys: KeySource(.test),
             settings: .init(source: "/test", repeatsUnknown: true)
         )
     }

@@ -112,7 +112,7 @@ extension LedgerDatabase {
 
 extension PostgresPool {
     /// The commands that the server does anything with but refuse for want of a privilege.
-    fileprivate func notRefused(_ commands: [String]) async -> [String] {
+    func notRefused(_ commands: [String]) async -> [String] {
         var others: [String] = []
         for command in commands {
             do {

@@ -26,7 +26,11 @@ package struct LedgerDatabase: Sendable {
         sweepSize: Int32 = 500,
         keys: CodeKeys = .test
     ) -> PostgresLedger {
-        PostgresLedger(pool: pool, keys: keys, settings: .init(source: "/test", lease: lease, sweepSize: sweepSize))
+        PostgresLedger(
+            pool: pool,
+            keys: KeySource(keys),
+            settings: .init(source: "/test", lease: lease, sweepSize: sweepSize)
+        )
     }
 
     /// Lends a fresh database, and drops it afterwards.

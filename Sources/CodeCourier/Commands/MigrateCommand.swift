@@ -14,11 +14,12 @@ struct MigrateCommand: AsyncParsableCommand {
             Run it as the owner of the database, with a role that may create roles. It may
             be run again at any time: what is there is checked and left alone. With
             postgres.shards it migrates all of them, and tells each which one it is: their
-            order and their number are fixed from then on. Afterwards give the two roles to
-            your own logins:
+            order and their number are fixed from then on. Afterwards give the roles to
+            your own logins; an operator's may erase recipients:
 
               GRANT courier_worker TO worker_login;
               GRANT courier_verifier TO verifier_login;
+              GRANT courier_operator TO operator_login;
 
             Example, and what comes next:
 
@@ -82,10 +83,11 @@ extension ConfigurationOptions {
 struct DatabaseFault: Error, CustomStringConvertible {
     let description: String
 
-    init(_ error: any Error, _ place: ShardPlace = .only) {
+    /// Names the role that the command's login lacks, if that is what is wrong.
+    init(_ error: any Error, _ place: ShardPlace = .only, role: String = "courier_worker") {
         let isForbidden = (error as? PostgresError)?.sqlState == SQLState(rawValue: "42501")
-        let hint =
-            isForbidden ? "; the role lacks a right: GRANT courier_worker TO it (a verifier: courier_verifier)" : ""
+        let other = role == "courier_worker" ? " (a verifier: courier_verifier)" : ""
+        let hint = isForbidden ? "; the login lacks a right: GRANT \(role) TO it\(other)" : ""
         let key = place == .only ? "postgres.url" : "postgres.shards[\(place.number)]"
         description = "\(key): \(error)\(hint)"
     }

@@ -18,7 +18,8 @@ struct RunCommand: AsyncParsableCommand {
             Workers share the work: start as many as the request topic has partitions. A
             worker that is told to stop finishes or hands back what it holds within
             worker.drainTimeout. The policy is read again when its file changes and on
-            SIGHUP; a faulty one is refused, and the one in force stays.
+            SIGHUP; a faulty one is refused, and the one in force stays. The same holds for
+            the files of secrets: the keys and what providers are called with.
 
               code-courier run --config courier.yaml
               LOG_LEVEL=debug code-courier run --config courier.yaml
@@ -64,6 +65,15 @@ struct RunCommand: AsyncParsableCommand {
             logger: logger,
             heartbeat: heartbeat
         )
+        let secrets = SecretReload(
+            loader: SecretLoader(
+                path: options.config,
+                environment: environment,
+                configuration: configuration,
+                secrets: worker.secrets,
+                logger: logger
+            )
+        )
         // Until here a signal ends the process at once; who has read that it started may expect it to end in order.
         let signals = await UnixSignalsSequence(trapping: Worker.endingSignals)
         logger.log(
@@ -75,7 +85,7 @@ struct RunCommand: AsyncParsableCommand {
         )
         logger.log(.policyLoaded, [.policyVersion: .text(policy.version)])
         do {
-            try await worker.run(with: [reload], heartbeat: heartbeat, until: signals, logger: logger)
+            try await worker.run(with: [reload, secrets], heartbeat: heartbeat, until: signals, logger: logger)
         } catch {
             logger.log(.workerFailed, [.error: LogValue(error)])
             throw ExitCode(1)

@@ -45,8 +45,10 @@ extension ConfigurationSource {
     /// Its path stays out of the faults: an operator may have put the secret itself there.
     func contents(of setting: Setting, _ key: SettingKey) -> SecretSetting? {
         do throws(TextFile.Unreadable) {
-            var text = try TextFile.read(resolve(setting.text, at: setting.origin), maximumBytes: 65_536)
+            let path = resolve(setting.text, at: setting.origin)
+            var text = try TextFile.read(path, maximumBytes: 65_536)
             if text.last?.isNewline == true { text.removeLast() }
+            secretFiles[path] = Secret(text)
             if !text.isEmpty { return SecretSetting(secret: Secret(text), key: key, origin: setting.origin) }
             report(key, at: setting.origin, "must name a file that is not empty")
         } catch {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Configuration
+import Providers
 
 /// The layers of the configuration: the environment over the file.
 ///
@@ -25,6 +26,9 @@ final class ConfigurationSource {
 
     /// Whether there is no file or it is a mapping; otherwise what it lacks is not known.
     let isUnderstood: Bool
+
+    /// The files of secrets that have been read so far.
+    var secretFiles: [String: Secret] = [:]
 
     /// The folder to which the file's relative paths belong; nil without a file.
     private let folder: String?

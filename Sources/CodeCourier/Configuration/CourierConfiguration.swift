@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Providers
 package import Verification
 
 /// Everything that a worker is told at its start: a YAML file, overridden by environment variables.
@@ -15,6 +16,9 @@ package struct CourierConfiguration: Sendable {
     package let keys: CodeKeys
     package let worker: WorkerSettings
     package let log: LogSettings
+
+    /// What the files hold that `…File` keys name, by their paths.
+    package var secretFiles: [String: Secret] = [:]
 
     /// Reads the whole configuration; without a path, from the environment alone.
     package static func load(
@@ -42,7 +46,8 @@ package struct CourierConfiguration: Sendable {
                 providers: providers,
                 keys: keys,
                 worker: worker,
-                log: log
+                log: log,
+                secretFiles: source.secretFiles
             )
         )
     }

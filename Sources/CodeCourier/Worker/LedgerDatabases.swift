@@ -20,7 +20,7 @@ struct LedgerDatabases {
     /// Connects to every database and throws a `DatabaseFault` unless each is migrated and in its place.
     init(
         _ databases: [Secret],
-        keys: CodeKeys,
+        keys: KeySource,
         settings: PostgresLedger.Settings,
         logger: Logger
     ) async throws {
@@ -39,7 +39,7 @@ struct LedgerDatabases {
         rates = ledgers[0]
         ledger =
             ledgers.count == 1
-            ? ledgers[0] : ShardedLedger(ledgers, keys: keys) { Self.report($0, logger) }
+            ? ledgers[0] : ShardedLedger(ledgers, keys: keys.current) { Self.report($0, logger) }
         do {
             try await pools.checkAll()
         } catch {

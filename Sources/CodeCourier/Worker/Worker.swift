@@ -15,6 +15,7 @@ import Verification
 /// One worker: where the parts of the configuration meet the ports of the pipeline.
 struct Worker {
     let policies: PolicySource
+    let secrets: WorkerSecrets
     private let courier: Courier
     private let consumer: KafkaRecordSource
     private let receipts: KafkaRecordSource
@@ -51,10 +52,12 @@ struct Worker {
             now: now,
             observe: observe
         )
+        let client = ProviderClient(maximumConnections: settings.maxInFlight)
+        let secrets = WorkerSecrets(configuration) { $0.provider(client: client, logger: logger) }
         do {
             databases = try await LedgerDatabases(
                 configuration.postgres.databases,
-                keys: configuration.keys,
+                keys: secrets.keys,
                 settings: .init(
                     source: settings.decision.source,
                     lease: settings.lease,
@@ -66,7 +69,6 @@ struct Worker {
         } catch {
             throw StartError(description: "\(error)")
         }
-        let client = ProviderClient(maximumConnections: settings.maxInFlight)
         policies = PolicySource(policy.divided(among: configuration.postgres.databases.count))
         do {
             consumer = try Self.requests(configuration.kafka, statistics, logger)
@@ -77,14 +79,14 @@ struct Worker {
                     receipts: receipts,
                     sink: try Self.sink(configuration.kafka),
                     ledger: databases.ledger,
-                    providers: configuration.providers.map { $0.provider(client: client, logger: logger) },
+                    providers: secrets.providers,
                     limits: configuration.providers.rates,
                     executor: client.executor,
                     rates: databases.rates,
                     numbers: PhoneNumberDirectory(),
-                    keys: configuration.keys,
+                    keys: secrets.keys,
                     policies: policies,
-                    receiptSecrets: ReceiptSecrets(configuration.providers.signatures)
+                    receiptSecrets: secrets.receipts
                 ),
                 settings: settings,
                 statistics: statistics,
@@ -96,6 +98,7 @@ struct Worker {
             throw StartError(description: "kafka.options: \(error)")
         }
         self.client = client
+        self.secrets = secrets
         drainTimeout = configuration.worker.drainTimeout
         statsInterval = configuration.log.statsInterval
         backlog = databases

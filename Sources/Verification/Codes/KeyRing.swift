@@ -38,6 +38,19 @@ package struct KeyRing: Sendable, CustomStringConvertible, CustomReflectable {
         return key
     }
 
+    /// The ids of all keys, the active one first and then in order.
+    package var ids: [KeyID] {
+        [activeID] + keys.keys.filter { $0 != activeID }.sorted { $0.number < $1.number }
+    }
+
+    /// All keys, in the order of their ids.
+    package var all: [SymmetricKey] { ids.compactMap { keys[$0] } }
+
+    /// The ids under which this ring holds another key than an earlier one.
+    package func changedKeys(since earlier: KeyRing) -> [KeyID] {
+        keys.filter { id, key in earlier.keys[id].map { $0 != key } ?? false }.keys.sorted { $0.number < $1.number }
+    }
+
     package var description: String { "KeyRing(active: \(activeID), count: \(keys.count))" }
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -83,7 +83,7 @@ package enum SweepDecision {
         return swept
     }
 
-    /// Ends verifications that ran out unapproved.
+    /// Ends verifications that ran out unapproved, or whose recipient was erased.
     package static func expire(
         _ verifications: [StoredVerification],
         now: Timestamp,
@@ -91,6 +91,7 @@ package enum SweepDecision {
     ) -> OutcomeDecision.Changes {
         var changes = OutcomeDecision.Changes()
         for var verification in verifications {
+            let rule = verification.state == .cancelled ? "erase" : "validity"
             verification.state = .expired
             verification.status = .expired
             verification.sequence += 1
@@ -99,7 +100,7 @@ package enum SweepDecision {
                 of: verification,
                 requestID: verification.requestID,
                 status: .expired,
-                rule: "validity",
+                rule: rule,
                 policyVersion: verification.policyVersion,
                 occurredAt: now
             )

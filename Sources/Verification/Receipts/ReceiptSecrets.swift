@@ -39,6 +39,18 @@ package struct ReceiptSecrets: Sendable, Redacted {
         self.entries = entries
     }
 
+    /// The same, and the newest secret of each provider before a change, which receipts on their way are signed with.
+    package func keeping(_ previous: ReceiptSecrets) -> ReceiptSecrets {
+        var entries = entries
+        for (provider, entry) in entries {
+            guard let old = previous.entries[provider], old.scheme == entry.scheme else { continue }
+            let before = old.secrets.first { !entry.secrets.contains($0) }
+            let secrets = entry.secrets + [before].compactMap(\.self)
+            entries[provider] = Entry(entry.scheme, secrets: secrets, isRequired: entry.isRequired)
+        }
+        return ReceiptSecrets(entries)
+    }
+
     package var description: String { "ReceiptSecrets(\(entries.keys.sorted().joined(separator: ", ")))" }
 
     /// Whether a receipt may be believed, as far as its provider signs.

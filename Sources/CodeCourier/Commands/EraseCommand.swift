@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Foundation
+import Ledger
+import PostgresClient
+import Providers
+import Verification
+
+/// Erases a recipient.
+struct EraseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "erase",
+        abstract: "Erases what the database holds of one recipient.",
+        discussion: """
+            Ends the recipient's live verifications, takes back messages that have not left,
+            and removes the recipient, its fingerprint and its account from every table. The
+            login needs the role courier_operator and no other; keys.fingerprint has to be
+            the workers'. Without --tenant it is done for all tenants.
+
+            Other users of the machine can see a command's arguments: a single hyphen asks
+            for the recipient, or reads it from a pipe.
+
+              code-courier erase --config courier.yaml --phone-number -
+              code-courier erase --config courier.yaml --email - --dry-run < address.txt
+
+            What stays has no recipient: request ids with a keyed digest, for as long as a
+            request may come again, and the ids of messages. Events that Kafka has stay
+            there for as long as its topics keep them, with the masked recipient.
+            """
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Option(help: ArgumentHelp("A phone number as E.164 writes it; - asks for it.", valueName: "number"))
+    var phoneNumber: String?
+
+    @Option(help: ArgumentHelp("An e-mail address; - asks for it.", valueName: "address"))
+    var email: String?
+
+    @Option(help: ArgumentHelp("An APNs device token in hex; - asks for it.", valueName: "token"))
+    var deviceToken: String?
+
+    @Option(help: "The tenant whose recipient it is; default: all tenants.")
+    var tenant: String?
+
+    @Flag(help: "Say what would be erased, and change nothing.")
+    var dryRun = false
+
+    @Option(help: "The database as a libpq URI; default: postgres.url of the configuration.")
+    var postgresURL: String?
+
+    func validate() throws {
+        guard [phoneNumber, email, deviceToken].count(where: { $0 != nil }) == 1 else {
+            throw ValidationError("say who: one of --phone-number, --email and --device-token")
+        }
+    }
+
+    func run() async throws {
+        let recipient = try recipient()
+        let keys = try StartFailure.unwrap(
+            CourierConfiguration.loadFingerprintKeys(path: options.config, environment: options.environment)
+        )
+        let fingerprints = keys.all.map { recipient.fingerprint(key: $0) }
+        var sum = Eraser.Report()
+        for url in try databases() { sum += try await erase(fingerprints, in: url) }
+        ErasureOutput(report: sum, recipient: recipient, isRehearsal: dryRun).write()
+    }
+
+    private func erase(_ fingerprints: [[UInt8]], in url: String) async throws -> Eraser.Report {
+        let configuration = PostgresConfiguration(
+            url: url,
+            applicationName: "code-courier erase",
+            // No index knows a fingerprint: every verification is looked at.
+            statementTimeout: .seconds(600)
+        )
+        let pool = PostgresPool(configuration, size: 1)
+        do {
+            let report = try await Eraser(pool: pool)
+                .erase(fingerprints: fingerprints, tenant: tenant, isRehearsal: dryRun)
+            await pool.close()
+            return report
+        } catch {
+            await pool.close()
+            throw StartFailure.report([DatabaseFault(error, role: "courier_operator")])
+        }
+    }
+
+    private func databases() throws -> [String] {
+        if let postgresURL { return [postgresURL] }
+        let settings = CourierConfiguration.loadPostgres(path: options.config, environment: options.environment)
+        return try StartFailure.unwrap(settings).databases.map(\.revealed)
+    }
+
+    private func recipient() throws -> Recipient {
+        if let phoneNumber {
+            let text = try answer(phoneNumber, "phone number")
+            guard let number = PhoneNumber(text) else { throw fault("--phone-number must be + and digits") }
+            return .phone(number)
+        }
+        if let email {
+            let text = try answer(email, "e-mail address")
+            guard let address = EmailAddress(text) else { throw fault("--email must be an e-mail address") }
+            return .email(address)
+        }
+        let text = try answer(deviceToken ?? "", "device token")
+        // The app is no part of a device's fingerprint.
+        guard let token = DeviceToken(hex: text, bundleID: "any", environment: .unknown) else {
+            throw fault("--device-token must be 64 to 200 hex digits")
+        }
+        return .device(token)
+    }
+
+    private func answer(_ given: String, _ what: String) throws -> String {
+        guard given == "-" else { return given }
+        if isatty(STDIN_FILENO) == 1 { FileHandle.standardError.write(Data("\(what): ".utf8)) }
+        guard let line = readLine() else { throw fault("no \(what) on standard input") }
+        return line.trimmed
+    }
+
+    private func fault(_ text: String) -> ExitCode { StartFailure.report([text]) }
+}
+
+/// What an erasure says at its end: lines for a person, one JSON object on a pipe.
+struct ErasureOutput {
+    let report: Eraser.Report
+    let recipient: Recipient
+    let isRehearsal: Bool
+
+    private var counts: [(table: String, rows: Int64)] {
+        [
+            ("slot", report.slots), ("limit_window", report.limitWindows), ("receipt", report.receipts),
+            ("send", report.sends), ("verification", report.verifications),
+        ]
+    }
+
+    func write() {
+        if isatty(STDOUT_FILENO) == 1 { PolicyCommand.write(lines) } else { PolicyCommand.write(json) }
+    }
+
+    var lines: [String] {
+        let verb = isRehearsal ? "would be erased" : "erased"
+        let width = counts.map(\.table.count).max() ?? 0
+        return ["\(recipient.masked): \(verb)"]
+            + counts.map { table, rows in
+                "  " + table + String(repeating: " ", count: width - table.count) + "  \(Int(rows).grouped)"
+            } + ["  verifications that were live: \(Int(report.cancelled).grouped)"]
+    }
+
+    var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("recipient", recipient.masked)
+            writer.member("dryRun", isRehearsal)
+            writer.object("rows") { rows in
+                for (table, count) in counts { rows.member(table, count) }
+            }
+            writer.member("cancelled", report.cancelled)
+        }
+        return writer.bytes
+    }
+}
+
+extension String {
+    fileprivate var trimmed: String {
+        var text = self[...]
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return String(text.drop(while: \.isWhitespace))
+    }
+}

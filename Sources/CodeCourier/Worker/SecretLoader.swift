@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import Logs
+import Providers
+import Verification
+
+/// Puts the contents of the secrets' files into force, or refuses them with their reasons.
+///
+/// Only what a `…File` key names changes in a running worker. The rest of the configuration is read again with it and
+/// has to be right, but takes a new start.
+actor SecretLoader {
+    private let path: String?
+    private let environment: [String: String]
+    private let secrets: WorkerSecrets
+    private let logger: Logger
+
+    /// The contents in force, by the files' paths.
+    private var files: [String: Secret]
+
+    init(
+        path: String?,
+        environment: [String: String],
+        configuration: CourierConfiguration,
+        secrets: WorkerSecrets,
+        logger: Logger
+    ) {
+        self.path = path
+        self.environment = environment
+        self.secrets = secrets
+        self.logger = logger
+        files = configuration.secretFiles
+    }
+
+    /// The files that are worth watching.
+    var paths: [String] { files.keys.sorted() }
+
+    func load(because cause: PolicyLoader.Cause) {
+        switch CourierConfiguration.load(path: path, environment: environment) {
+        case .failure(let faults):
+            refuse(faults.faults.map(\.description))
+        case .success(let configuration):
+            let isChanged = configuration.secretFiles.mapValues(\.revealed) != files.mapValues(\.revealed)
+            if cause == .change, !isChanged { return }
+            let contradictions = configuration.keys.contradictions(to: secrets.keys.current)
+            guard contradictions.isEmpty else { return refuse(contradictions) }
+            // Providers are left in peace where nothing is new: a new one connects anew.
+            if isChanged { secrets.replace(with: configuration) }
+            files = configuration.secretFiles
+            report(configuration.keys)
+        }
+    }
+
+    private func refuse(_ faults: [String]) {
+        for fault in faults {
+            logger.log(.secretsRefused, [.fault: .text(fault)])
+        }
+    }
+
+    private func report(_ keys: CodeKeys) {
+        func ids(_ ring: KeyRing) -> LogValue { .text(ring.ids.map(\.description).joined(separator: ",")) }
+        logger.log(
+            .secretsReloaded,
+            [.codeKeys: ids(keys.code), .hashKeys: ids(keys.hash), .sealKeys: ids(keys.seal)]
+        )
+    }
+}
+
+extension CodeKeys {
+    /// What of these rings must not follow on others in a running fleet, as sentences without a secret.
+    fileprivate func contradictions(to old: CodeKeys) -> [String] {
+        let rings = [
+            ("code", code, old.code), ("hash", hash, old.hash), ("seal", seal, old.seal),
+            ("fingerprint", fingerprint, old.fingerprint),
+        ]
+        var faults = rings.flatMap { name, ring, before in
+            ring.changedKeys(since: before).map { id in
+                "keys.\(name): key \(id) is not the one that is in use; give a new key an id of its own"
+            }
+        }
+        if fingerprint.activeID != old.fingerprint.activeID {
+            // Two workers that know a person by different fingerprints would send them two codes.
+            faults.append("keys.fingerprint: the first key cannot change in a running fleet; stop all workers for it")
+        }
+        return faults
+    }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import PostgresClient
+
+/// Erases one recipient from a database, through the one function that role `courier_operator` may execute.
+package struct Eraser: Sendable {
+    private let pool: PostgresPool
+
+    /// - Parameter pool: connections of a role that is granted `courier_operator`, or of the owner.
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// The rows that were changed, by table.
+    package struct Report: Sendable, Equatable {
+        package var slots: Int64 = 0
+        package var limitWindows: Int64 = 0
+        package var receipts: Int64 = 0
+
+        /// Sends that had no outcome yet, and leave no more unless they were on their way.
+        package var sends: Int64 = 0
+        package var verifications: Int64 = 0
+
+        /// Of the verifications, those that were live.
+        package var cancelled: Int64 = 0
+
+        package init() {}
+    }
+
+    /// Erases the recipient in one transaction, or says what would be erased.
+    ///
+    /// The fingerprints are the recipient's under every key of the ring, since rows may be older than the active one;
+    /// without a tenant it is done for all.
+    package func erase(
+        fingerprints: [[UInt8]],
+        tenant: String?,
+        isRehearsal: Bool = false
+    ) async throws -> Report {
+        let statement = Statement(
+            """
+            SELECT slots, limit_windows, receipts, sends, verifications, cancelled
+            FROM courier.erase_recipient($1::bytea[], $2::text)
+            """,
+            [.bytesArray(fingerprints), .text(tenant)]
+        )
+        do {
+            return try await pool.withTransaction { transaction in
+                let report = try Report(transaction.run([statement])[0].onlyRow)
+                // What throws rolls back.
+                if isRehearsal { throw Rehearsed(report: report) }
+                return report
+            }
+        } catch let rehearsed as Rehearsed {
+            return rehearsed.report
+        }
+    }
+
+    private struct Rehearsed: Error {
+        let report: Report
+    }
+}
+
+extension Eraser.Report {
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        slots = try row.int64(0)
+        limitWindows = try row.int64(1)
+        receipts = try row.int64(2)
+        sends = try row.int64(3)
+        verifications = try row.int64(4)
+        cancelled = try row.int64(5)
+    }
+
+    package static func += (sum: inout Self, other: Self) {
+        sum.slots += other.slots
+        sum.limitWindows += other.limitWindows
+        sum.receipts += other.receipts
+        sum.sends += other.sends
+        sum.verifications += other.verifications
+        sum.cancelled += other.cancelled
+    }
+}

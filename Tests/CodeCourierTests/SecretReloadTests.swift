@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import Providers
+import Synchronization
+import Testing
+import Verification
+
+@testable import CodeCourier
+
+@Suite("Reload of secrets", .timeLimit(.minutes(1)))
+struct SecretReloadTests {
+    private let folder: ScratchFolder
+    private let path: String
+    private let configuration: CourierConfiguration
+    private let secrets: WorkerSecrets
+    private let log = LogRecord()
+    private let made = MadeProviders()
+
+    init() throws {
+        folder = try ScratchFolder()
+        for (name, text) in Self.files { _ = try folder.write(text + "\n", to: name) }
+        path = try folder.write(Self.text, to: "courier.yaml")
+        configuration = try CourierConfiguration.load(path: path, environment: [:]).get()
+        let made = made
+        secrets = WorkerSecrets(configuration) { made.make($0) }
+    }
+
+    private static let files = [
+        "code": ExampleFiles.ring(1, filledWith: 1), "hash": ExampleFiles.ring(1, filledWith: 2),
+        "fingerprint": ExampleFiles.ring(1, filledWith: 3), "seal": ExampleFiles.ring(1, filledWith: 4),
+        "token": "canary-token-1",
+    ]
+
+    private static let text = """
+        postgres: { url: "postgresql://courier_worker@127.0.0.1/courier" }
+        policy: { path: policy.yaml }
+        keys: { codeFile: code, hashFile: hash, fingerprintFile: fingerprint, sealFile: seal }
+        providers:
+          - { name: main, kind: twilio, accountSid: ACxxx, authTokenFile: token, from: "+15005550006" }
+        """
+
+    private func loader() -> SecretLoader {
+        SecretLoader(
+            path: path,
+            environment: [:],
+            configuration: configuration,
+            secrets: secrets,
+            logger: log.logger
+        )
+    }
+
+    private func watching(_ body: () async throws -> Void) async throws {
+        let reload = SecretReload(loader: loader(), interval: .milliseconds(5))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await reload.run() }
+            defer { group.cancelAll() }
+            try await body()
+        }
+    }
+
+    private func wait(for condition: () -> Bool, _ what: Comment) async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while !condition() {
+            try #require(ContinuousClock.now < deadline, what)
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    private var codeKey: KeyID { secrets.keys.current.code.activeID }
+
+    @Test func `a new key before the others is in force soon, and the old one stays known`() async throws {
+        try await watching {
+            let rings = "\(ExampleFiles.ring(2, filledWith: 9)),\(ExampleFiles.ring(1, filledWith: 1))"
+            _ = try folder.write(rings, to: "code")
+            try await wait(for: { codeKey == KeyID(2) }, "the new key")
+        }
+        #expect(secrets.keys.current.code[KeyID(1)] == configuration.keys.code.active)
+        #expect(log.events == ["secrets.reloaded"])
+        #expect(log.values("code_keys") == ["2,1"])
+    }
+
+    @Test func `a file that a link leads to is followed, as Kubernetes changes secrets`() async throws {
+        let other = try ScratchFolder()
+        let next = try other.write(ExampleFiles.ring(7, filledWith: 8), to: "seal")
+        try await watching {
+            #expect(symlink(next, "\(folder.path)/next") == 0)
+            #expect(rename("\(folder.path)/next", "\(folder.path)/seal") == 0)
+            try await wait(for: { secrets.keys.current.seal.activeID == KeyID(7) }, "the key behind the link")
+        }
+    }
+
+    @Test(
+        arguments: [
+            "", "1:not base64", "1:AAAA", "nothing",
+            "\(ExampleFiles.ring(1, filledWith: 1)),\(ExampleFiles.ring(1, filledWith: 5))",
+            ExampleFiles.ring(2, filledWith: 2), ExampleFiles.ring(1, filledWith: 7),
+        ]
+    )
+    func `a faulty ring is refused without being shown, and the one in force stays`(_ text: String) async throws {
+        let loader = loader()
+        _ = try folder.write(text, to: "code")
+        await loader.load(because: .change)
+        #expect(log.events == ["secrets.refused"])
+        #expect(codeKey == KeyID(1))
+        #expect(secrets.keys.current.code.active == configuration.keys.code.active)
+        let fault = try #require(log.values("fault").first)
+        #expect(fault.contains("keys."))
+        for part in text.split(whereSeparator: { ":,".contains($0) }) where part.count > 3 {
+            #expect(!fault.contains(part))
+        }
+
+        let rings = "\(ExampleFiles.ring(3, filledWith: 6)),\(ExampleFiles.ring(1, filledWith: 1))"
+        _ = try folder.write(rings, to: "code")
+        await loader.load(because: .change)
+        #expect(codeKey == KeyID(3))
+    }
+
+    @Test func `people do not change their fingerprints in a running fleet`() async throws {
+        let ring = ExampleFiles.ring(1, filledWith: 3)
+        let loader = loader()
+        _ = try folder.write("\(ExampleFiles.ring(2, filledWith: 9)),\(ring)", to: "fingerprint")
+        await loader.load(because: .change)
+        #expect(log.events == ["secrets.refused"])
+        #expect(secrets.keys.current.fingerprint.activeID == KeyID(1))
+        _ = try folder.write("\(ring),\(ExampleFiles.ring(2, filledWith: 9))", to: "fingerprint")
+        await loader.load(because: .change)
+        #expect(secrets.keys.current.fingerprint.all.count == 2)
+    }
+
+    @Test func `a provider's new credential is used from the next message on, and receipts of both are believed`()
+        async throws
+    {
+        let provider = try #require(secrets.providers.first)
+        try await watching {
+            _ = try folder.write("canary-token-2", to: "token")
+            try await wait(for: { made.tokens.count == 2 }, "the second provider")
+        }
+        #expect(made.tokens == ["canary-token-1", "canary-token-2"])
+        let message = OutboundMessage(
+            sendID: SendID(try #require(UUIDValue("019a0000-0000-7000-8000-000000000001"))),
+            content: .sms(TextMessage(recipient: try #require(PhoneNumber("+4915123456789")), text: "")),
+            validity: .seconds(1),
+            callDeadline: .seconds(1)
+        )
+        #expect(await provider.send(message).errorCode == "canary-token-2")
+        #expect(secrets.receipts.current.description == "ReceiptSecrets(main)")
+        #expect(log.events == ["secrets.reloaded"])
+    }
+
+    @Test func `a signal is answered, and leaves providers in peace where nothing is new`() async throws {
+        let loader = loader()
+        await loader.load(because: .signal)
+        await loader.load(because: .signal)
+        await loader.load(because: .change)
+        #expect(log.events == ["secrets.reloaded", "secrets.reloaded"])
+        #expect(made.tokens.count == 1)
+    }
+}
+
+/// Providers that answer with the token that they were made with.
+private final class MadeProviders: Sendable {
+    private let made = Mutex<[String]>([])
+
+    var tokens: [String] { made.withLock(\.self) }
+
+    func make(_ settings: ProviderSettings) -> any MessageProvider {
+        guard case .twilio(let twilio) = settings.kind else { return Teller(name: settings.name, token: "") }
+        made.withLock { $0.append(twilio.authToken.revealed) }
+        return Teller(name: settings.name, token: twilio.authToken.revealed)
+    }
+
+    private struct Teller: MessageProvider {
+        let name: String
+        let token: String
+
+        func send(_ message: OutboundMessage) async -> ProviderAnswer {
+            ProviderAnswer(.accepted, errorCode: token)
+        }
+    }
+}

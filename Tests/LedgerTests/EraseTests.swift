@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Ledger
+import PostgresClient
+import TestSupport
+import Testing
+import Verification
+
+@Suite struct EraseTests {
+    @Test func `a verification that was live ends, nothing of it tells its person, and an event says so`()
+        async throws
+    {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger(), policy: .counting)
+            let claim = try #require(try await worker.intake([.ofSubject(at: try await worker.now())]).value.first)
+            try await worker.publish(try await worker.settle([claim], .sent))
+            let report = try await database.erase([claim.recipient])
+
+            #expect(report.slots == 1)
+            #expect(report.limitWindows == 1)
+            #expect(report.sends == 0)
+            #expect(report.verifications == 1)
+            #expect(report.cancelled == 1)
+            #expect(try await Verifier.test(database.pool).check(claim).status == .expired)
+            #expect(try await database.traces(of: claim.recipient, subject: "user-7") == [])
+            let told = try await worker.ledger.sweepExpired().outbox
+            #expect(told.count == 1)
+            let event = try #require(told.first?.json)
+            #expect(event.text("status") == "expired")
+            #expect(event.text("rule") == "erase")
+            #expect(try await database.text("SELECT state FROM courier.verification") == "expired")
+        }
+    }
+
+    @Test func `a second erasure finds nothing, and no other person is touched`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger(), policy: .counting)
+            let claims = try await worker.claims(3)
+            _ = try await database.erase([try #require(claims.first).recipient])
+            #expect(try await database.erase([try #require(claims.first).recipient]) == Eraser.Report())
+            for claim in claims.dropFirst() {
+                #expect(try await database.traces(of: claim.recipient) == ["limit_window", "slot", "verification"])
+            }
+            let marked = try await worker.ledger.markDispatching(claims)
+            #expect(marked == Set(claims.dropFirst().map(\.id)))
+        }
+    }
+
+    @Test func `a message that has not left does not leave, and its request is answered`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claims = try await worker.claims(2)
+            let (held, returned) = (try #require(claims.first), try #require(claims.last))
+            try await worker.ledger.release([returned])
+            #expect(try await database.erase(claims.map(\.recipient)).sends == 2)
+
+            #expect(try await worker.ledger.markDispatching(claims) == [])
+            try await worker.ledger.release([held])
+            let swept = try await worker.ledger.sweepSends(capacity: 10)
+            #expect(swept.value.isEmpty)
+            #expect(swept.outbox.compactMap { $0.json?.text("status") } == ["expired_unsent", "expired_unsent"])
+        }
+    }
+
+    @Test func `a message that is on its way ends as it would, and is not handed over again`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claims = try await worker.claims(2)
+            let (answered, lost) = (try #require(claims.first), try #require(claims.last))
+            #expect(try await worker.ledger.markDispatching(claims).count == 2)
+            _ = try await database.erase(claims.map(\.recipient))
+
+            let outcome = try await worker.ledger.record([.init(answered, .sent)]).outbox
+            #expect(outcome.compactMap { $0.json?.text("status") } == ["sent"])
+            _ = try await worker.ledger.record([.init(lost, .retry(after: .zero))])
+            let swept = try await worker.ledger.sweepSends(capacity: 10)
+            #expect(swept.value.isEmpty)
+            #expect(swept.outbox.compactMap { $0.json?.text("status") } == ["expired_unsent"])
+            for claim in claims { #expect(try await database.traces(of: claim.recipient) == []) }
+        }
+    }
+
+    @Test func `the person begins anew, and the erased request is not decided a second time`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger(), policy: .counting)
+            let now = try await worker.now()
+            let claim = try #require(try await worker.intake(.people(1, at: now)).value.first)
+            try await worker.publish(try await worker.settle([claim], .sent))
+            _ = try await database.erase([claim.recipient])
+
+            let again = InboundRecord.request(id: "p0-0", phoneNumber: "+4915100000000", offset: 77, at: now)
+            let repeated = try await worker.intake([again])
+            #expect(repeated.value.isEmpty)
+            #expect(repeated.outbox.compactMap { $0.json?.text("reason") } == ["duplicate_request"])
+            let fresh = try await worker.intake(.people(1, round: 1, at: now)).value
+            #expect(fresh.count == 1)
+            #expect(fresh.first?.reference.verificationID != claim.reference.verificationID)
+        }
+    }
+
+    @Test func `a tenant's erasure leaves the same person's verification of another tenant`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claim = try await worker.claim()
+            #expect(try await database.erase([claim.recipient], tenant: "other") == Eraser.Report())
+            #expect(try await database.erase([claim.recipient], tenant: "default").cancelled == 1)
+        }
+    }
+
+    @Test func `a rehearsal says the same and changes nothing`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger(), policy: .counting)
+            let claim = try await worker.claim()
+            let rehearsed = try await database.erase([claim.recipient], isRehearsal: true)
+            #expect(try await Verifier.test(database.pool).check(claim).status == .approved)
+            #expect(rehearsed.cancelled == 1)
+            #expect(try await database.traces(of: claim.recipient) == ["limit_window", "slot", "verification"])
+            #expect(try await database.erase([claim.recipient]).verifications == rehearsed.verifications)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `an erasure beside the intake of the same people breaks nothing`()
+        async throws
+    {
+        try await LedgerDatabase.with(connections: 8) { database in
+            let worker = LedgerWorker(database.ledger(), policy: .counting)
+            let recipients = try await worker.claims(20).map(\.recipient)
+            let now = try await worker.now()
+            await withThrowingTaskGroup(of: Void.self) { group in
+                for round in 1...8 {
+                    group.addTask { _ = try await worker.intake(.people(20, round: round, at: now)) }
+                    group.addTask { _ = try await database.erase(recipients) }
+                }
+                // A deadlock is an answer that a worker meets by doing its batch again.
+                while let result = await group.nextResult() {
+                    guard case .failure(let error) = result else { continue }
+                    #expect((error as? PostgresError)?.isRetriable == true, "\(error)")
+                }
+            }
+            _ = try await database.erase(recipients)
+            for recipient in recipients { #expect(try await database.traces(of: recipient) == []) }
+            let live = try await database.count("SELECT count(*) FROM courier.verification WHERE state = 'live'")
+            #expect(live == 0)
+        }
+    }
+
+    @Test func `an operator's login may erase and nothing else`() async throws {
+        try await LedgerDatabase.with { database in
+            let claim = try await LedgerWorker(database.ledger()).claim()
+            let report = try await database.withLogin(granted: "courier_operator") { pool in
+                try await Eraser(pool: pool)
+                    .erase(fingerprints: [CodeKeys.test.fingerprint(of: claim.recipient)], tenant: nil)
+            }
+            #expect(report.cancelled == 1)
+            await #expect(throws: PostgresError.self) {
+                try await database.withLogin(granted: "courier_operator") { pool in
+                    try await pool.withSession { try $0.script("SELECT FROM courier.verification") }
+                }
+            }
+        }
+    }
+}
+
+extension InboundRecord {
+    fileprivate static func ofSubject(at time: Timestamp) -> InboundRecord {
+        .request(id: "of-subject", purpose: "mfa_sign_in", at: time, more: #","subject":"user-7""#)
+    }
+}
+
+extension LedgerDatabase {
+    fileprivate func erase(
+        _ recipients: [Recipient],
+        tenant: String? = nil,
+        isRehearsal: Bool = false
+    ) async throws -> Eraser.Report {
+        let fingerprints = recipients.map { CodeKeys.test.fingerprint(of: $0) }
+        return try await Eraser(pool: pool)
+            .erase(fingerprints: fingerprints, tenant: tenant, isRehearsal: isRehearsal)
+    }
+
+    /// The tables that hold a recipient's fingerprint, its masked form or its account anywhere, in order.
+    fileprivate func traces(of recipient: Recipient, subject: String = "no such account") async throws -> [String] {
+        let fingerprint = Parameter.bytes(CodeKeys.test.fingerprint(of: recipient))
+        let words = [Parameter.text(recipient.masked), .text(subject)]
+        return try await texts(
+            """
+            SELECT DISTINCT name FROM (
+                SELECT 'slot' AS name, to_jsonb(t)::text AS line FROM courier.slot t
+                UNION ALL SELECT 'limit_window', to_jsonb(t)::text FROM courier.limit_window t
+                UNION ALL SELECT 'request', to_jsonb(t)::text FROM courier.request t
+                UNION ALL SELECT 'verification', to_jsonb(t)::text FROM courier.verification t
+                UNION ALL SELECT 'send', to_jsonb(t)::text FROM courier.send t
+                UNION ALL SELECT 'receipt', to_jsonb(t)::text FROM courier.receipt t
+            ) AS found
+            WHERE strpos(line, encode($1, 'hex')) > 0 OR strpos(line, $2) > 0 OR strpos(line, $3) > 0
+               OR (name = 'verification' AND line NOT LIKE '%"sealed": null%' AND strpos(line, encode($1, 'hex')) > 0)
+            ORDER BY name
+            """,
+            [fingerprint] + words
+        ).compactMap(\.self)
+    }
+}
