@@ -18,8 +18,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCHEMAS = {path.name.split(".")[0]: json.loads(path.read_text("utf-8"))
            for path in [*ROOT.glob("schemas/*.schema.json"), *ROOT.glob("schemas/kafka/*.schema.json")]}
 
-# worker.stats is a log line, not a setting.
-EVENTS = {"worker.stats"}
+# A log line is no setting, though it may be called like one.
+EVENTS = {event["event"] for event in json.loads((ROOT / "schemas/log-events.json").read_text("utf-8"))["events"]}
 
 
 class Loader(yaml.SafeLoader):
