@@ -25,6 +25,7 @@ import Testing
         "tenant_gate": "worker: rawd",
         "provider_rate": "worker: raw",
         "receipt": "worker: rawd",
+        "shard": "worker: r",
     ]
 
     /// Who may execute each function, and whether it runs with its owner's rights.
