@@ -34,15 +34,15 @@ extension PostgresLedger {
             let now = try answers[1].clock()
 
             // 1. Those as they were claimed change in one statement, unless they have changed since.
-            let known = knowledge == .asClaimed ? open.compactMap(\.verification) : []
+            let known = knowledge == .asClaimed ? Self.byID(open.compactMap(\.verification)) : [:]
             var changes = settle(open, known, now)
-            let written = try writeKnown(changes.verifications, transaction)
+            let written = try writeKnown(changes.verifications, known, transaction)
             changes.keep(written)
 
             // 2. The others are read first.
             let rest = open.filter { !written.contains($0.send.verificationID) }
             let read = try readOthers(Set(rest.map(\.send.verificationID)), knowledge, transaction)
-            let others = settle(rest, Array(read.values), now)
+            let others = settle(rest, read, now)
             changes.outbox += others.outbox
             changes.verifications = others.verifications
 
@@ -54,23 +54,23 @@ extension PostgresLedger {
 
     private func settle(
         _ results: [SendResult],
-        _ verifications: [StoredVerification],
+        _ verifications: [VerificationID: StoredVerification],
         _ now: Timestamp
     ) -> OutcomeDecision.Changes {
-        OutcomeDecision.settle(
-            results,
-            verifications: Dictionary(verifications.map { ($0.id, $0) }) { first, _ in first },
-            now: now,
-            source: settings.source
-        )
+        OutcomeDecision.settle(results, verifications: verifications, now: now, source: settings.source)
+    }
+
+    private static func byID(_ verifications: [StoredVerification]) -> [VerificationID: StoredVerification] {
+        Dictionary(verifications.map { ($0.id, $0) }) { first, _ in first }
     }
 
     private func writeKnown(
         _ verifications: [StoredVerification],
+        _ known: [VerificationID: StoredVerification],
         _ transaction: Transaction
     ) throws -> Set<VerificationID> {
         guard !verifications.isEmpty else { return [] }
-        let rows = try transaction.run([Self.settleVerifications(verifications)])[0]
+        let rows = try transaction.run([Self.settleVerifications(verifications, known: known)])[0]
         return Set(try rows.map { VerificationID(UUIDValue(try $0.uuid(0))) })
     }
 

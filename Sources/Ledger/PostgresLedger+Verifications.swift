@@ -86,7 +86,12 @@ extension PostgresLedger {
     }
 
     /// Writes what an outcome changes, where the row is as it was when its send was claimed but for wrong guesses.
-    package static func settleVerifications(_ rows: [StoredVerification]) -> Statement {
+    ///
+    /// `known` has the rows as they were then.
+    package static func settleVerifications(
+        _ rows: [StoredVerification],
+        known: [VerificationID: StoredVerification]
+    ) -> Statement {
         Statement(
             """
             UPDATE courier.verification v
@@ -95,11 +100,12 @@ extension PostgresLedger {
                 used_providers = u.used_providers
             FROM unnest(
                 $1::uuid[], $2::text[], $3::int2[], $4::bool[], $5::int4[], $6::timestamptz[], $7::timestamptz[],
-                $8::timestamptz[], $9::text[]
+                $8::timestamptz[], $9::text[], $10::timestamptz[]
             ) AS u(
-                id, status, sends_used, send_open, sequence, resend_after, expires_at, short_until, used_providers
+                id, status, sends_used, send_open, sequence, resend_after, expires_at, short_until, used_providers,
+                known_expiry
             )
-            WHERE v.id = u.id AND v.sequence = u.sequence - 1 AND v.state = 'live'
+            WHERE v.id = u.id AND v.sequence = u.sequence - 1 AND v.state = 'live' AND v.expires_at = u.known_expiry
             RETURNING v.id
             """,
             [
@@ -108,6 +114,7 @@ extension PostgresLedger {
                 .timestamps(rows.map(\.resendAfter.microseconds)),
                 .timestamps(rows.map(\.expiresAt.microseconds)),
                 .timestamps(rows.map(\.shortCode?.until.microseconds)), .texts(rows.map(\.usedProvidersText)),
+                .timestamps(rows.map { known[$0.id]?.expiresAt.microseconds }),
             ]
         )
     }

@@ -9,11 +9,13 @@ import Synchronization
 /// A TCP proxy before the test server that counts what one client asks for: statements and round trips.
 ///
 /// A message of the protocol after the first is one byte of type, four of length, which they count in, and the rest. An
-/// `E` (Execute) runs a statement, and an `S` (Sync) asks for the answers: one round trip.
+/// `E` (Execute) runs a statement, and an `S` (Sync) asks for the answers: one round trip. One that runs nothing prepares
+/// statements, once a session, and is not counted.
 final class MessageCounter: Sendable {
     struct Count: Equatable, CustomStringConvertible {
         var statements = 0
         var roundTrips = 0
+        fileprivate var hasExecuted = false
 
         var description: String { "\(statements) statements in \(roundTrips) round trips" }
     }
@@ -142,8 +144,12 @@ final class MessageCounter: Sendable {
 extension MessageCounter.Count {
     fileprivate mutating func add(_ type: UInt8) {
         switch type {
-        case UInt8(ascii: "E"): statements += 1
-        case UInt8(ascii: "S"): roundTrips += 1
+        case UInt8(ascii: "E"):
+            statements += 1
+            hasExecuted = true
+        case UInt8(ascii: "S"):
+            if hasExecuted { roundTrips += 1 }
+            hasExecuted = false
         default: break
         }
     }

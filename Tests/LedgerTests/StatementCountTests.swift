@@ -27,7 +27,8 @@ import Verification
         #expect(try #require(one["intake of new people"]).roundTrips <= 2)
         #expect(try #require(one["intake of the same people"]).roundTrips <= 3)
         #expect(one["markDispatching"]?.roundTrips == 1)
-        #expect(one["record"]?.roundTrips == 2)
+        // Sends that were swept: their verifications are read first.
+        #expect(one["record"]?.roundTrips == 3)
         #expect(one["published"]?.roundTrips == 1)
         #expect(one["receive"]?.roundTrips == 3)
     }

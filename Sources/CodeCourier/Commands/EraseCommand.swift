@@ -13,10 +13,11 @@ struct EraseCommand: AsyncParsableCommand {
         commandName: "erase",
         abstract: "Erases what the database holds of one recipient.",
         discussion: """
-            Ends the recipient's live verifications, takes back messages that have not left,
-            and removes the recipient, its fingerprint and its account from every table. The
-            login needs the role courier_operator and no other; keys.fingerprint has to be
-            the workers'. Without --tenant it is done for all tenants.
+            Ends the recipient's live verifications, takes back messages that have not
+            left, and removes the recipient, its fingerprint and its account from every
+            table. The login needs the role courier_operator and no other;
+            keys.fingerprint has to be the workers'. Without --tenant it is done for all
+            tenants.
 
             Other users of the machine can see a command's arguments: a single hyphen asks
             for the recipient, or reads it from a pipe.

@@ -9,15 +9,15 @@ struct HealthCommand: ParsableCommand {
         commandName: "health",
         abstract: "Tells whether a running worker gets on and can do its work, for probes.",
         discussion: """
-            Exit code 0 when it does, 1 when it does not; one line says why, JSON on a pipe.
-            It reads the file worker.healthPath (WORKER_HEALTH_PATH), which the worker
-            replaces every second; one that is older than 15 s counts as dead.
+            Exit code 0 when it does, 1 when it does not; one line says why, JSON on a
+            pipe. It reads the file worker.healthPath (WORKER_HEALTH_PATH), which the
+            worker replaces every second; one that is older than 15 s counts as dead.
 
               --live   the worker gets on; one that does not is to be started anew
               --ready  it has also joined its groups, and the database answers
 
-            Without either, both are asked for. A worker whose Kafka or PostgreSQL is away is
-            live and not ready: a new start would not help it.
+            Without either, both are asked for. A worker whose Kafka or PostgreSQL is away
+            is live and not ready: a new start would not help it.
 
               code-courier health --live
               code-courier health --path /run/code-courier/health

@@ -24,8 +24,8 @@ struct TopCommand: ParsableCommand {
               kubectl logs -f -l app=code-courier | code-courier top
               code-courier top worker.log
 
-            A file is followed as it grows and when it is rotated. For a page with the whole
-            history: code-courier report.
+            A file is followed as it grows and when it is rotated. For a page with the
+            whole history: code-courier report.
             """
     )
 

@@ -58,6 +58,7 @@ struct BatchMaker {
                 verification: send.verification
             )
         }
+        let claimed = verifications
         let outcome = OutcomeDecision.settle(
             results,
             verifications: verifications,
@@ -71,7 +72,7 @@ struct BatchMaker {
                 [[ledger.mark(changes.sends)]],
                 [
                     [ledger.settleSends(results), Statement("SELECT clock_timestamp()")],
-                    [PostgresLedger.settleVerifications(outcome.verifications)],
+                    [PostgresLedger.settleVerifications(outcome.verifications, known: claimed)],
                     [ledger.insertOutbox(outcome.outbox)],
                 ],
                 [[PostgresLedger.delete(changes.outbox + outcome.outbox)]],
