@@ -299,7 +299,7 @@ extension LoggedEvent {
         "log.suppressed",
         .warning,
         "lines that came too fast were not written",
-        [.logEvent, .suppressed, .provider, .outcome, .errorCode, .error, .stage, .reason]
+        [.logEvent, .suppressed, .provider, .outcome, .errorCode, .error, .stage, .shard, .reason]
     )
     package static let logDropped = LoggedEvent(
         "log.dropped",

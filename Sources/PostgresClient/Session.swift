@@ -12,8 +12,8 @@ package final class Session {
     private let statementTimeout: Duration
     private var isGivenUp = false
 
-    /// The names of statements that the server has prepared, by the address of their text.
-    private var prepared: [UInt: String] = [:]
+    /// The names of statements that the server has prepared.
+    private var prepared: [Statement.Identity: String] = [:]
 
     init(_ configuration: PostgresConfiguration) throws(PostgresError) {
         connection = try ConnectionHandle.connect(ConnectionKeywords(configuration))
@@ -99,7 +99,7 @@ package final class Session {
 
     /// Has the server prepare what it has not yet, in a round trip of its own: once a session for each statement.
     private func prepare(_ statements: [Statement]) throws(PostgresError) {
-        var fresh: [(identity: UInt, name: String, statement: Statement)] = []
+        var fresh: [(identity: Statement.Identity, name: String, statement: Statement)] = []
         for statement in statements where statement.isPrepared && prepared[statement.identity] == nil {
             if fresh.contains(where: { $0.identity == statement.identity }) { continue }
             fresh.append((statement.identity, "s\(prepared.count + fresh.count)", statement))

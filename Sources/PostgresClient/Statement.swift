@@ -15,8 +15,17 @@ package struct Statement: Sendable, CustomStringConvertible {
     /// Whether the server parses it once a session and not each time: what has parameters comes again and again.
     var isPrepared: Bool { !parameters.isEmpty && sql.hasPointerRepresentation }
 
-    /// Tells a text from every other one of the program.
-    var identity: UInt { sql.hasPointerRepresentation ? unsafe UInt(bitPattern: sql.utf8Start) : 0 }
+    /// What a preparation holds for: one text of the program, and the types of its parameters.
+    struct Identity: Hashable {
+        let address: UInt
+        let types: [UInt32]
+    }
+
+    /// Equal texts may have one address, whatever their parameters.
+    var identity: Identity {
+        let address = sql.hasPointerRepresentation ? unsafe UInt(bitPattern: sql.utf8Start) : 0
+        return Identity(address: address, types: parameters.map(\.type))
+    }
 
     package var description: String { sql.description }
 

@@ -13,7 +13,7 @@ import Verification
         TurnRequest(count: count, rate: RateLimit(count: rate, per: per))
     }
 
-    @Test(.timeLimit(.minutes(2))) func `workers that ask for all they can get share one rate`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `workers that ask for all they can get share one rate`() async throws {
         let rate = 50
         try await LedgerDatabase.with { database in
             let ledgers = database.ledger()

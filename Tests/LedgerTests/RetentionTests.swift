@@ -38,7 +38,7 @@ import Verification
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func `a reader of an old day delays its end, and keeps no worker for long`()
+    @Test(.timeLimit(.minutes(10))) func `a reader of an old day delays its end, and keeps no worker for long`()
         async throws
     {
         try await ClockedDatabase.with(connections: 6) { clocked in
