@@ -12,9 +12,12 @@ package struct Worker: Sendable {
 
     /// What it has logged; each line must be a JSON object with the fields that every line has.
     package var entries: [LogEntry] {
-        program.lines.compactMap { line in
-            try? JSONDecoder().decode(LogEntry.self, from: Data(line.utf8))
-        }
+        program.lines.compactMap { Self.entry($0) }
+    }
+
+    /// What one line says; nil for a line that is no entry.
+    package static func entry(_ line: String) -> LogEntry? {
+        try? JSONDecoder().decode(LogEntry.self, from: Data(line.utf8))
     }
 
     /// Waits until it has logged an event so many times.
