@@ -65,7 +65,7 @@ extension Campaign {
                 try await first.stop()
                 let (calls, events) = (scenario.fleet.sent.count, try await scenario.fleet.allEvents().count)
 
-                try await scenario.startWorker(["KAFKA_GROUP_ID": uniqueName("group-")])
+                try await scenario.startWorker(ofNewGroup: uniqueName("group-"))
                 scenario.countFaults()
                 // Behind everything that comes again, one request a partition.
                 let last = scenario.makeRequests(scenario.plan.partitions)

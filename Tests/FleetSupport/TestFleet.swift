@@ -219,12 +219,12 @@ extension TestFleet {
         try configure(options, "\(options) \(name): \(value),")
     }
 
-    /// What the workers' group has committed of the requests' topic, by partition.
-    package func committedOffsets() async throws -> [Int32: Int64] {
-        let topic = topics.requests
+    /// What a group has committed of a topic, by partition; the workers' of the requests' topic if none is named.
+    package func committedOffsets(of topic: String? = nil, by group: String? = nil) async throws -> [Int32: Int64] {
+        let topic = topic ?? topics.requests
         let partitions = try await KafkaAdmin.partitionCount(of: topic, configuration: cluster.configuration)
         return try await KafkaAdmin.committedOffsets(
-            of: "\(topic).group",
+            of: group ?? "\(topic).group",
             topic: topic,
             partitions: partitions,
             configuration: cluster.configuration

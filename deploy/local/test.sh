@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs every test on real parts: PostgreSQL, librdkafka's mock cluster with Debian's librdkafka, then the tests that speak
-# Kafka once more against a broker process with a newer librdkafka, and at last fleets under faults.
+# Kafka once more against a broker process with a newer librdkafka, and at last fleets under faults. What failed is said
+# again at the end, above the closing lines.
 #
 # COURIER_TEST_POSTGRES_URL (a superuser's libpq URL) and COURIER_TEST_KAFKA (host:port,…) name a team's own servers:
 # those are used, and nothing is started in their place.
@@ -107,6 +108,12 @@ if [[ -z "$stopping" ]]; then on_broker || code=$?; fi
 if [[ -z "$stopping" ]]; then
     say "Testing: faults"
     run under_faults || code=$?
+fi
+
+if ((code != 0)); then
+    printf '\nWhat failed (whole logs: .local/test and .local/faults):\n'
+    grep -ah '✘' "$results"/*.log "$local_directory/faults/tests.log" 2>/dev/null | cut -c 1-600 | head -n 60 || true
+    grep -ah '"broken"' "$results/faults.jsonl" 2>/dev/null | cut -c 1-4000 || true
 fi
 
 say ""

@@ -81,10 +81,10 @@ extension Checker {
     }
 
     private func isCommitted(_ place: History.Place) -> Bool {
-        place.offset < history.committed[place.partition] ?? 0
+        place.offset < history.committed[place.topic]?[place.partition] ?? 0
     }
 }
 
 extension History.Place: CustomStringConvertible {
-    var description: String { "\(partition)@\(offset)" }
+    var description: String { "\(topic)/\(partition)@\(offset)" }
 }

@@ -184,10 +184,15 @@ extension History {
     /// One person got a message; another's second worker died; a third was refused; a fourth's record was unreadable.
     static let good = History(
         requests: [
-            Request(id: "one", number: "+49one", places: [Place(partition: 0, offset: 1)]),
-            Request(id: "two", number: "+49two", places: [Place(partition: 0, offset: 2)]),
-            Request(id: "three", number: "+49three", places: [Place(partition: 1, offset: 1)], isRefused: true),
-            Request(id: "four", number: "+49four", places: [Place(partition: 1, offset: 2)]),
+            Request(id: "one", number: "+49one", places: [Place(topic: "requests", partition: 0, offset: 1)]),
+            Request(id: "two", number: "+49two", places: [Place(topic: "requests", partition: 0, offset: 2)]),
+            Request(
+                id: "three",
+                number: "+49three",
+                places: [Place(topic: "requests", partition: 1, offset: 1)],
+                isRefused: true
+            ),
+            Request(id: "four", number: "+49four", places: [Place(topic: "requests", partition: 1, offset: 2)]),
         ],
         messages: [.make("one"), .make("two"), .make("four", isAccepted: false)],
         events: [
@@ -196,7 +201,7 @@ extension History {
             .make("e-three", "three", nil, 0, "rejected", offset: 3),
             .make("e-four", "four", "v-four", 1, "failed", offset: 4),
         ],
-        deadLetters: [Place(partition: 1, offset: 3)],
+        deadLetters: [Place(topic: "requests", partition: 1, offset: 3)],
         sends: [
             .make("s-one", "one", state: "sent"), .make("s-two", "two", state: "unknown"),
             .make("s-four", "four", state: "failed"),
@@ -215,8 +220,8 @@ extension History {
             .init(id: "v-four", request: "four", sequence: 1, isSendOpen: false),
         ],
         outboxInserts: [.init(stream: "v-one", sequence: 1), .init(stream: "v-two", sequence: 1)],
-        committed: [0: 3, 1: 4],
-        unreadable: [Place(partition: 1, offset: 3)]
+        committed: ["requests": [0: 3, 1: 4]],
+        unreadable: [Place(topic: "requests", partition: 1, offset: 3)]
     )
 
     fileprivate static let codes = ["one": "123456", "two": "200002", "four": "123456"]
@@ -273,7 +278,7 @@ extension History.Event {
             sequence: sequence,
             status: status,
             reason: reason,
-            place: History.Place(partition: 0, offset: offset),
+            place: History.Place(topic: "requests", partition: 0, offset: offset),
             digest: status.hashValue
         )
     }
@@ -287,7 +292,7 @@ extension History.Event {
             sequence: sequence,
             status: status,
             reason: reason,
-            place: History.Place(partition: 0, offset: offset),
+            place: History.Place(topic: "requests", partition: 0, offset: offset),
             digest: digest
         )
     }

@@ -18,8 +18,8 @@ struct History: Redacted, Sendable {
     /// Every record that was ever written to the outbox.
     var outboxInserts: [OutboxKey] = []
 
-    /// The first offset that the group has not committed, by partition.
-    var committed: [Int32: Int64] = [:]
+    /// The first offset that the group has not committed, by topic and partition.
+    var committed: [String: [Int32: Int64]] = [:]
 
     /// Records for the fleet that are requests of nobody, each of which must be a dead letter.
     var unreadable: [Place] = []
@@ -48,6 +48,7 @@ struct History: Redacted, Sendable {
     }
 
     struct Place: Hashable, Sendable {
+        let topic: String
         let partition: Int32
         let offset: Int64
     }

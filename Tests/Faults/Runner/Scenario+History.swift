@@ -21,10 +21,9 @@ extension Scenario {
         let events = try await fleet.allEvents(after: .milliseconds(500))
         #expect(EventContract.violations(in: events.prefix(20_000).map { $0.record.value ?? [] }) == [])
         history.events = events.map(History.Event.init)
-        // Places are those of the requests' topic; a receipt may stand at the same place of its own.
         history.deadLetters = try await fleet.allDeadLetters(after: .milliseconds(200))
-            .filter { $0.text("dead-letter-topic") != fleet.topics.receipts }
             .map(History.Place.init(deadLetter:))
+        history.committed = try await committed()
         history.messages = fleet.sent.map(History.Message.init)
         let search = try await fleet.searchForSecrets()
         history.leaks = search.shown
@@ -38,6 +37,7 @@ extension Scenario {
         do {
             _ = try await fleet.events(of: requests.map(\.id), within: plan.quietTime)
             _ = try await fleet.deadLetters(unreadable.count, within: plan.quietTime)
+            try await eventually("everything is read", within: plan.quietTime) { try await isCommitted() }
             try await eventually("nothing is open in the tables", within: plan.quietTime) {
                 try await fleet.database.count(
                     """
@@ -47,6 +47,23 @@ extension Scenario {
                 ) == 0
             }
         } catch is TimedOut {}
+    }
+
+    /// Whether every record is behind its group, repeated ones too: what is read later may be written later.
+    private func isCommitted() async throws -> Bool {
+        let committed = try await committed()
+        return places.allSatisfy { $0.offset < committed[$0.topic]?[$0.partition] ?? 0 }
+    }
+
+    private var places: [History.Place] { requests.flatMap(\.places) + unreadable }
+
+    /// What has been committed of each topic that has records.
+    private func committed() async throws -> [String: [Int32: Int64]] {
+        var committed: [String: [Int32: Int64]] = [:]
+        for topic in Set(places.map(\.topic)) {
+            committed[topic] = try await fleet.committedOffsets(of: topic, by: groups[topic])
+        }
+        return committed
     }
 
     private func readTables(into history: inout History, _ numbers: [String: String]) async throws {
@@ -144,7 +161,11 @@ extension History.Event {
             sequence: event.body.sequence,
             status: event.body.status,
             reason: event.body.reason,
-            place: History.Place(partition: event.record.partition, offset: event.record.offset),
+            place: History.Place(
+                topic: event.record.topic,
+                partition: event.record.partition,
+                offset: event.record.offset
+            ),
             digest: event.record.value.hashValue
         )
     }
@@ -166,6 +187,7 @@ extension History.Place {
     /// Where the record was that became a dead letter.
     init(deadLetter letter: ConsumerRecord) {
         self.init(
+            topic: letter.text("dead-letter-topic") ?? "",
             partition: letter.text("dead-letter-partition").flatMap { Int32($0) } ?? -1,
             offset: letter.text("dead-letter-offset").flatMap { Int64($0) } ?? -1
         )

@@ -3,7 +3,7 @@
 import Foundation
 
 extension Scenario {
-    /// Writes the scenario's line, and what is wrong with it to standard output.
+    /// Writes the scenario's line, to standard output and to the report.
     func report(_ checker: Checker, seconds: Double) throws {
         let counts = checker.counts
         let figures: [(String, Double)] =
@@ -14,10 +14,14 @@ extension Scenario {
                 ("late_sends", Double(counts.lateSends)), ("refused_sends", Double(counts.refusedSends)),
                 ("violations", Double(checker.violations.count)), ("seconds", seconds),
             ] + notes.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-        let members = figures.map { "\"\($0.0)\":\(Self.text($0.1))" }.joined(separator: ",")
-        let line = "{\"scenario\":\"\(name)\",\"seed\":\(seed),\(members)}"
+        var members = figures.map { "\"\($0.0)\":\(Self.text($0.1))" }
+        if !checker.violations.isEmpty {
+            // Whoever reads the line knows what broke, and not only how often.
+            let broken = try JSONEncoder().encode(checker.violations.prefix(10).map(\.description))
+            members.append("\"broken\":\(String(decoding: broken, as: UTF8.self))")
+        }
+        let line = "{\"scenario\":\"\(name)\",\"seed\":\(seed),\(members.joined(separator: ","))}"
         print(line)
-        for violation in checker.violations.prefix(20) { print("\(name): \(violation)") }
         guard let path = Campaign.reportPath else { return }
         if !FileManager.default.fileExists(atPath: path) {
             _ = FileManager.default.createFile(atPath: path, contents: nil)

@@ -44,6 +44,7 @@ final class Scenario: Sendable {
         var dice: TestSeed
         var requests: [String: History.Request] = [:]
         var unreadable: [History.Place] = []
+        var groups: [String: String] = [:]
         var faults = 0
         var turns = 0
         var notes: [String: Double] = [:]
@@ -131,6 +132,12 @@ extension Scenario {
         try await fleet.startWorker(environment(postgresURL).merging(settings) { $1 }, waiting: waiting)
     }
 
+    /// Starts a worker of another group, which reads all there is of the requests' topic from its beginning.
+    func startWorker(ofNewGroup group: String) async throws {
+        state.withLock { $0.groups[fleet.topics.requests] = group }
+        try await startWorker(["KAFKA_GROUP_ID": group])
+    }
+
     /// The environment of one worker.
     func environment(_ postgresURL: String? = nil) -> [String: String] {
         let url = DatabaseURL(postgresURL ?? fleet.logins.workerURL)
@@ -163,11 +170,11 @@ extension Scenario {
     /// Puts records of requests on the topic, as they are.
     func send(_ records: [(request: TestRequest, record: TestRecord)], areRefused: Bool = false) async throws {
         fleet.watch(records.map(\.request.phoneNumber))
-        let places = try await fleet.send(records.map(\.record))
+        let places = try await places(of: records.map(\.record))
         state.withLock { state in
             for ((request, _), place) in zip(records, places) {
                 var known = state.requests[request.id] ?? History.Request(id: request.id, number: request.phoneNumber)
-                known.places.append(History.Place(partition: place.partition, offset: place.offset))
+                known.places.append(place)
                 known.isRefused = areRefused
                 state.requests[request.id] = known
             }
@@ -176,9 +183,17 @@ extension Scenario {
 
     /// Puts records on the topic that are requests of nobody and have to become dead letters.
     func send(unreadable records: [TestRecord]) async throws {
-        let places = try await fleet.send(records)
-        state.withLock { state in
-            state.unreadable += places.map { History.Place(partition: $0.partition, offset: $0.offset) }
+        let places = try await places(of: records)
+        state.withLock { $0.unreadable += places }
+    }
+
+    private func places(of records: [TestRecord]) async throws -> [History.Place] {
+        zip(records, try await fleet.send(records)).map { record, place in
+            History.Place(
+                topic: record.topic ?? fleet.topics.requests,
+                partition: place.partition,
+                offset: place.offset
+            )
         }
     }
 }
@@ -188,6 +203,9 @@ extension Scenario {
 extension Scenario {
     var requests: [History.Request] { state.withLock { Array($0.requests.values) } }
     var unreadable: [History.Place] { state.withLock(\.unreadable) }
+
+    /// The groups that have taken over from those that the topics began with.
+    var groups: [String: String] { state.withLock(\.groups) }
     var faults: Int { state.withLock(\.faults) }
     var notes: [String: Double] { state.withLock(\.notes) }
 }
