@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Crypto
-
 /// The four rings of a courier: what each one makes is said at the function that uses it.
 package struct CodeKeys: Sendable {
     package let code: KeyRing
@@ -26,7 +24,7 @@ package struct CodeKeys: Sendable {
         var fields = FieldJoiner()
         fields.append("ip")
         fields.append(address)
-        return authenticate(fields, with: fingerprint.active)
+        return fingerprint.active.authenticate(fields)
     }
 
     /// The keyed digest of a payload, by which the same request id with another payload is found.
@@ -36,22 +34,17 @@ package struct CodeKeys: Sendable {
         var fields = FieldJoiner()
         fields.append("payload")
         fields.append(payload)
-        return Array(authenticate(fields, with: fingerprint.active).prefix(16))
+        return Array(fingerprint.active.authenticate(fields).prefix(16))
     }
 }
 
 extension Recipient {
     /// HMAC-SHA-256 over `"recipient" ‖ channel ‖ canonical recipient`.
-    package func fingerprint(key: SymmetricKey) -> [UInt8] {
+    package func fingerprint(key: RingKey) -> [UInt8] {
         var fields = FieldJoiner()
         fields.append("recipient")
         fields.append(channel.rawValue)
         fields.append(canonical)
-        return authenticate(fields, with: key)
+        return key.authenticate(fields)
     }
-}
-
-/// HMAC-SHA-256 over joined fields.
-func authenticate(_ fields: FieldJoiner, with key: SymmetricKey) -> [UInt8] {
-    Array(HMAC<SHA256>.authenticationCode(for: fields.bytes, using: key))
 }

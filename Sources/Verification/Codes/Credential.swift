@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Crypto
-
 /// What a message hands to its recipient, by channel: whoever gives it back has received the message.
 package enum Credential: Sendable, Equatable, Redacted {
     case code(VerificationCode)
@@ -18,7 +16,7 @@ package enum Credential: Sendable, Equatable, Redacted {
         verification: VerificationID,
         generation: Int32,
         codeLength: Int?,
-        key: SymmetricKey
+        key: RingKey
     ) {
         if channel == .apns {
             self = .push(DerivedSecret(.push, verification: verification, generation: generation, key: key))

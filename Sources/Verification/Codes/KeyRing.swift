@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Crypto
-
 /// The id of a key in its ring, stored beside what was made with it.
 package struct KeyID: Sendable, Hashable, CustomStringConvertible {
     package let number: Int16
@@ -16,24 +14,24 @@ package struct KeyID: Sendable, Hashable, CustomStringConvertible {
 /// The keys of one use: the active one makes new values, the others still serve values made before a rotation.
 package struct KeyRing: Sendable, CustomStringConvertible, CustomReflectable {
     package let activeID: KeyID
-    private let keys: [KeyID: SymmetricKey]
+    private let keys: [KeyID: RingKey]
 
     /// A ring whose first key is the active one, or nil when there is none, an id repeats or a key has under 32 bytes.
     package init?(_ entries: [(id: KeyID, bytes: [UInt8])]) {
         guard let first = entries.first else { return nil }
-        var keys: [KeyID: SymmetricKey] = [:]
+        var keys: [KeyID: RingKey] = [:]
         for (id, bytes) in entries {
-            guard bytes.count >= 32, keys.updateValue(SymmetricKey(data: bytes), forKey: id) == nil else { return nil }
+            guard bytes.count >= 32, keys.updateValue(RingKey(bytes), forKey: id) == nil else { return nil }
         }
         activeID = first.id
         self.keys = keys
     }
 
     /// The key of an id, or nil when the ring no longer holds it.
-    package subscript(id: KeyID) -> SymmetricKey? { keys[id] }
+    package subscript(id: KeyID) -> RingKey? { keys[id] }
 
     /// The active key.
-    package var active: SymmetricKey {
+    package var active: RingKey {
         guard let key = keys[activeID] else { preconditionFailure("a ring holds its active key") }
         return key
     }
@@ -44,7 +42,7 @@ package struct KeyRing: Sendable, CustomStringConvertible, CustomReflectable {
     }
 
     /// All keys, in the order of their ids.
-    package var all: [SymmetricKey] { ids.compactMap { keys[$0] } }
+    package var all: [RingKey] { ids.compactMap { keys[$0] } }
 
     /// The ids under which this ring holds another key than an earlier one.
     package func changedKeys(since earlier: KeyRing) -> [KeyID] {

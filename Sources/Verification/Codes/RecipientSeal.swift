@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Crypto
+import Crypto
 
 /// A recipient, or another text that may name a person, under AES-GCM: how it rests in the database.
 package enum RecipientSeal {
     /// Seals a text; the verification's id is authenticated with it, so a seal fits no other row.
-    package static func seal(_ text: String, for verification: VerificationID, key: SymmetricKey) -> [UInt8]? {
+    package static func seal(_ text: String, for verification: VerificationID, key: RingKey) -> [UInt8]? {
         seal(Array(text.utf8), in: verification.uuid.bytes, key: key)
     }
 
     /// Seals bytes; they open only together with the same `context`.
-    package static func seal(_ bytes: [UInt8], in context: [UInt8], key: SymmetricKey) -> [UInt8]? {
-        (try? AES.GCM.seal(bytes, using: key, authenticating: context))?.combined.map { Array($0) }
+    package static func seal(_ bytes: [UInt8], in context: [UInt8], key: RingKey) -> [UInt8]? {
+        (try? AES.GCM.seal(bytes, using: key.symmetric, authenticating: context))?.combined.map { Array($0) }
     }
 
     /// Opens bytes, or nil when the key or the context is not the one they were sealed with.
-    package static func open(_ sealed: [UInt8], in context: [UInt8], key: SymmetricKey) -> [UInt8]? {
+    package static func open(_ sealed: [UInt8], in context: [UInt8], key: RingKey) -> [UInt8]? {
         guard let box = try? AES.GCM.SealedBox(combined: sealed) else { return nil }
-        return (try? AES.GCM.open(box, using: key, authenticating: context)).map { Array($0) }
+        return (try? AES.GCM.open(box, using: key.symmetric, authenticating: context)).map { Array($0) }
     }
 
     /// Opens a seal, or nil when the key or the verification is not the one it was made with.
-    package static func open(_ sealed: [UInt8], for verification: VerificationID, key: SymmetricKey) -> String? {
+    package static func open(_ sealed: [UInt8], for verification: VerificationID, key: RingKey) -> String? {
         open(sealed, in: verification.uuid.bytes, key: key).flatMap { String(validating: $0, as: UTF8.self) }
     }
 }

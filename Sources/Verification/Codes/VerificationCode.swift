@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Crypto
-
 /// A one-time code, derived from a key so that it is the same in every worker and stored in none.
 ///
 /// It describes itself as hidden; only the rendering of a message asks for `digits`.
@@ -19,7 +17,7 @@ package struct VerificationCode: Sendable, Equatable, CustomStringConvertible, C
     /// counter whose `u` lies below the largest multiple of 10^length, so that every code is equally likely.
     ///
     /// `length` is the number of digits, 4 to 10.
-    package init(verification: VerificationID, generation: Int32, length: Int, key: SymmetricKey) {
+    package init(verification: VerificationID, generation: Int32, length: Int, key: RingKey) {
         var counter: UInt32 = 0
         while true {
             var fields = FieldJoiner()
@@ -27,7 +25,7 @@ package struct VerificationCode: Sendable, Equatable, CustomStringConvertible, C
             fields.append(verification.uuid.bytes)
             fields.append(UInt32(bitPattern: generation))
             fields.append(counter)
-            let random = authenticate(fields, with: key).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            let random = key.authenticate(fields).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
             if let digits = Self.reduce(random, length: length) {
                 self.digits = digits
                 return
@@ -47,7 +45,7 @@ package struct VerificationCode: Sendable, Equatable, CustomStringConvertible, C
     }
 
     /// What is stored and compared: HMAC-SHA-256(key, "hash" ‖ verificationId ‖ tenant ‖ purpose ‖ code).
-    package func hash(verification: VerificationID, tenant: String, purpose: String, key: SymmetricKey) -> [UInt8] {
+    package func hash(verification: VerificationID, tenant: String, purpose: String, key: RingKey) -> [UInt8] {
         Self.hash(secret: digits, verification: verification, tenant: tenant, purpose: purpose, key: key)
     }
 
@@ -57,7 +55,7 @@ package struct VerificationCode: Sendable, Equatable, CustomStringConvertible, C
         verification: VerificationID,
         tenant: String,
         purpose: String,
-        key: SymmetricKey
+        key: RingKey
     ) -> [UInt8] {
         var fields = FieldJoiner()
         fields.append("hash")
@@ -65,7 +63,7 @@ package struct VerificationCode: Sendable, Equatable, CustomStringConvertible, C
         fields.append(tenant)
         fields.append(purpose)
         fields.append(secret)
-        return authenticate(fields, with: key)
+        return key.authenticate(fields)
     }
 
     package var description: String { "<code>" }

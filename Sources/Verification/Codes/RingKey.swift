@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Crypto
+
+/// One key of a ring, with HMAC-SHA-256 begun: to begin it anew would cost twice as much as a short message.
+package struct RingKey: Sendable, Equatable, Redacted {
+    /// The key as ciphers take it.
+    package let symmetric: SymmetricKey
+
+    private let begun: HMAC<SHA256>
+
+    package init(_ bytes: [UInt8]) {
+        symmetric = SymmetricKey(data: bytes)
+        begun = HMAC(key: symmetric)
+    }
+
+    /// HMAC-SHA-256 over joined fields.
+    package func authenticate(_ fields: FieldJoiner) -> [UInt8] {
+        var code = begun
+        code.update(data: fields.bytes)
+        return Array(code.finalize())
+    }
+
+    package static func == (one: RingKey, other: RingKey) -> Bool { one.symmetric == other.symmetric }
+
+    package var description: String { "<key>" }
+}
