@@ -72,7 +72,7 @@ package actor KafkaProducer {
 
     private static let defaults = [
         "delivery.timeout.ms": "30000",
-        "linger.ms": "5",
+        "linger.ms": "1",
         // A record as large as a broker takes by default, and a few headers more, must still go out.
         "message.max.bytes": "10485760",
         "queue.buffering.max.kbytes": "65536",

@@ -87,10 +87,14 @@ extension PostgresLedger {
         )
     }
 
+    /// Forgets records without waiting until that is on disk.
+    ///
+    /// A record that a crash brings back is published once more, as the same event. It never comes back behind a later
+    /// one of its stream, whose own transaction writes the log as far as this.
     package func published(_ records: [OutboxRecord]) async throws {
-        let statement = Self.delete(records)
+        let statements = [Statement("SELECT set_config('synchronous_commit', 'off', true)"), Self.delete(records)]
         try await pool.withTransaction { transaction in
-            _ = try transaction.commit([statement])
+            _ = try transaction.commit(statements)
         }
     }
 

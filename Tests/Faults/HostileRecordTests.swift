@@ -22,7 +22,7 @@ extension Campaign {
                 try await Scenario.run("hostile_requests", quick: 3000, full: 100_000, plan: plan) { scenario in
                     for _ in 0..<2 { try await scenario.startWorker() }
                     // The mock cluster keeps about 5 MiB a partition.
-                    let portion = Campaign.isFull ? 2000 : 1000
+                    let portion = 1000
                     for _ in 0..<scenario.size / portion { try await send(portion, scenario) }
                     let letters = Set(
                         try await scenario.fleet.allDeadLetters(after: .seconds(1)).map(History.Place.init(deadLetter:))
@@ -42,22 +42,21 @@ extension Campaign {
             for _ in 0..<(Campaign.isFull ? 5 : 1) {
                 try await Scenario.run("hostile_receipts", quick: 1500, full: 20_000, plan: plan) { scenario in
                     try await scenario.startWorker()
-                    var unreadable = 0
-                    let records = scenario.withDice { dice in
-                        (0..<scenario.size).map { _ in receipt(&dice, topic: scenario.fleet.topics.receipts) }
-                    }
-                    for record in records {
-                        if case .deadLetter = Receipt.read(record.inbound, secrets: ReceiptSecrets()) {
-                            unreadable += 1
-                        }
-                    }
-                    for start in stride(from: 0, to: records.count, by: 1000) {
-                        try await scenario.fleet.send(Array(records[start..<min(start + 1000, records.count)]))
-                    }
-                    scenario.countFaults(records.count)
                     let neighbours = scenario.makeRequests(50)
                     try await scenario.send(neighbours)
-                    let letters = try await scenario.fleet.deadLetters(unreadable, within: .seconds(120))
+                    var unreadable = 0
+                    // The mock cluster keeps about 5 MiB a partition.
+                    let portion = 500
+                    for _ in 0..<scenario.size / portion {
+                        let records = scenario.withDice { dice in
+                            (0..<portion).map { _ in receipt(&dice, topic: scenario.fleet.topics.receipts) }
+                        }
+                        unreadable += records.count(where: \.isUnreadableReceipt)
+                        try await scenario.fleet.send(records)
+                        scenario.countFaults(records.count)
+                        _ = try await scenario.fleet.deadLetters(unreadable, within: .seconds(120))
+                    }
+                    let letters = try await scenario.fleet.allDeadLetters(after: .seconds(1))
                     scenario.note("dead_letters", Double(letters.count))
                     #expect(Set(letters.map(History.Place.init(deadLetter:))).count == unreadable)
                     #expect(try await scenario.fleet.sentEvents(of: neighbours) == neighbours.count)
@@ -122,6 +121,10 @@ extension Scenario {
 }
 
 extension TestRecord {
+    fileprivate var isUnreadableReceipt: Bool {
+        if case .deadLetter = Receipt.read(inbound, secrets: ReceiptSecrets()) { true } else { false }
+    }
+
     /// The record as a worker sees it, but for its place.
     fileprivate var inbound: InboundRecord {
         InboundRecord(

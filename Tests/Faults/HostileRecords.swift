@@ -53,13 +53,15 @@ struct HostileRecords {
     }
 
     private func large(_ json: String, _ dice: inout TestSeed) -> [UInt8] {
-        switch dice.below(20) {
+        switch dice.below(200) {
+        // Few, or those of one portion would fill a partition of the mock cluster before anybody has read it.
         case 0: return Array((json.dropLast() + #","note":"\#(String(repeating: "x", count: 900_000))"}"#).utf8)
-        case 1...3:
+        case 1...9: return Array((json.dropLast() + #","note":"\#(String(repeating: "x", count: 200_000))"}"#).utf8)
+        case 10...39:
             // Around the limit of 64 KiB.
             let rest = 65_536 - json.utf8.count - 10 + dice.below(5)
             return Array((json.dropLast() + #","note":"\#(String(repeating: "x", count: rest))"}"#).utf8)
-        case 4: return [UInt8](repeating: UInt8(ascii: "["), count: 1 + dice.below(60_000))
+        case 40...49: return [UInt8](repeating: UInt8(ascii: "["), count: 1 + dice.below(60_000))
         default:
             let depth = 1 + dice.below(2000)
             let nested = String(repeating: #"{"a":["#, count: depth) + String(repeating: "]}", count: depth)
