@@ -137,7 +137,7 @@ extension Outage {
                         try await scenario.withDice { $0.pick(running) }.stop()
                     }
                 }
-                _ = try await scenario.fleet.events(of: scenario.requests.map(\.id), within: .seconds(60))
+                _ = try await scenario.fleet.events(of: scenario.requests.map(\.id), within: .seconds(300))
                 // Commits that were refused are made up for by later ones.
                 try await eventually("everything is committed", within: .seconds(60)) {
                     try await scenario.send(scenario.makeRequests(6))

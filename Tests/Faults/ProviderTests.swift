@@ -135,10 +135,13 @@ extension Scenario {
     fileprivate func longestCall() async throws -> Double {
         let milliseconds = try await fleet.database.count(
             """
-            SELECT coalesce(max(extract(epoch FROM e.at - m.at) * 1000)::bigint, 0)
-            FROM courier_test.send_change m
-            JOIN courier_test.send_change e ON e.send = m.send AND e.old_state = 'dispatching' AND e.number > m.number
-            WHERE m.new_state = 'dispatching' AND m.old_state <> 'dispatching'
+            SELECT coalesce(max(extract(epoch FROM ended - at) * 1000)::bigint, 0)
+            FROM (
+                SELECT old_state, new_state, at, lead(at) OVER (PARTITION BY send ORDER BY number) AS ended
+                FROM courier_test.send_change
+                WHERE new_state <> 'dispatching' OR old_state <> 'dispatching'
+            ) change
+            WHERE new_state = 'dispatching'
             """
         )
         return Double(milliseconds) / 1000
