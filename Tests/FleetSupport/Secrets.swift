@@ -67,7 +67,7 @@ package struct Secrets {
 extension [UInt8] {
     /// Whether a text stands in this one.
     ///
-    /// A million events are searched; the standard library's `contains` takes an hour for them.
+    /// The standard library's `contains` is too slow for the million events of a long run.
     fileprivate func holds(_ text: [UInt8]) -> Bool {
         withUnsafeBytes { whole in
             text.withUnsafeBytes { part in
