@@ -23,7 +23,7 @@ final class MemoryLedger: Ledger {
     struct Away: Error {}
 
     /// A send, and whether some worker holds it.
-    fileprivate struct Held {
+    struct Held {
         var claim: ClaimedSend
         var state: DueSend.State?
         var isLeased: Bool
@@ -224,62 +224,6 @@ extension MemoryLedger {
         for verification in changes.verifications { state.verifications[verification.id] = verification }
         state.outbox += changes.outbox.map { ($0, true) }
         return changes.outbox
-    }
-}
-
-extension ReportedSend {
-    fileprivate init(_ held: MemoryLedger.Held) {
-        self.init(
-            reference: held.claim.reference,
-            state: held.state.flatMap { State(rawValue: $0.rawValue) } ?? .sent,
-            provider: nil,
-            messageID: nil,
-            segments: nil,
-            encoding: nil,
-            errorCode: nil
-        )
-    }
-}
-
-extension KnownRequest {
-    fileprivate init(_ candidate: Candidate) {
-        self.init(
-            source: candidate.record.source,
-            offset: candidate.record.offset,
-            digest: candidate.digest,
-            verificationID: candidate.verificationID
-        )
-    }
-}
-
-extension SendResult {
-    fileprivate convenience init(unknown claim: ClaimedSend) {
-        self.init(
-            send: claim.reference,
-            disposition: .unknown(.workerLost),
-            attempts: claim.attempts,
-            attempt: nil
-        )
-    }
-}
-
-extension ClaimedSend {
-    /// The claim after one that was lost.
-    fileprivate convenience init(again claim: ClaimedSend) {
-        self.init(
-            reference: claim.reference.reclaimed,
-            tenant: claim.tenant,
-            purpose: claim.purpose,
-            region: claim.region,
-            recipient: claim.recipient,
-            credential: claim.credential,
-            rendering: claim.rendering,
-            deadline: claim.deadline,
-            validityLeft: claim.validityLeft,
-            generation: claim.generation,
-            attempts: claim.attempts,
-            isFictional: claim.isFictional
-        )
     }
 }
 

@@ -45,48 +45,6 @@ import Verification
         }
     }
 
-    @Test func `claims in time are marked, and marking them again says the same`() async throws {
-        try await LedgerDatabase.with { database in
-            let worker = LedgerWorker(database.ledger())
-            let claims = try await worker.claims(3)
-            let ids = Set(claims.map(\.id))
-
-            #expect(try await worker.ledger.markDispatching(claims) == ids)
-            #expect(try await worker.ledger.markDispatching(claims) == ids)
-            #expect(try await database.count("SELECT count(*) FROM courier.send WHERE state = 'dispatching'") == 3)
-        }
-    }
-
-    @Test(arguments: [
-        "deadline = clock_timestamp()",
-        "lease_until = clock_timestamp() + interval '14 seconds'",
-        "fence = fence + 1",
-        "state = 'pending'",
-        "state = 'unknown', lease_until = NULL",
-    ])
-    func `a claim that is late, half over, taken over or settled is not marked`(change: String) async throws {
-        try await LedgerDatabase.with { database in
-            let worker = LedgerWorker(database.ledger(lease: .seconds(30)))
-            let claims = try await worker.claims(2)
-            let late = try #require(claims.first)
-            try await database.script("UPDATE courier.send SET \(change) WHERE id = '\(late.id)'")
-            let before = try await database.text("SELECT send::text FROM courier.send WHERE id = $1", [.uuid(late)])
-
-            #expect(try await worker.ledger.markDispatching(claims) == [try #require(claims.last).id])
-            let after = try await database.text("SELECT send::text FROM courier.send WHERE id = $1", [.uuid(late)])
-            #expect(after == before)
-        }
-    }
-
-    @Test func `a claim with a little more than half of its lease left is marked`() async throws {
-        try await LedgerDatabase.with { database in
-            let worker = LedgerWorker(database.ledger(lease: .seconds(60)))
-            let claims = try await worker.claims()
-            try await database.script("UPDATE courier.send SET lease_until = clock_timestamp() + interval '45 seconds'")
-            #expect(try await worker.ledger.markDispatching(claims).count == 1)
-        }
-    }
-
     @Test(arguments: Settled.all) func `an outcome settles send, verification and event`(
         expected: Settled
     ) async throws {
@@ -234,67 +192,5 @@ import Verification
             )
             #expect(try await database.text("SELECT expires_at::text FROM courier.verification") == expiry)
         }
-    }
-}
-
-/// A disposition and what it must come to, for a first send whose verification had 200 s left.
-struct Settled: Sendable, CustomTestStringConvertible {
-    let disposition: SendDisposition
-    let sendState: String
-    let status: String
-    let reason: String?
-
-    /// Sends used, whether the window is open, the validity left in minutes rounded up, sequence, `send_open`.
-    let verification: String
-
-    var testDescription: String { "\(disposition)" }
-
-    static let verification: StaticString = """
-        SELECT concat_ws(' ', sends_used,
-            CASE WHEN resend_after - clock_timestamp() BETWEEN interval '50 s' AND interval '60 s' THEN 'window'
-                WHEN clock_timestamp() - resend_after BETWEEN interval '0 s' AND interval '5 s' THEN 'now' END,
-            ceil(extract(epoch FROM expires_at - clock_timestamp()) / 60), sequence, send_open, state, status)
-        FROM courier.verification
-        """
-
-    static let all = [
-        Settled(.sent, "sent", "sent", nil, "1 window 10 1 f live sent"),
-        Settled(
-            .failed(.providerRefused),
-            "failed",
-            "failed",
-            "provider_refused",
-            "1 window 4 1 f live failed"
-        ),
-        Settled(
-            .failed(.fraudBlocked),
-            "failed",
-            "failed",
-            "fraud_blocked_by_provider",
-            "1 window 4 1 f live failed"
-        ),
-        Settled(
-            .failed(.providerUnavailable),
-            "failed",
-            "failed",
-            "provider_unavailable",
-            "0 now 4 1 f live failed"
-        ),
-        Settled(.unknown(.timeout), "unknown", "unknown", "timeout", "1 window 4 1 f live unknown"),
-        Settled(.expiredUnsent, "failed", "expired_unsent", "deadline", "0 now 4 1 f live expired_unsent"),
-    ]
-
-    private init(
-        _ disposition: SendDisposition,
-        _ sendState: String,
-        _ status: String,
-        _ reason: String?,
-        _ verification: String
-    ) {
-        self.disposition = disposition
-        self.sendState = sendState
-        self.status = status
-        self.reason = reason
-        self.verification = verification
     }
 }

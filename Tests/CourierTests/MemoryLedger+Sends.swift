@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+extension ReportedSend {
+    init(_ held: MemoryLedger.Held) {
+        self.init(
+            reference: held.claim.reference,
+            state: held.state.flatMap { State(rawValue: $0.rawValue) } ?? .sent,
+            provider: nil,
+            messageID: nil,
+            segments: nil,
+            encoding: nil,
+            errorCode: nil
+        )
+    }
+}
+
+extension KnownRequest {
+    init(_ candidate: Candidate) {
+        self.init(
+            source: candidate.record.source,
+            offset: candidate.record.offset,
+            digest: candidate.digest,
+            verificationID: candidate.verificationID
+        )
+    }
+}
+
+extension SendResult {
+    convenience init(unknown claim: ClaimedSend) {
+        self.init(
+            send: claim.reference,
+            disposition: .unknown(.workerLost),
+            attempts: claim.attempts,
+            attempt: nil
+        )
+    }
+}
+
+extension ClaimedSend {
+    /// The claim after one that was lost.
+    convenience init(again claim: ClaimedSend) {
+        self.init(
+            reference: claim.reference.reclaimed,
+            tenant: claim.tenant,
+            purpose: claim.purpose,
+            region: claim.region,
+            recipient: claim.recipient,
+            credential: claim.credential,
+            rendering: claim.rendering,
+            deadline: claim.deadline,
+            validityLeft: claim.validityLeft,
+            generation: claim.generation,
+            attempts: claim.attempts,
+            isFictional: claim.isFictional
+        )
+    }
+}
