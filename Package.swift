@@ -139,7 +139,11 @@ let package = Package(
         // Tests
         .target(
             name: "TestSupport",
-            dependencies: ["Ledger", "PostgresClient", "Verification"],
+            dependencies: [
+                "Ledger", "Logs", "PostgresClient", "Verification",
+                .product(name: "InMemoryLogging", package: "swift-log"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
             path: "Tests/TestSupport",
             swiftSettings: settings
         ),

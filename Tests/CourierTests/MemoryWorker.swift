@@ -19,7 +19,8 @@ struct MemoryWorker: Sendable {
 
     /// Lends a running pipeline, and stops it in the end.
     ///
-    /// Without providers there is one that takes every message; a route names them in their order.
+    /// Without providers there is one that takes every message; a route names them in their order. A worker that
+    /// `isReporting` writes its figures.
     static func with(
         _ providers: [MemoryProvider] = [],
         journal: Journal = Journal(),
@@ -28,10 +29,11 @@ struct MemoryWorker: Sendable {
         messages: MessagePolicy = MessagePolicy(),
         log: LogRecord = LogRecord(),
         statistics: Statistics = Statistics(),
+        isReporting: Bool = false,
         _ body: (MemoryWorker) async throws -> Void
     ) async throws {
         let providers = providers.isEmpty ? [MemoryProvider(journal: journal)] : providers
-        let worker = MemoryWorker(providers, journal, settings, limits, messages, log, statistics)
+        let worker = MemoryWorker(providers, journal, settings, limits, messages, log, statistics, isReporting)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await worker.group.run() }
             let outcome: Result<Void, any Error>
@@ -53,7 +55,8 @@ struct MemoryWorker: Sendable {
         _ limits: [String: RateLimit],
         _ messages: MessagePolicy,
         _ log: LogRecord,
-        _ statistics: Statistics
+        _ statistics: Statistics,
+        _ isReporting: Bool
     ) {
         self.journal = journal
         self.log = log
@@ -92,7 +95,7 @@ struct MemoryWorker: Sendable {
             logger: log.logger
         )
         // It would take the figures from a test that wants to see them.
-        let reports: [any Service] = log.isReporting ? [report] : []
+        let reports: [any Service] = isReporting ? [report] : []
         group = ServiceGroup(configuration: .init(services: reports + courier.services, logger: quiet))
     }
 

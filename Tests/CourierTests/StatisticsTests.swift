@@ -50,8 +50,8 @@ import Verification
     }
 
     @Test func `a line is written in each interval and at the end`() async throws {
-        let log = LogRecord(level: .info, isReporting: true)
-        try await MemoryWorker.with(log: log) { worker in
+        let log = LogRecord(level: .info)
+        try await MemoryWorker.with(log: log, isReporting: true) { worker in
             worker.source.add([Self.numbers[0]])
             try await worker.settle(events: 1)
             try await eventually("two intervals are over") { log.lines(.workerStats).count >= 2 }

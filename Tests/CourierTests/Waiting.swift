@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
-import Testing
-
-/// Waits until something holds; red when it does not in time.
-func eventually(_ what: Comment, within limit: Duration = .seconds(60), _ condition: () async -> Bool) async throws {
-    let end = ContinuousClock.now + limit
-    while await !condition() {
-        try #require(ContinuousClock.now < end, what)
-        try await Task.sleep(for: .milliseconds(5))
-    }
-}
 
 /// A door that is shut until it is opened once.
 final class Gate: Sendable {

@@ -2,6 +2,7 @@
 
 import Courier
 import FleetSupport
+import TestSupport
 import Testing
 import Verification
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 
 /// A run of the program `code-courier`, as the build made it, in a process of its own.
 package final class Program: Sendable {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 
 /// A folder of a test's own, removed with it.
 package final class ScratchFolder: Sendable {

@@ -2,6 +2,7 @@
 
 import Foundation
 package import KafkaClient
+import TestSupport
 
 /// The Kafka of a test: the cluster that `COURIER_TEST_KAFKA` names, or librdkafka's own in this process.
 ///

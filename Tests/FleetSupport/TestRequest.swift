@@ -2,6 +2,7 @@
 
 package import KafkaClient
 import Synchronization
+import TestSupport
 
 /// A request, as a gateway writes it.
 package struct TestRequest: Sendable {

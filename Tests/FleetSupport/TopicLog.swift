@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import KafkaClient
+import TestSupport
 
 /// Everything that a topic gets during a test, in the order of its partitions, each record read once.
 package actor TopicLog<Entry: Sendable> {

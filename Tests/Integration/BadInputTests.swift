@@ -2,6 +2,7 @@
 
 import FleetSupport
 import KafkaClient
+import TestSupport
 import Testing
 
 extension Scenarios {

@@ -3,6 +3,7 @@
 import FleetSupport
 import Ledger
 import Sandbox
+import TestSupport
 import Testing
 
 extension Endurance {

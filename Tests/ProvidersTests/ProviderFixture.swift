@@ -71,15 +71,3 @@ let created = answer(
     "201 Created",
     #"{"sid": "SM0123456789", "status": "queued", "num_segments": "2", "error_code": null}"#
 )
-
-/// Waits until a condition holds; records an issue when it does not within 15 seconds.
-func eventually(_ what: String, _ condition: () -> Bool) async throws {
-    let end = ContinuousClock.now.advanced(by: .seconds(15))
-    while !condition() {
-        guard ContinuousClock.now < end else {
-            Issue.record("not within 15 s: \(what)")
-            return
-        }
-        try await Task.sleep(for: .milliseconds(5))
-    }
-}

@@ -3,6 +3,7 @@
 import NIOCore
 import NIOPosix
 import Providers
+import TestSupport
 import Testing
 import Verification
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @testable import Sandbox
@@ -8,12 +9,8 @@ import Testing
 @Suite(.serialized)
 struct BrowserTests {
     /// Waits until an expression is true on the page.
-    private static func expect(
-        _ browser: Browser,
-        _ expression: String,
-        sourceLocation: SourceLocation = #_sourceLocation
-    ) async throws {
-        try await eventually("\(expression)", sourceLocation: sourceLocation) { try await browser.holds(expression) }
+    private static func expect(_ browser: Browser, _ expression: String) async throws {
+        try await eventually(expression) { try await browser.holds(expression) }
     }
 
     private static func text(_ selector: String, is text: String) -> String {

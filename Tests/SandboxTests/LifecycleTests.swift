@@ -2,6 +2,7 @@
 
 import Logging
 import ServiceLifecycle
+import TestSupport
 import Testing
 
 @testable import Sandbox

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Logging
-import Synchronization
+import TestSupport
 import Testing
 
 @testable import Sandbox
@@ -10,11 +10,8 @@ import Testing
 struct LogTests {
     @Test
     func `no log line shows a number, an address, a token, a code or a secret`() async throws {
-        let lines = Mutex<[String]>([])
-        let logger = Logger(label: "test") { _ in
-            Recorder { line in lines.withLock { $0.append(line) } }
-        }
-        let sandbox = Sandbox(configuration: SandboxConfiguration(port: 0), logger: logger)
+        let log = LogRecord(level: .trace)
+        let sandbox = Sandbox(configuration: SandboxConfiguration(port: 0), logger: log.logger)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await sandbox.run() }
             let client = Client(sandbox: sandbox, port: try await sandbox.waitUntilListening().port)
@@ -34,30 +31,10 @@ struct LogTests {
             group.cancelAll()
             try await group.waitForAll()
         }
-        let text = lines.withLock { $0.joined(separator: "\n") }
+        let text = log.texts.joined(separator: "\n")
         #expect(!text.isEmpty)
         for secret in ["4155550123", "482913", "person@", "0a0a", "s3cret", "abc123456def"] {
             #expect(!text.contains(secret), "\(text)")
         }
-    }
-}
-
-/// Hands on all that a logger says, down to its traces.
-private struct Recorder: LogHandler {
-    let sink: @Sendable (String) -> Void
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
-
-    init(_ sink: @escaping @Sendable (String) -> Void) {
-        self.sink = sink
-    }
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        sink("\(event.message) \(metadata) \(event.metadata ?? [:])")
     }
 }

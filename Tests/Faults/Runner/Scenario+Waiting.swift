@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetSupport
+import TestSupport
 import Testing
 
 extension Scenario {
@@ -43,6 +44,7 @@ func timeUntil(_ what: String, within limit: Duration, _ condition: () async thr
     var time = OwnTime(longestGap: .milliseconds(100))
     while try await !condition() {
         guard time.look() < limit else { throw TimedOut(what, after: limit) }
+        // The pace of the questions: a provider's file and another process give no signal.
         try await Task.sleep(for: .milliseconds(20))
     }
     return time.look()

@@ -2,6 +2,7 @@
 
 import FleetSupport
 import Foundation
+import TestSupport
 
 /// A system call of one thread of a worker, by its place among the thread's calls of that kind.
 struct CallPoint: Hashable, Sendable {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 
 /// A real mail server, Debian's aiosmtpd, in a process of its own: it keeps what it takes and reads it as a mail
 /// program does.

@@ -115,20 +115,6 @@ func withSandbox(
     }
 }
 
-/// Waits until the condition holds; records an issue when it does not in ten seconds.
-func eventually(
-    _ comment: Comment,
-    sourceLocation: SourceLocation = #_sourceLocation,
-    _ condition: () async throws -> Bool
-) async throws {
-    let deadline = ContinuousClock.now + .seconds(30)
-    while ContinuousClock.now < deadline {
-        if try await condition() { return }
-        try await Task.sleep(for: .milliseconds(10))
-    }
-    Issue.record(comment, sourceLocation: sourceLocation)
-}
-
 /// A path in a directory that goes when the body ends.
 func withTemporaryFile(_ body: (String) async throws -> Void) async throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("sandbox-\(UUID().uuidString)")
