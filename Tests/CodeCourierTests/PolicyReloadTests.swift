@@ -3,8 +3,7 @@
 import Courier
 import FoundationEssentials
 import Glibc
-import Logging
-import Synchronization
+import TestSupport
 import Testing
 import Verification
 
@@ -29,32 +28,13 @@ struct PolicyReloadTests {
 
     private var version: String { policies.current.version }
 
-    private func loader() -> PolicyLoader {
-        PolicyLoader(path: path, providers: PolicyFaultTests.providers, policies: policies, logger: log.logger)
-    }
-
-    /// Runs the watch while the body changes files.
-    private func watching(_ path: String? = nil, _ body: () async throws -> Void) async throws {
-        let reload = PolicyReload(
+    private func loader(_ path: String? = nil) -> PolicyLoader {
+        PolicyLoader(
             path: path ?? self.path,
             providers: PolicyFaultTests.providers,
             policies: policies,
-            logger: log.logger,
-            interval: .milliseconds(5)
+            logger: log.logger
         )
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await reload.run() }
-            defer { group.cancelAll() }
-            try await body()
-        }
-    }
-
-    private func wait(for condition: () -> Bool, _ what: Comment) async throws {
-        let deadline = ContinuousClock.now + .seconds(20)
-        while !condition() {
-            try #require(ContinuousClock.now < deadline, what)
-            try await Task.sleep(for: .milliseconds(5))
-        }
     }
 
     /// Puts a file in another's place at once.
@@ -63,11 +43,11 @@ struct PolicyReloadTests {
     }
 
     @Test func `a changed file is in force soon`() async throws {
-        try await watching {
+        try await watching(loader()) {
             _ = try folder.write(Self.text("2"), to: "policy.yaml")
-            try await wait(for: { version == "2" }, "the second version")
+            try await eventually("the second version") { version == "2" }
             try rename(try folder.write(Self.text("3"), to: "next.yaml"), over: path)
-            try await wait(for: { version == "3" }, "the third version, renamed over the second")
+            try await eventually("the third version, renamed over the second") { version == "3" }
         }
         #expect(log.events == ["policy.reloaded", "policy.reloaded"])
         #expect(log.values("policy_version") == ["2", "3"])
@@ -84,11 +64,11 @@ struct PolicyReloadTests {
         // As Kubernetes lays out a volume: the file leads through a folder that is swapped.
         try link("a", as: "data")
         try link("data/policy.yaml", as: "mounted.yaml")
-        try await watching("\(folder.path)/mounted.yaml") {
-            try await wait(for: { version == "a" }, "the first target")
+        try await watching(loader("\(folder.path)/mounted.yaml")) {
+            try await eventually("the first target") { version == "a" }
             try link("b", as: "data.new")
             try rename("\(folder.path)/data.new", over: "\(folder.path)/data")
-            try await wait(for: { version == "b" }, "the second target")
+            try await eventually("the second target") { version == "b" }
         }
     }
 
@@ -110,23 +90,23 @@ struct PolicyReloadTests {
         text: String,
         fault: String
     ) async throws {
-        try await watching {
+        try await watching(loader()) {
             _ = try folder.write(text, to: "policy.yaml")
-            try await wait(for: { log.events.contains("policy.refused") }, "the refusal")
+            try await eventually("the refusal") { log.events.contains("policy.refused") }
             #expect(version == "1")
             #expect(log.values("fault").allSatisfy { $0.contains(fault) })
             _ = try folder.write(Self.text("3"), to: "policy.yaml")
-            try await wait(for: { version == "3" }, "the good version")
+            try await eventually("the good version") { version == "3" }
         }
     }
 
     @Test func `a file that is gone is refused and read again when it is back`() async throws {
-        try await watching {
+        try await watching(loader()) {
             try FileManager.default.removeItem(atPath: path)
-            try await wait(for: { log.events == ["policy.refused"] }, "the refusal")
+            try await eventually("the refusal") { log.events == ["policy.refused"] }
             #expect(version == "1")
             _ = try folder.write(Self.text("2"), to: "policy.yaml")
-            try await wait(for: { version == "2" }, "the version that is back")
+            try await eventually("the version that is back") { version == "2" }
         }
     }
 
@@ -178,35 +158,5 @@ struct PolicyReloadTests {
         #expect(second != first)
         let later = [second, nil, second, second].map { changes.isSettled($0) }
         #expect(later == [false, false, false, true])
-    }
-}
-
-/// What was logged.
-final class LogRecord: Sendable {
-    private let lines = Mutex<[Logger.Metadata]>([])
-
-    var logger: Logger {
-        Logger(label: "test") { _ in Handler(record: self) }
-    }
-
-    var events: [String] { values("event") }
-
-    func values(_ key: String) -> [String] {
-        lines.withLock { $0.compactMap { $0[key].map { "\($0)" } } }
-    }
-
-    private struct Handler: LogHandler {
-        let record: LogRecord
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.debug
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            record.lines.withLock { $0.append(event.metadata ?? [:]) }
-        }
     }
 }

@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import Providers
 import Synchronization
+import TestSupport
 import Testing
 import Verification
 
@@ -51,30 +52,13 @@ struct SecretReloadTests {
         )
     }
 
-    private func watching(_ body: () async throws -> Void) async throws {
-        let reload = SecretReload(loader: loader(), interval: .milliseconds(5))
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await reload.run() }
-            defer { group.cancelAll() }
-            try await body()
-        }
-    }
-
-    private func wait(for condition: () -> Bool, _ what: Comment) async throws {
-        let deadline = ContinuousClock.now + .seconds(20)
-        while !condition() {
-            try #require(ContinuousClock.now < deadline, what)
-            try await Task.sleep(for: .milliseconds(5))
-        }
-    }
-
     private var codeKey: KeyID { secrets.keys.current.code.activeID }
 
     @Test func `a new key before the others is in force soon, and the old one stays known`() async throws {
-        try await watching {
+        try await watching(loader()) {
             let rings = "\(ExampleFiles.ring(2, filledWith: 9)),\(ExampleFiles.ring(1, filledWith: 1))"
             _ = try folder.write(rings, to: "code")
-            try await wait(for: { codeKey == KeyID(2) }, "the new key")
+            try await eventually("the new key") { codeKey == KeyID(2) }
         }
         #expect(secrets.keys.current.code[KeyID(1)] == configuration.keys.code.active)
         #expect(log.events == ["secrets.reloaded"])
@@ -84,10 +68,10 @@ struct SecretReloadTests {
     @Test func `a file that a link leads to is followed, as Kubernetes changes secrets`() async throws {
         let other = try ScratchFolder()
         let next = try other.write(ExampleFiles.ring(7, filledWith: 8), to: "seal")
-        try await watching {
+        try await watching(loader()) {
             #expect(symlink(next, "\(folder.path)/next") == 0)
             #expect(rename("\(folder.path)/next", "\(folder.path)/seal") == 0)
-            try await wait(for: { secrets.keys.current.seal.activeID == KeyID(7) }, "the key behind the link")
+            try await eventually("the key behind the link") { secrets.keys.current.seal.activeID == KeyID(7) }
         }
     }
 
@@ -133,9 +117,9 @@ struct SecretReloadTests {
         async throws
     {
         let provider = try #require(secrets.providers.first)
-        try await watching {
+        try await watching(loader()) {
             _ = try folder.write("canary-token-2", to: "token")
-            try await wait(for: { made.tokens.count == 2 }, "the second provider")
+            try await eventually("the second provider") { made.tokens.count == 2 }
         }
         #expect(made.tokens == ["canary-token-1", "canary-token-2"])
         let message = OutboundMessage(

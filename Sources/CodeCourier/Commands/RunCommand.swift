@@ -57,23 +57,7 @@ struct RunCommand: AsyncParsableCommand {
         } catch {
             throw StartFailure.report(["worker.healthPath: \(error)"])
         }
-        let reload = PolicyReload(
-            path: configuration.policyPath,
-            providers: channels,
-            policies: worker.policies,
-            shards: configuration.postgres.databases.count,
-            logger: logger,
-            heartbeat: heartbeat
-        )
-        let secrets = SecretReload(
-            loader: SecretLoader(
-                path: options.config,
-                environment: environment,
-                configuration: configuration,
-                secrets: worker.secrets,
-                logger: logger
-            )
-        )
+        let reloads = reloads(configuration, environment, worker, heartbeat, logger)
         // Until here a signal ends the process at once; who has read that it started may expect it to end in order.
         let signals = await UnixSignalsSequence(trapping: Worker.endingSignals)
         logger.log(
@@ -85,11 +69,36 @@ struct RunCommand: AsyncParsableCommand {
         )
         logger.log(.policyLoaded, [.policyVersion: .text(policy.version)])
         do {
-            try await worker.run(with: [reload, secrets], heartbeat: heartbeat, until: signals, logger: logger)
+            try await worker.run(with: reloads, heartbeat: heartbeat, until: signals, logger: logger)
         } catch {
             logger.log(.workerFailed, [.error: LogValue(error)])
             throw ExitCode(1)
         }
         logger.log(.workerStopped)
+    }
+
+    /// What reads the policy and the secrets again while the worker runs.
+    private func reloads(
+        _ configuration: CourierConfiguration,
+        _ environment: [String: String],
+        _ worker: Worker,
+        _ heartbeat: Heartbeat,
+        _ logger: Logger
+    ) -> [Reload] {
+        let policies = PolicyLoader(
+            path: configuration.policyPath,
+            providers: configuration.providers.channels,
+            policies: worker.policies,
+            shards: configuration.postgres.databases.count,
+            logger: logger
+        )
+        let secrets = SecretLoader(
+            path: options.config,
+            environment: environment,
+            configuration: configuration,
+            secrets: worker.secrets,
+            logger: logger
+        )
+        return [Reload(by: policies, heartbeat: heartbeat), Reload(by: secrets)]
     }
 }

@@ -6,16 +6,7 @@ import Logs
 import Verification
 
 /// Puts the policy file's content into force, or refuses it with its reasons.
-actor PolicyLoader {
-    /// Why the file is read.
-    enum Cause {
-        /// An operator asks, and is always answered.
-        case signal
-
-        /// The file looks different; what was read already is passed over.
-        case change
-    }
-
+actor PolicyLoader: FileLoader {
     private let path: String
     private let providers: [String: Channel]
     private let policies: PolicySource
@@ -35,7 +26,9 @@ actor PolicyLoader {
         self.logger = logger
     }
 
-    func load(because cause: Cause) {
+    var paths: [String] { [path] }
+
+    func load(because cause: ReloadCause) {
         let content = read()
         if cause == .change, let judged, judged.isSame(as: content) { return }
         let isFirst = judged == nil

@@ -9,7 +9,7 @@ import Verification
 ///
 /// Only what a `…File` key names changes in a running worker. The rest of the configuration is read again with it and
 /// has to be right, but takes a new start.
-actor SecretLoader {
+actor SecretLoader: FileLoader {
     private let path: String?
     private let environment: [String: String]
     private let secrets: WorkerSecrets
@@ -32,10 +32,9 @@ actor SecretLoader {
         files = configuration.secretFiles
     }
 
-    /// The files that are worth watching.
     var paths: [String] { files.keys.sorted() }
 
-    func load(because cause: PolicyLoader.Cause) {
+    func load(because cause: ReloadCause) {
         switch CourierConfiguration.load(path: path, environment: environment) {
         case .failure(let faults):
             refuse(faults.faults.map(\.description))
