@@ -143,6 +143,8 @@ let package = Package(
                 "Ledger", "Logs", "PostgresClient", "Verification",
                 .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Tests/TestSupport",
             swiftSettings: settings
@@ -168,7 +170,7 @@ let package = Package(
         .testTarget(name: "KafkaClientTests", dependencies: ["KafkaClient"], swiftSettings: settings),
         .testTarget(
             name: "PostgresClientTests",
-            dependencies: ["CLibpq", "PinnedThread", "PostgresClient"],
+            dependencies: ["CLibpq", "PinnedThread", "PostgresClient", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -4,7 +4,7 @@ import CLibpq
 import Glibc
 
 /// The keyword arrays of `PQconnectdbParams`: passed as arrays, so that no value can become syntax.
-struct ConnectionKeywords {
+package struct ConnectionKeywords {
     /// In order: the URI, which is `dbname`, overrides what stands before it and yields to what stands after it.
     let pairs: [(keyword: String, value: String)]
 
@@ -36,7 +36,7 @@ struct ConnectionKeywords {
     /// What a URI says, by keyword.
     ///
     /// libpq's text on a bad URI quotes parts of it, the password among them: it is not kept.
-    static func parse(_ url: String) throws(PostgresError) -> [String: String] {
+    package static func parse(_ url: String) throws(PostgresError) -> [String: String] {
         guard let options = unsafe PQconninfoParse(url, nil) else {
             throw PostgresError(.connectionFailed, reason: "the URL is not a PostgreSQL connection URI")
         }

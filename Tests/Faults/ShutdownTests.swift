@@ -4,6 +4,7 @@ import FleetSupport
 import Glibc
 import KafkaClient
 import Sandbox
+import TestSupport
 import Testing
 
 extension Drill {
@@ -109,6 +110,7 @@ extension Drill {
 
         /// Tells a worker to stop after a random time, and returns the seconds that it took to end.
         private func stop(_ worker: Worker, at moment: Moment, _ scenario: Scenario) async throws -> Double {
+            // The signal comes at any point of the work, which no event names.
             try await Task.sleep(for: scenario.randomTime(below: .milliseconds(500)))
             worker.program.send(SIGTERM)
             let time = try await timeUntil("the worker ends", within: .seconds(60)) { !worker.program.isRunning }

@@ -35,7 +35,7 @@ import Verification
 
     private func counts(_ database: LedgerDatabase, size: Int) async throws -> Counts {
         try await MessageCounter.with(database.url) { counter in
-            try await database.withPool(connections: 1, parameters: counter.parameters) { pool in
+            try await database.withPool(connections: 1, url: counter.url) { pool in
                 var counts: Counts = [:]
                 func step<Value>(_ name: String, _ work: () async throws -> Value) async throws -> Value {
                     var value: Value?

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import PostgresClient
+import TestSupport
 import Testing
 
 @testable import PostgresClient
@@ -82,55 +83,62 @@ struct ConnectionLossTests {
         }
     }
 
-    @Test(arguments: [CuttingProxy.Fault.swallowAnswer, .swallowRequest])
-    func `a connection cut at COMMIT is ambiguous whether it was done or not`(fault: CuttingProxy.Fault) async throws {
+    /// Lends a proxy that does harm to a connection on which a text passes.
+    private func withProxy(
+        at text: String,
+        _ harm: CuttableProxy.Harm,
+        _ body: (CuttableProxy) async throws -> Void
+    ) async throws {
+        let listener: CuttableProxy.Listener = { $0.contains(text.utf8) ? harm : nil }
+        try await CuttableProxy.with(to: try TestDatabase.url(), listener: { listener }, body)
+    }
+
+    @Test(arguments: [CuttableProxy.Harm.swallowAnswer, .swallowRequest])
+    func `a connection cut at COMMIT is ambiguous whether it was done or not`(harm: CuttableProxy.Harm) async throws {
         try await TestDatabase.withPool(script: "CREATE TABLE item (id int)") { pool in
             let schema = try await pool.withSession { session in
                 try session.execute(Statement("SELECT current_schema()::text")).onlyRow.text(0)
             }
-            let proxy = try CuttingProxy(to: try TestDatabase.url(), at: "COMMIT\0", fault)
-            async let _ = proxy.serve()
-            defer { proxy.stop() }
-            var configuration = PostgresConfiguration(url: try TestDatabase.url(with: proxy.parameters))
-            configuration.settings = [(name: "search_path", value: schema)]
-            let connection = PostgresPool(configuration, size: 1)
-            let error = try await postgresError {
-                try await connection.withTransaction { transaction in
-                    _ = try transaction.run([Statement("INSERT INTO item VALUES (1)")])
+            try await withProxy(at: "COMMIT\0", harm) { proxy in
+                var configuration = PostgresConfiguration(url: proxy.url)
+                configuration.settings = [(name: "search_path", value: schema)]
+                let connection = PostgresPool(configuration, size: 1)
+                let error = try await postgresError {
+                    try await connection.withTransaction { transaction in
+                        _ = try transaction.run([Statement("INSERT INTO item VALUES (1)")])
+                    }
                 }
+                #expect(error == PostgresError(.ambiguousCommit))
+                let expected: Int64 = harm == .swallowAnswer ? 1 : 0
+                #expect(try await pool.count("SELECT count(*) FROM item") == expected)
+                await connection.close()
             }
-            #expect(error == PostgresError(.ambiguousCommit))
-            let expected: Int64 = fault == .swallowAnswer ? 1 : 0
-            #expect(try await pool.count("SELECT count(*) FROM item") == expected)
-            await connection.close()
         }
     }
 
     @Test func `a connection cut before COMMIT was sent is lost and retriable`() async throws {
-        let proxy = try CuttingProxy(to: try TestDatabase.url(), at: "'needle'", .swallowAnswer)
-        async let _ = proxy.serve()
-        defer { proxy.stop() }
-        let pool = PostgresPool(PostgresConfiguration(url: try TestDatabase.url(with: proxy.parameters)), size: 1)
-        let error = try await postgresError {
-            try await pool.withTransaction { _ = try $0.run([Statement("SELECT 'needle'")]) }
+        try await withProxy(at: "'needle'", .swallowAnswer) { proxy in
+            let pool = PostgresPool(PostgresConfiguration(url: proxy.url), size: 1)
+            let error = try await postgresError {
+                try await pool.withTransaction { _ = try $0.run([Statement("SELECT 'needle'")]) }
+            }
+            #expect(error == PostgresError(.connectionLost))
+            #expect(error.isRetriable)
+            await pool.close()
         }
-        #expect(error == PostgresError(.connectionLost))
-        #expect(error.isRetriable)
-        await pool.close()
     }
 
     @Test func `a server that falls silent is given up`() async throws {
-        let proxy = try CuttingProxy(to: try TestDatabase.url(), at: "'needle'", .fallSilent)
-        async let _ = proxy.serve()
-        defer { proxy.stop() }
-        var configuration = PostgresConfiguration(url: try TestDatabase.url(with: proxy.parameters))
-        configuration.statementTimeout = .milliseconds(100)
-        let pool = PostgresPool(configuration, size: 1)
-        let error = try await postgresError {
-            try await pool.withTransaction { _ = try $0.run([Statement("SELECT 'needle'")]) }
+        try await withProxy(at: "'needle'", .fallSilent) { proxy in
+            var configuration = PostgresConfiguration(url: proxy.url)
+            configuration.statementTimeout = .milliseconds(100)
+            let pool = PostgresPool(configuration, size: 1)
+            let error = try await postgresError {
+                try await pool.withTransaction { _ = try $0.run([Statement("SELECT 'needle'")]) }
+            }
+            #expect(error == PostgresError(.connectionLost))
+            await pool.close()
         }
-        #expect(error == PostgresError(.connectionLost))
-        await pool.close()
     }
 
     @Test func `a server that is not there is a failed connection with a reason and without the password`() async throws

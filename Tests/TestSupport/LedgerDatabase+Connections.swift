@@ -4,17 +4,14 @@ package import PostgresClient
 
 extension LedgerDatabase {
     /// Lends connections to the database: with the server settings of a worker, or by another way to the server.
-    ///
-    /// `parameters` are libpq's, in a URI's form; they override those of the database's own URL.
     package func withPool<Result>(
         connections: Int = 4,
-        parameters: String = "",
+        url: String? = nil,
         settings: [(name: String, value: String)] = [],
         _ body: (PostgresPool) async throws -> Result
     ) async throws -> Result {
-        let separator = url.contains("?") ? "&" : "?"
         let configuration = PostgresConfiguration(
-            url: parameters.isEmpty ? url : url + separator + parameters,
+            url: url ?? self.url,
             applicationName: "tests",
             settings: settings
         )
@@ -41,10 +38,8 @@ extension LedgerDatabase {
         try await script("CREATE ROLE \(name) LOGIN PASSWORD '\(password)' IN ROLE \(role)")
         let outcome: Swift.Result<Result, any Error>
         do {
-            let parameters = "user=\(name)&password=\(password)"
-            outcome = .success(
-                try await withPool(connections: connections, parameters: parameters, settings: settings, body)
-            )
+            let url = DatabaseURL(url).with(user: name, password: password).text
+            outcome = .success(try await withPool(connections: connections, url: url, settings: settings, body))
         } catch {
             outcome = .failure(error)
         }

@@ -4,14 +4,28 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-@testable import PostgresClient
-
-/// A TCP proxy before the test server, which can go away and come back, and cut connections within what passes.
+/// A TCP proxy before the test server, which can go away and come back, cut connections within what passes, and be told
+/// by a listener to do harm to one.
 package final class CuttableProxy: Sendable {
     /// One end of a connection.
     package enum Side: Sendable {
         case client, server
     }
+
+    /// What is done to one connection from something on that its client has sent.
+    package enum Harm: Sendable {
+        /// The server gets it, its answer is lost with the connection.
+        case swallowAnswer
+
+        /// The connection ends before the server gets it.
+        case swallowRequest
+
+        /// Nothing passes any more, and the connection stays open.
+        case fallSilent
+    }
+
+    /// Hears what the client of one connection sends, before the server does.
+    package typealias Listener = @Sendable ([UInt8]) -> Harm?
 
     fileprivate struct State {
         var isAway = false
@@ -42,8 +56,8 @@ package final class CuttableProxy: Sendable {
     private let state: Shared
 
     /// What the proxy's connections share with it.
-    fileprivate final class Shared: Sendable {
-        let state = Mutex(State())
+    final class Shared: Sendable {
+        fileprivate let state = Mutex(State())
 
         /// Passes as many bytes on as may pass, and cuts every connection behind them when that is due.
         func pass(_ bytes: ByteBuffer, from side: Side, to peer: any Channel) {
@@ -59,12 +73,13 @@ package final class CuttableProxy: Sendable {
         (self.url, self.listener, self.state) = (url, listener, state)
     }
 
-    /// Lends a proxy to the server of a URI.
+    /// Lends a proxy to the server of a URI; each connection has a listener of its own.
     package static func with<Result>(
         to url: String,
+        listener makeListener: @escaping @Sendable () -> Listener = { { _ in nil } },
         _ body: (CuttableProxy) async throws -> Result
     ) async throws -> Result {
-        let target = try Target(url)
+        let target = try ProxyTarget(url)
         let shared = Shared()
         let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .childChannelOption(.autoRead, value: false)
@@ -74,11 +89,11 @@ package final class CuttableProxy: Sendable {
                     return state.isAway
                 }
                 if isAway { return client.eventLoop.makeFailedFuture(ChannelError.eof) }
-                return connect(client, to: target, shared)
+                return Relay.connect(client, to: target, shared, listener: makeListener())
             }
             .bind(host: "127.0.0.1", port: 0).get()
         let proxy = CuttableProxy(
-            url: DatabaseURL(url).with(port: listener.localAddress?.port ?? 0).text,
+            url: DatabaseURL(url).inClearText(port: listener.localAddress?.port ?? 0).text,
             listener: listener,
             state: shared
         )
@@ -117,65 +132,4 @@ package final class CuttableProxy: Sendable {
 
     /// How many bytes have passed from one side.
     package func passed(from side: Side) -> Int { state.state.withLock { $0.passed[side, default: 0] } }
-
-    private static func connect(
-        _ client: any Channel,
-        to target: Target,
-        _ shared: Shared
-    ) -> EventLoopFuture<Void> {
-        let bootstrap = ClientBootstrap(group: client.eventLoop).channelInitializer { server in
-            server.pipeline.addHandler(Relay(from: .server, to: client, shared))
-        }
-        return target.connect(bootstrap).flatMap { server in
-            client.pipeline.addHandler(Relay(from: .client, to: server, shared)).flatMap {
-                client.setOption(.autoRead, value: true)
-            }
-        }
-    }
-
-    /// Where the server listens.
-    private enum Target: Sendable {
-        case network(host: String, port: Int)
-        case local(path: String)
-
-        init(_ url: String) throws {
-            let keywords = try ConnectionKeywords.parse(url)
-            let port = keywords["port"].flatMap { Int($0) } ?? 5432
-            let host = keywords["hostaddr"] ?? keywords["host"] ?? "/var/run/postgresql"
-            self = host.hasPrefix("/") ? .local(path: "\(host)/.s.PGSQL.\(port)") : .network(host: host, port: port)
-        }
-
-        func connect(_ bootstrap: ClientBootstrap) -> EventLoopFuture<any Channel> {
-            switch self {
-            case .network(let host, let port): bootstrap.connect(host: host, port: port)
-            case .local(let path): bootstrap.connect(unixDomainSocketPath: path)
-            }
-        }
-    }
-}
-
-/// Passes bytes on, and the end with them.
-private final class Relay: ChannelInboundHandler, Sendable {
-    package typealias InboundIn = ByteBuffer
-
-    private let side: CuttableProxy.Side
-    private let peer: any Channel
-    private let shared: CuttableProxy.Shared
-
-    init(from side: CuttableProxy.Side, to peer: any Channel, _ shared: CuttableProxy.Shared) {
-        (self.side, self.peer, self.shared) = (side, peer, shared)
-    }
-
-    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        shared.pass(unwrapInboundIn(data), from: side, to: peer)
-    }
-
-    package func channelInactive(context: ChannelHandlerContext) {
-        peer.close(promise: nil)
-        context.fireChannelInactive()
-    }
-
-    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        context.close(promise: nil)
-    }
 }
