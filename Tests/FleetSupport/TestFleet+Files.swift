@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+extension TestFleet {
+    /// Changes the configuration of the workers to come.
+    package func configure(_ text: String, _ replacement: String) throws {
+        let file = folder.text(of: Self.configurationFile)
+        try folder.write(file.replacing(text, with: replacement), to: Self.configurationFile)
+    }
+
+    /// Gives the workers to come an option of librdkafka, which no environment variable can.
+    package func setKafkaOption(_ name: String, _ value: String) throws {
+        let options = "options: {"
+        try configure(options, "\(options) \(name): \(value),")
+    }
+
+    /// The configuration that a fleet begins with.
+    func configuration(provider: (host: String, port: Int), sessionTimeout: Duration) -> String {
+        """
+        kafka:
+          bootstrapServers: "\(cluster.bootstrapServers)"
+          groupId: \(topics.requests).group
+          topics:
+            requests: \(topics.requests)
+            receipts: \(topics.receipts)
+            deliveries: \(topics.deliveries)
+            deadLetters: \(topics.deadLetters)
+          options: { session.timeout.ms: \(sessionTimeout.microseconds / 1000), heartbeat.interval.ms: 250 }
+        postgres: { url: "\(logins.workerURL)" }
+        policy: { path: \(Self.policyFile) }
+        providers:
+          - name: main
+            kind: twilio
+            baseURL: "http://\(provider.host):\(provider.port)"
+            accountSid: ACtest
+            authToken: test-token
+            from: "+15005550006"
+        keys:
+          code: "\(TestKeys.code)"
+          hash: "\(TestKeys.hash)"
+          fingerprint: "\(TestKeys.fingerprint)"
+          seal: "\(TestKeys.seal)"
+        """
+    }
+}
