@@ -4,16 +4,11 @@ import Providers
 
 extension ProviderSettings {
     static func apns(_ entry: ProviderEntry, _ source: ConfigurationSource) -> APNsConfiguration? {
-        let line = entry.mapping.value.line
-        let keyIDKey = entry.key + ["keyId"]
-        let teamIDKey = entry.key + ["teamId"]
-        source.reportMissing(keyIDKey, such: "ABC123DEFG", line: line)
-        source.reportMissing(teamIDKey, such: "DEF123GHIJ", line: line)
-        let keyID = source.read(keyIDKey, .appleID)
-        let teamID = source.read(teamIDKey, .appleID)
+        let keyID = entry.required("keyId", .appleID, such: "ABC123DEFG", source)
+        let teamID = entry.required("teamId", .appleID, such: "DEF123GHIJ", source)
         let key = signingKey(entry, source)
-        let baseURL = source.read(entry.key + ["baseURL"], .secureAddress)
-        let sandboxBaseURL = source.read(entry.key + ["sandboxBaseURL"], .secureAddress)
+        let baseURL = entry.optional("baseURL", .secureAddress, source)
+        let sandboxBaseURL = entry.optional("sandboxBaseURL", .secureAddress, source)
         let authorities = source.authorities(entry.key + ["caFile"])
         guard let keyID, let teamID, let key else { return nil }
         return APNsConfiguration(
@@ -27,12 +22,8 @@ extension ProviderSettings {
     }
 
     private static func signingKey(_ entry: ProviderEntry, _ source: ConfigurationSource) -> APNsSigningKey? {
-        let key = entry.key + ["privateKey"]
-        guard let setting = source.secret(key) else {
-            let line = entry.mapping.value.line
-            source.reportMissing(key, such: "privateKeyFile: /run/secrets/apns.p8", line: line)
-            return nil
-        }
+        let example = "privateKeyFile: /run/secrets/apns.p8"
+        guard let setting = entry.requiredSecret("privateKey", such: example, source) else { return nil }
         if let signingKey = APNsSigningKey(pem: setting.secret) { return signingKey }
         source.report(
             setting.key,

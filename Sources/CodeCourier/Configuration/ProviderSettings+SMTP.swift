@@ -6,18 +6,13 @@ import Verification
 
 extension ProviderSettings {
     static func smtp(_ entry: ProviderEntry, _ source: ConfigurationSource) -> SMTPConfiguration? {
-        let line = entry.mapping.value.line
-        let hostKey = entry.key + ["host"]
-        let fromKey = entry.key + ["from"]
-        source.reportMissing(hostKey, such: "smtp.example.com", line: line)
-        source.reportMissing(fromKey, such: "no-reply@example.com", line: line)
-        let host = source.read(hostKey, .mailHost)
-        let from = source.read(fromKey, .emailAddress)
+        let host = entry.required("host", .mailHost, such: "smtp.example.com", source)
+        let from = entry.required("from", .emailAddress, such: "no-reply@example.com", source)
         let encryption = encryption(entry, source, host: host)
-        let port = source.read(entry.key + ["port"], .integer(in: 1...65_535))
-        let heloName = source.read(entry.key + ["heloName"], .domain)
+        let port = entry.optional("port", .integer(in: 1...65_535), source)
+        let heloName = entry.optional("heloName", .domain, source)
         let authorities = source.authorities(entry.key + ["caFile"])
-        let connections = source.read(entry.key + ["connections"], .integer(in: 1...64))
+        let connections = entry.optional("connections", .integer(in: 1...64), source)
         let login = login(entry, source)
         guard let host, let from, let encryption else { return nil }
         let server = SMTPServer(

@@ -78,7 +78,7 @@ extension ProviderSettings {
             source.faults.report(line: nil, key: "providers", message)
         }
         return entries.compactMap { entry in
-            let rate = source.read(entry.key + ["rate"], .rate)
+            let rate = entry.optional("rate", .rate, source)
             var settings = settings(entry, source)
             settings?.channel = entry.kind.channel
             settings?.rate = rate
@@ -118,15 +118,10 @@ extension ProviderSettings {
     }
 
     private static func twilio(_ entry: ProviderEntry, _ source: ConfigurationSource) -> TwilioSettings? {
-        let line = entry.mapping.value.line
-        let baseURL = source.read(entry.key + ["baseURL"], .address)
-        let callback = source.read(entry.key + ["statusCallback"], .address)
-        let sidKey = entry.key + ["accountSid"]
-        let tokenKey = entry.key + ["authToken"]
-        let token = source.secret(tokenKey)
-        source.reportMissing(sidKey, such: "ACxxx", line: line)
-        if token == nil { source.reportMissing(tokenKey, such: "authTokenFile: /run/secrets/twilio", line: line) }
-        let accountSid = source.read(sidKey, .sid)
+        let baseURL = entry.optional("baseURL", .address, source)
+        let callback = entry.optional("statusCallback", .address, source)
+        let accountSid = entry.required("accountSid", .sid, such: "ACxxx", source)
+        let token = entry.requiredSecret("authToken", such: "authTokenFile: /run/secrets/twilio", source)
         guard let sender = sender(entry, source), let accountSid, let token else { return nil }
         return TwilioSettings(
             baseURL: baseURL,
