@@ -42,16 +42,7 @@ struct Worker {
         observe: @escaping Step.Observer = { _ in },
         logger: Logger
     ) async throws {
-        let settings = CourierSettings(
-            decision: .init(source: "/code-courier", maxRequestAge: configuration.worker.maxRequestAge),
-            maxInFlight: configuration.worker.maxInFlight,
-            batchSize: configuration.worker.batchSize,
-            lease: configuration.worker.lease,
-            callDeadline: configuration.worker.callDeadline,
-            repeatsUnknown: configuration.worker.unknownOutcome == .resendOnce,
-            now: now,
-            observe: observe
-        )
+        let settings = CourierSettings(configuration.worker, now: now, observe: observe)
         let client = ProviderClient(maximumConnections: settings.maxInFlight)
         let secrets = WorkerSecrets(configuration) { $0.provider(client: client, logger: logger) }
         do {
@@ -218,49 +209,29 @@ struct Worker {
     }
 }
 
+extension CourierSettings {
+    fileprivate init(
+        _ worker: WorkerSettings,
+        now: @escaping @Sendable () -> Timestamp,
+        observe: @escaping Step.Observer
+    ) {
+        self.init(
+            decision: .init(source: "/code-courier", maxRequestAge: worker.maxRequestAge),
+            maxInFlight: worker.maxInFlight,
+            batchSize: worker.batchSize,
+            lease: worker.lease,
+            callDeadline: worker.callDeadline,
+            repeatsUnknown: worker.unknownOutcome == .resendOnce,
+            now: now,
+            observe: observe
+        )
+    }
+}
+
 extension KafkaSettings {
     /// The client's configuration, secrets revealed to it alone.
     var client: KafkaConfiguration {
         KafkaConfiguration(bootstrapServers: bootstrapServers, options: options.mapValues(\.revealed))
-    }
-}
-
-extension ProviderSettings {
-    func provider(client: ProviderClient, logger: Logger) -> any MessageProvider {
-        switch kind {
-        case .log:
-            LogProvider(name: name, logger: logger)
-        case .twilio(let twilio):
-            TwilioProvider(configuration: twilio.configuration(name: name), client: client)
-        case .vonage(let vonage):
-            VonageProvider(configuration: vonage, client: client)
-        case .sns(let sns):
-            SNSProvider(configuration: sns, client: client)
-        case .http(let gateway):
-            GatewayProvider(configuration: gateway, client: client)
-        case .smtp(let smtp):
-            SMTPProvider(name: name, configuration: smtp)
-        case .apns(let apns):
-            APNsProvider(name: name, configuration: apns)
-        }
-    }
-}
-
-extension TwilioSettings {
-    fileprivate func configuration(name: String) -> TwilioConfiguration {
-        TwilioConfiguration(
-            name: name,
-            baseURL: baseURL ?? TwilioConfiguration.defaultBaseURL,
-            accountSid: accountSid,
-            credentials: .authToken(authToken),
-            sender: {
-                switch sender {
-                case .from(let number): .from(number)
-                case .messagingService(let sid): .messagingService(sid: sid)
-                }
-            }(),
-            statusCallback: statusCallback
-        )
     }
 }
 
