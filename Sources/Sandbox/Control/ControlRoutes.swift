@@ -51,11 +51,7 @@ struct ControlRoutes: Sendable {
 
     @Sendable
     private func messages(_ request: Request, context: SandboxContext) async throws -> Response {
-        let messages = await inbox.messages(
-            to: request.number("to"),
-            after: request.integer("after") ?? 0,
-            limit: request.integer("limit") ?? .max
-        )
+        let messages = await inbox.messages(to: request.number("to"), after: request.after, limit: request.limit)
         return try .json(["messages": messages])
     }
 
@@ -67,11 +63,7 @@ struct ControlRoutes: Sendable {
 
     @Sendable
     private func emails(_ request: Request, context: SandboxContext) async throws -> Response {
-        let emails = await inbox.emails(
-            to: request.uri.queryParameters.get("to"),
-            after: request.integer("after") ?? 0,
-            limit: request.integer("limit") ?? .max
-        )
+        let emails = await inbox.emails(to: request.text("to"), after: request.after, limit: request.limit)
         return try .json(["emails": emails])
     }
 
@@ -94,21 +86,13 @@ struct ControlRoutes: Sendable {
 
     @Sendable
     private func pushes(_ request: Request, context: SandboxContext) async throws -> Response {
-        let pushes = await inbox.pushes(
-            to: request.uri.queryParameters.get("token"),
-            after: request.integer("after") ?? 0,
-            limit: request.integer("limit") ?? .max
-        )
+        let pushes = await inbox.pushes(to: request.text("token"), after: request.after, limit: request.limit)
         return try .json(["pushes": pushes])
     }
 
     @Sendable
     private func receipts(_ request: Request, context: SandboxContext) async throws -> Response {
-        let receipts = await inbox.receipts(
-            after: request.integer("after") ?? 0,
-            limit: request.integer("limit") ?? .max
-        )
-        return try .json(["receipts": receipts])
+        try .json(["receipts": await inbox.receipts(after: request.after, limit: request.limit)])
     }
 
     @Sendable
@@ -145,7 +129,12 @@ struct ControlRoutes: Sendable {
 }
 
 extension Request {
-    fileprivate func integer(_ name: String) -> Int? {
-        uri.queryParameters.get(name).flatMap { Int($0) }
-    }
+    /// A list begins behind this number.
+    fileprivate var after: Int { integer("after") ?? 0 }
+
+    fileprivate var limit: Int { integer("limit") ?? .max }
+
+    fileprivate func text(_ name: String) -> String? { uri.queryParameters.get(name) }
+
+    private func integer(_ name: String) -> Int? { text(name).flatMap { Int($0) } }
 }
