@@ -17,6 +17,11 @@ extension ReportPage {
         TimeChart(title: title, unit: unit, series: series, timeline: history.timeline, isStacked: isStacked).html
     }
 
+    /// A section of one chart, or the words that there is nothing to show.
+    private static func section(_ title: String, _ text: String, _ bars: BarChart, orElse nothing: String) -> String {
+        bars.rows.isEmpty ? section(title, nothing, []) : section(title, text, [bars.html])
+    }
+
     var trafficSection: String {
         let statuses = Palette.ordered(history.decisions.sums.keys)
         let series = statuses.enumerated().map { place, status in
@@ -36,22 +41,20 @@ extension ReportPage {
     }
 
     var regionSection: String {
-        let rows = history.regions.ranked
-        guard !rows.isEmpty else { return Self.section("Regions", "No region was counted.", []) }
-        return Self.section(
+        Self.section(
             "Regions",
             "Outcomes by the region of the recipient; XX is a region that the number does not tell.",
-            [BarChart(title: "Outcomes by region", unit: "events", rows: rows).html]
+            BarChart(title: "Outcomes by region", unit: "events", rows: history.regions.ranked),
+            orElse: "No region was counted."
         )
     }
 
     var providerSection: String {
-        let rows = history.providers.ranked
-        guard !rows.isEmpty else { return Self.section("Providers", "No provider was asked.", []) }
-        return Self.section(
+        Self.section(
             "Providers",
             "What providers answered. A message that one refuses may be counted at the next one again.",
-            [BarChart(title: "Answers by provider", unit: "calls", rows: rows).html]
+            BarChart(title: "Answers by provider", unit: "calls", rows: history.providers.ranked),
+            orElse: "No provider was asked."
         )
     }
 
@@ -122,11 +125,11 @@ extension ReportPage {
             tally.add("rejected", rule.sum)
             return (name: rule.name, tally: tally)
         }
-        guard !rows.isEmpty else { return Self.section("Refusals", "No rule refused anything.", []) }
         return Self.section(
             "Refusals",
             "Requests that were refused, by the rule that decided.",
-            [BarChart(title: "Refusals by rule", unit: "requests", rows: rows).html]
+            BarChart(title: "Refusals by rule", unit: "requests", rows: rows),
+            orElse: "No rule refused anything."
         )
     }
 
