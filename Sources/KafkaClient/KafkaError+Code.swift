@@ -29,7 +29,6 @@ extension KafkaError {
         package static let failure = Code(RD_KAFKA_RESP_ERR__FAIL)
         package static let fatal = Code(RD_KAFKA_RESP_ERR__FATAL)
         package static let invalidArgument = Code(RD_KAFKA_RESP_ERR__INVALID_ARG)
-        package static let maximumPollExceeded = Code(RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED)
         package static let messageTimedOut = Code(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
         package static let partitionEnd = Code(RD_KAFKA_RESP_ERR__PARTITION_EOF)
         package static let purged = Code(RD_KAFKA_RESP_ERR__PURGE_QUEUE)
@@ -39,7 +38,6 @@ extension KafkaError {
         package static let timedOut = Code(RD_KAFKA_RESP_ERR__TIMED_OUT)
         package static let transport = Code(RD_KAFKA_RESP_ERR__TRANSPORT)
         package static let unknownPartition = Code(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
-        package static let unknownTopic = Code(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
 
         // the protocol's
         package static let coordinatorLoading = Code(RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS)
@@ -57,7 +55,6 @@ extension KafkaError {
         package static let rebalanceInProgress = Code(RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS)
         package static let requestTimedOut = Code(RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT)
         package static let topicAlreadyExists = Code(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
-        package static let topicAuthorizationFailed = Code(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
         package static let unknownMember = Code(RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID)
         package static let unknownTopicOrPartition = Code(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
 

@@ -20,8 +20,6 @@ package final class MockCluster: Sendable {
         package static let fetch = RequestKind(rawValue: 1)
         package static let metadata = RequestKind(rawValue: 3)
         package static let offsetCommit = RequestKind(rawValue: 8)
-        package static let findCoordinator = RequestKind(rawValue: 10)
-        package static let joinGroup = RequestKind(rawValue: 11)
         package static let heartbeat = RequestKind(rawValue: 12)
     }
 

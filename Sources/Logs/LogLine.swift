@@ -41,9 +41,6 @@ struct LogLine {
 
     /// What a line grows to at most; container runtimes split lines at 16 KiB.
     static let maximumBytes = 15 * 1024
-
-    /// The room that one more field may need: a cut text of which every byte is escaped.
-    static let maximumFieldBytes = 6 * LogText.maximumBytes
 }
 
 /// Who writes the lines.

@@ -25,12 +25,8 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
         rawValue.hasPrefix(prefix.description)
     }
 
-    package static let notNullViolation = SQLState("23502")
-    package static let foreignKeyViolation = SQLState("23503")
     package static let uniqueViolation = SQLState("23505")
-    package static let checkViolation = SQLState("23514")
     package static let readOnlyTransaction = SQLState("25006")
-    package static let failedTransaction = SQLState("25P02")
     package static let serializationFailure = SQLState("40001")
     package static let deadlockDetected = SQLState("40P01")
     package static let lockNotAvailable = SQLState("55P03")

@@ -42,9 +42,6 @@ struct History: Redacted, Sendable {
 
         /// Whether it may not lead to a message, whatever happens.
         var isRefused = false
-
-        /// Whether records with the same id and another payload were sent, each of which is a conflict of its own.
-        var hasConflict = false
     }
 
     struct Place: Hashable, Sendable {
