@@ -96,15 +96,18 @@ extension ByteBufferView {
         return String(decoding: rest.prefix { (0x30...0x39).contains($0) }, as: UTF8.self)
     }
 
-    /// Where some bytes stand; letters count whatever their case when `words` are in lower case.
+    /// Where some bytes stand; ASCII letters count whatever their case.
     private func offset(of words: [UInt8]) -> Int? {
         withUnsafeBytes { bytes in
-            guard let first = words.first, bytes.count >= words.count else { return nil }
+            guard bytes.count >= words.count else { return nil }
             return (0...(bytes.count - words.count)).first { start in
-                guard bytes[start] | 0x20 == first | 0x20 else { return false }
-                return words.indices.allSatisfy { bytes[start + $0] | 0x20 == words[$0] | 0x20 }
+                words.indices.allSatisfy { Self.folded(bytes[start + $0]) == Self.folded(words[$0]) }
             }
         }
+    }
+
+    private static func folded(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
     }
 
     private static let headEnd = Array("\r\n\r\n".utf8)
