@@ -73,7 +73,7 @@ final class BatchQueue<Element: Sendable>: Sendable {
             while true {
                 if queue.count > 0 {
                     if queue.count < maximum / 2, isBusy() {
-                        // A cancelled wait ends at once, and what is there is taken.
+                        // Whether more comes nobody can tell. A cancelled wait ends at once, and what is there is taken.
                         try? await Task.sleep(for: BatchQueue.moment)
                     }
                     if let batch = queue.take(maximum) { return batch }

@@ -27,7 +27,7 @@ struct Sweep: Service {
                 }
                 await sweep()
             }
-            // What has become due by time alone gives no signal.
+            // What has become due by time alone gives no signal; it waits for at most an interval.
             try? await cancelWhenGracefulShutdown { try await Task.sleep(for: settings.sweepInterval) }
         }
     }

@@ -22,6 +22,7 @@ struct TestNumberProvider: MessageProvider {
         case .throttled: return ProviderAnswer(.throttled, errorCode: "throttled", retryAfter: .seconds(1))
         case .providerDown: return ProviderAnswer(.notSent, errorCode: "connection_refused")
         case .slow:
+            // Taking long is the fault itself.
             do { try await Task.sleep(for: min(slowness, message.callDeadline)) } catch {
                 return ProviderAnswer(.unknown, errorCode: "cancelled")
             }

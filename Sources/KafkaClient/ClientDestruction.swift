@@ -47,7 +47,8 @@ import Synchronization
         start()
         while !isDone.load(ordering: .acquiring) {
             if ContinuousClock.now >= deadline { return false }
-            // The destroying thread may hang in the library for ever, so it is asked after and not joined.
+            // The destroying thread may hang in the library for ever, so it is asked after and not joined. 200 µs is
+            // short beside the milliseconds that the end of a client takes.
             usleep(200)
         }
         return true

@@ -80,6 +80,7 @@ package final class PostgresPool: Sendable {
     /// Ends the waiting after the deadline; the end of the waiting cancels it.
     private func expire(_ id: UInt64) async {
         do {
+            // The deadline itself: a connection that comes free goes to the waiter without this.
             try await Task.sleep(for: waitTimeout)
         } catch {
             return

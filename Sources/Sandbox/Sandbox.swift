@@ -112,6 +112,7 @@ package final class Sandbox: Service, Sendable {
                 broadcast.signal()
                 nextHeartbeat = clock.now + configuration.heartbeat
             }
+            // What the clock alone makes due gives no signal; receipts come at most this much late.
             do { try await clock.sleep(for: .milliseconds(20)) } catch { return }
         }
     }

@@ -33,6 +33,7 @@ extension Campaign {
             try await cell.send(requests)
             // After some kills the group has not yet given all partitions to somebody else.
             try? await scenario.waitForCall(to: requests, after: calls, within: .seconds(8))
+            // The worker dies at any point of the work, which no event names.
             try await Task.sleep(for: scenario.randomTime(below: .milliseconds(400)))
             let victim = scenario.withDice { $0.below(workers.count) }
             try await workers.remove(at: victim).crash()

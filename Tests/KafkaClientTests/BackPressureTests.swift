@@ -85,6 +85,7 @@ struct BackPressureTests {
         let deadline = ContinuousClock.now + .seconds(30)
         while await !condition() {
             try #require(ContinuousClock.now < deadline)
+            // The pace of the questions: the consumer's state gives no signal.
             try await Task.sleep(for: .milliseconds(10))
         }
     }

@@ -97,6 +97,7 @@ struct MotoServer {
         while (try? await text(of: HTTPClientRequest(url: "\(url)/moto-api/data.json"))) == nil {
             try #require(process.isRunning, "moto ended with \(process.terminationStatus)")
             try #require(ContinuousClock.now < end, "moto does not answer within a minute")
+            // Another process, which gives no sign of listening but its answer.
             try await Task.sleep(for: .milliseconds(50))
         }
     }

@@ -37,7 +37,7 @@ struct Watchdog: Service {
         }
         timer.resume()
         defer { timer.cancel() }
-        // A task that wakes now and then shows that tasks run at all.
+        // A task that wakes as often as the timer looks shows that tasks run at all: an event would come from one of them.
         try? await cancelWhenGracefulShutdown {
             while true {
                 beat.advance()

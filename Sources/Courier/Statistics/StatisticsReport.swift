@@ -53,7 +53,7 @@ package struct StatisticsReport: Service {
         var last = start
         while true {
             let end = last.time + interval
-            // A shutdown ends the interval at once: what is left of it is told now.
+            // The interval itself. A shutdown ends it at once: what is left of it is told now.
             try? await cancelWhenGracefulShutdown { try await Task.sleep(until: end, clock: .continuous) }
             let isLast = Task.isShuttingDownGracefully || Task.isCancelled
             // A database that is away must not keep a worker from stopping.

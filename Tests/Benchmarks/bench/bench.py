@@ -108,21 +108,24 @@ def latency(parts, rate=200, seconds=20):
         arena.produce(load.take(2000))
         arena.wait_for(2000, 60)
         arena.arrivals()
-        done = threading.Event()
-        reader = threading.Thread(target=read_events, args=(arena, seen, done))
+        ready, done = threading.Event(), threading.Event()
+        reader = threading.Thread(target=read_events, args=(arena, seen, ready, done))
         reader.start()
         producer = Producer({"bootstrap.servers": parts.kafka, "linger.ms": 0, "acks": "all"})
-        time.sleep(2)
+        producer.list_topics(arena.topic(REQUESTS), 30)
+        if not ready.wait(30):
+            raise TimeoutError("the reader has no partitions within 30 s")
         begin = time.time()
         for place in range(rate * seconds):
             key, value, headers = load.one()
+            # The pace of the requests, however long the one before took.
             time.sleep(max(0, begin + place / rate - time.time()))
             request = None if key == b"?" else json.loads(value)["requestId"]
             sent.setdefault(request, (key.decode().lstrip("+"), time.time()))
             producer.produce(arena.topic(REQUESTS), value, key, headers=headers)
             producer.poll(0)
         producer.flush(30)
-        time.sleep(2)
+        arena.wait_for(2000 + rate * seconds, 60)
         done.set()
         reader.join()
         arrived = {}
@@ -137,7 +140,7 @@ def latency(parts, rate=200, seconds=20):
         )
 
 
-def read_events(arena, seen, done):
+def read_events(arena, seen, ready, done):
     consumer = Consumer({
         "bootstrap.servers": arena.parts.kafka, "group.id": arena.name + ".reader", "fetch.wait.max.ms": 5,
         "enable.auto.commit": False,
@@ -148,7 +151,9 @@ def read_events(arena, seen, done):
         place.offset = consumer.get_watermark_offsets(place, timeout=10)[1]
         places.append(place)
     consumer.assign(places)
-    while not done.is_set():
+    ready.set()
+    message = None
+    while message is not None or not done.is_set():
         message = consumer.poll(0.1)
         if message is not None and message.error() is None:
             seen.setdefault(json.loads(message.value())["requestId"], time.time())
@@ -171,6 +176,7 @@ def backlog(parts, waiting=1_000_000):
             arena.produce(load.take(50_000))
         program = arena.start_worker()
         arena.wait_for(1000, 120)
+        # The time in which the client's queues fill as far as they ever do.
         time.sleep(20)
         return tell(benchmark="backlog", waiting=waiting, rss_mb=round(machine.resident(program.pid)))
 

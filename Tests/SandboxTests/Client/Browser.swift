@@ -59,6 +59,7 @@ final class Browser: Sendable {
         while ContinuousClock.now < deadline {
             let text = try? String(contentsOf: profile.appendingPathComponent("DevToolsActivePort"), encoding: .utf8)
             if let line = text?.split(separator: "\n").first, let port = Int(line) { return port }
+            // The browser tells its port by writing a file.
             try await Task.sleep(for: .milliseconds(50))
         }
         throw Failure(reason: "no browser")
