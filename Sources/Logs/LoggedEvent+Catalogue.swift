@@ -14,20 +14,31 @@ extension LoggedEvent {
         "worker started",
         [.workerID, .version, .librdkafka, .policyVersion]
     )
-    package static let workerStopping = LoggedEvent("worker.stopping", .notice, "worker is stopping", [.signal])
-    package static let workerStopped = LoggedEvent("worker.stopped", .notice, "worker stopped")
-    package static let workerEnded = LoggedEvent("worker.ended", .warning, "worker ends at once", [.signal])
+    package static let workerStopping = LoggedEvent(
+        "worker.stopping",
+        .notice,
+        "worker is stopping",
+        [.workerID, .signal]
+    )
+    package static let workerStopped = LoggedEvent("worker.stopped", .notice, "worker stopped", [.workerID])
+    package static let workerEnded = LoggedEvent(
+        "worker.ended",
+        .warning,
+        "worker ends at once",
+        [.workerID, .signal]
+    )
     package static let workerDrainTimeout = LoggedEvent(
         "worker.drain_timeout",
         .warning,
-        "what is not finished is left to other workers: the time to stop is over"
+        "what is not finished is left to other workers: the time to stop is over",
+        [.workerID]
     )
-    package static let workerFailed = LoggedEvent("worker.failed", .critical, "worker failed", [.error])
+    package static let workerFailed = LoggedEvent("worker.failed", .critical, "worker failed", [.workerID, .error])
     package static let workerStalled = LoggedEvent(
         "worker.stalled",
         .critical,
         "worker does not get on and ends, so that it is started anew",
-        [.stalled]
+        [.workerID, .stalled]
     )
     package static let workerStats = LoggedEvent(
         "worker.stats",

@@ -31,7 +31,8 @@ def during(**changes):
     return beats(5) + beats(10, begin=5, **changes) + beats(5, begin=15)
 
 
-STOPPED = samples.line(605, "worker.stopped", "notice")
+def ended(worker, event="worker.stopped"):
+    return [samples.line(605, event, "notice", **{"worker.id": worker})]
 
 # For each alert the lines that fire it and lines that come near and do not.
 CASES = {
@@ -40,7 +41,7 @@ CASES = {
     "ProviderPaused": (during(providers__backup__breaker="half_open"), beats(9) + beats(2, begin=9, providers__main__breaker="open") + beats(9, begin=11)),
     "ProviderFailing": (during(providers__backup__misconfigured=3), during(regions__US__unknown=60, decisions__unknown=60, providers__main__refused=60)),
     "BudgetNearLimit": (during(rules__budget_exhausted=1), during(rules__quota_ip=900)),
-    "NoHeartbeat": (beats(10) + beats(10, begin=10, workers=("host-1",)), beats(10) + [STOPPED] + beats(10, begin=10, workers=("host-1",))),
+    "NoHeartbeat": (beats(10) + beats(10, begin=10, workers=("host-1",)), beats(10) + ended("host-2") + beats(10, begin=10, workers=("host-1",))),
     "DeadLetters": (during(dead_letters=1), CALM),
     "DatabaseErrors": (during(errors__postgres=1), during(errors__kafka=9)),
     "RefusalSpike": (during(decisions__rejected=400), during(decisions__rejected=200)),
@@ -51,7 +52,9 @@ CASES = {
 ALSO = {
     "UnknownOutcomes": [during(decisions={"unknown": 30})],
     "ProviderPaused": [during(providers__main__breaker="open")],
-    "NoHeartbeat": [beats(10, ("host-1", "host-2", "host-3")) + [STOPPED] + beats(10, ("host-1",), begin=10),
+    "NoHeartbeat": [beats(10, ("host-1", "host-2", "host-3")) + ended("host-2") + beats(10, ("host-1",), begin=10),
+                    beats(10) + ended("host-2", "worker.failed") + beats(10, ("host-1",), begin=10),
+                    beats(10) + ended("host-1") + beats(10, ("host-1",), begin=10),
                     beats(5) + [samples.line(700, "policy.reloaded")]],
 }
 
@@ -84,17 +87,17 @@ def pipelines(tree):
 
 
 def names(stages):
-    """The event that a pipeline reads, and the paths of the fields; a pattern has no more of them than their names."""
-    event, paths = None, []
+    """The events that a pipeline reads, and the paths of the fields; a pattern has no more of them than their names."""
+    events, paths = [], []
     for stage in stages:
         if stage[0] == "json":
             paths += [path.replace("{provider}", "main") for _, path in stage[1]]
-        elif stage[0] in ("contains", "regexp"):
-            if found := re.search(r'"event":"([a-z_.]+)"', stage[1]):
-                event = found[1]
+        elif stage[0] in ("contains", "matches", "regexp"):
+            if found := re.search(r'"event":"([a-z_.]+)(?:\(([a-z_|]+)\))?"', stage[1]):
+                events = [found[1] + end for end in (found[2] or "").split("|")]
             else:
                 paths += re.findall(r'^"([a-z_]+)":', stage[1])
-    return event, paths
+    return events, paths
 
 
 def test_fields(fault):
@@ -109,7 +112,7 @@ def test_fields(fault):
         known = {event: None for event in re.findall(r'"([a-z_]+\.[a-z_]+)"', code)}
     reasons = (ROOT / "schemas" / "kafka" / "delivery.schema.json").read_text("utf-8")
     for place, tree in table.trees(TABLE):
-        for event, paths in map(names, pipelines(tree)):
+        for event, paths in ((event, paths) for events, paths in map(names, pipelines(tree)) for event in events):
             if event not in known:
                 fault(f"{place}: nothing logs {event}")
                 continue

@@ -71,10 +71,10 @@ struct RunCommand: AsyncParsableCommand {
         do {
             try await worker.run(with: reloads, heartbeat: heartbeat, until: signals, logger: logger)
         } catch {
-            logger.log(.workerFailed, [.error: LogValue(error)])
+            logger.log(.workerFailed, [.workerID: .text(WorkerLog.workerID), .error: LogValue(error)])
             throw ExitCode(1)
         }
-        logger.log(.workerStopped)
+        logger.log(.workerStopped, [.workerID: .text(WorkerLog.workerID)])
     }
 
     /// What reads the policy and the secrets again while the worker runs.

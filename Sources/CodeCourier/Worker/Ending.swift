@@ -30,7 +30,7 @@ struct Ending: Sendable {
         for await signal in signals {
             count += 1
             if count > 1 { endNow(signal) }
-            logger.log(.workerStopping, [.signal: LogValue(signal)])
+            logger.log(.workerStopping, [.workerID: .text(WorkerLog.workerID), .signal: LogValue(signal)])
             heartbeat?.stop()
             endInTime()
             await group.triggerGracefulShutdown()
@@ -42,13 +42,13 @@ struct Ending: Sendable {
         let time = drainTimeout - min(.milliseconds(500), drainTimeout / 10)
         let queue = DispatchQueue(label: "ending")
         queue.asyncAfter(deadline: .now() + .milliseconds(Int(time.microseconds / 1000))) { [logger] in
-            logger.log(.workerDrainTimeout)
+            logger.log(.workerDrainTimeout, [.workerID: .text(WorkerLog.workerID)])
             endProcess(0)
         }
     }
 
     private func endNow(_ signal: UnixSignal) -> Never {
-        logger.log(.workerEnded, [.signal: LogValue(signal)])
+        logger.log(.workerEnded, [.workerID: .text(WorkerLog.workerID), .signal: LogValue(signal)])
         endProcess(128 + signal.rawValue)
     }
 }

@@ -161,7 +161,10 @@ struct Worker {
                 heartbeat?.look(standing: standing, waitingFor: waitingFor, policyVersion: policies.current.version)
             },
             onStall: { stalled in
-                logger.log(.workerStalled, [.stalled: .text(stalled.joined(separator: ","))])
+                logger.log(
+                    .workerStalled,
+                    [.workerID: .text(WorkerLog.workerID), .stalled: .text(stalled.joined(separator: ","))]
+                )
                 endProcess(70)
             }
         )

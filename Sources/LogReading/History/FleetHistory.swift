@@ -58,7 +58,7 @@ package struct FleetHistory {
             if let provider = entry.fields.text("provider") { pauses.pause(provider.cut, by: worker, at: entry.time) }
         case "provider.resumed":
             if let provider = entry.fields.text("provider") { pauses.resume(provider.cut, by: worker, at: entry.time) }
-        case "worker.stopped": workers[worker]?.hasStopped = true
+        case _ where entry.tellsAnEnd: workers[worker]?.hasStopped = true
         default: break
         }
     }

@@ -14,6 +14,9 @@ package struct LogEntry: Sendable {
     package let worker: String?
     package let fields: JSONObject
 
+    /// Whether this is the last line of a worker that ended because it was told to.
+    var tellsAnEnd: Bool { ["worker.stopped", "worker.drain_timeout", "worker.ended"].contains(event) }
+
     init?(time: Timestamp, severity: LogSeverity, event: String?, worker: String? = nil, fields: JSONObject) {
         guard Self.believable.contains(time) else { return nil }
         self.time = time

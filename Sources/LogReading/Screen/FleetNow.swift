@@ -50,7 +50,7 @@ package struct FleetNow {
     package mutating func add(_ entry: LogEntry) -> Bool {
         newest = max(newest ?? entry.time, entry.time)
         if entry.severity >= .warning { trouble = entry }
-        if entry.event == "worker.stopped", let name = entry.worker { workers[name]?.hasStopped = true }
+        if entry.tellsAnEnd, let name = entry.worker { workers[name]?.hasStopped = true }
         guard let stats = WorkerStats(entry) else { return false }
         let name = entry.worker ?? "worker"
         let heartbeat = Worker.Heartbeat(time: entry.time, stats: stats)
