@@ -24,9 +24,9 @@ package enum LogValue: Sendable, Equatable {
         self = .integer(Int64(value))
     }
 
-    /// An error by what its type says of it, which by the rule of this project's errors are codes and names.
+    /// An error by its description if its type vouches for that, else by its type's name.
     package init(_ error: any Error) {
-        self = .text("\(error)")
+        self = .text(error is any LoggableError ? "\(error)" : "\(type(of: error))")
     }
 
     /// Milliseconds with three decimals.
@@ -34,6 +34,11 @@ package enum LogValue: Sendable, Equatable {
         .number(Double(duration.microseconds) / 1000)
     }
 }
+
+/// An error that describes itself by codes and names alone: no number, address, code, secret, URL or parameter.
+///
+/// What a library throws may quote a URL with its password, so an error that is not known to be safe is not described.
+package protocol LoggableError: Error {}
 
 /// One member of an object in a line.
 package struct LogMember: Sendable, Equatable {

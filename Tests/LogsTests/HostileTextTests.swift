@@ -39,6 +39,28 @@ import Verification
         }
     }
 
+    private struct Talkative: Error, CustomStringConvertible {
+        let description = "cannot reach postgresql://worker:canary@db/courier with ('+16505550123')"
+    }
+
+    private enum Coded: LoggableError { case timedOut }
+
+    @Test(arguments: LogFormat.allCases)
+    func `an error that nobody vouches for is named and not described`(format: LogFormat) throws {
+        let pipe = try Pipe()
+        let logger = pipe.output(format).logger(level: .trace)
+        for error: any Error in [Talkative(), Coded.timedOut] {
+            logger.log(.workerFailed, [.workerID: "host-1", .error: LogValue(error)])
+        }
+        let lines = pipe.lines
+        #expect(lines.count == 2)
+        #expect(lines.first?.contains("Talkative") == true && lines.last?.contains("timedOut") == true)
+        for line in lines {
+            #expect(!line.contains("canary"))
+            #expect(!line.contains("5550123"))
+        }
+    }
+
     @Test(arguments: LogFormat.allCases)
     func `a line shows nothing that its types hide`(format: LogFormat) throws {
         let pipe = try Pipe()
