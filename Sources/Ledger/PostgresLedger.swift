@@ -27,18 +27,23 @@ package struct PostgresLedger: Ledger {
         /// How long a receipt waits for its send.
         package let receiptGrace: Duration
 
+        /// How long rows are kept after their day is over.
+        package let retention: Duration
+
         package init(
             source: String,
             lease: Duration = .seconds(30),
             sweepSize: Int32 = 500,
             repeatsUnknown: Bool = false,
-            receiptGrace: Duration = .seconds(3600)
+            receiptGrace: Duration = .seconds(3600),
+            retention: Duration = .seconds(24 * 3600)
         ) {
             self.source = source
             self.lease = lease
             self.sweepSize = sweepSize
             self.repeatsUnknown = repeatsUnknown
             self.receiptGrace = receiptGrace
+            self.retention = retention
         }
     }
 
@@ -54,7 +59,12 @@ package struct PostgresLedger: Ledger {
 
     package func maintain() async throws {
         try await pool.withSession { session in
-            try session.execute(Statement("SELECT courier.maintain_partitions()"))
+            try session.execute(
+                Statement(
+                    "SELECT courier.maintain_partitions($1 * interval '1 microsecond')",
+                    [.int64(settings.retention.microseconds)]
+                )
+            )
             try session.execute(Statement("SELECT courier.forget_limits()"))
         }
     }

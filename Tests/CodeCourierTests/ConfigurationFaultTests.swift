@@ -42,6 +42,10 @@ struct ConfigurationFaultTests {
             "worker: { maxRequestAge: 60 }",
             "1: worker.maxRequestAge: must be a duration such as 500ms, 60s, 5m or 1h, from 1s to 24h"
         ),
+        (
+            "postgres: { retention: 1h }",
+            "1: postgres.retention: must be a duration such as 500ms, 60s, 5m or 1h, from 24h to 8760h"
+        ),
         ("worker: { drainTimeout: -1s }", "1: worker.drainTimeout: must be a duration"),
         ("worker: { unknownOutcome: resend }", "1: worker.unknownOutcome: must be one of hold, resend_once"),
         (

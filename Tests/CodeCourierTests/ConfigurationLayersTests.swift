@@ -34,7 +34,7 @@ struct ConfigurationLayersTests {
             "KAFKA_BOOTSTRAP_SERVERS": "env:2", "KAFKA_GROUP_ID": "env", "KAFKA_TOPICS_DEAD_LETTERS": "env",
             "WORKER_MAX_IN_FLIGHT": "2", "WORKER_MAX_REQUEST_AGE": "2m", "WORKER_UNKNOWN_OUTCOME": "resend_once",
             "WORKER_BATCH_SIZE": "3", "WORKER_DRAIN_TIMEOUT": "4s", "LOG_LEVEL": "error", "LOG_FORMAT": "json",
-            "POSTGRES_URL": "postgresql:///env", "POLICY_PATH": "env.yaml",
+            "POSTGRES_URL": "postgresql:///env", "POSTGRES_RETENTION": "48h", "POLICY_PATH": "env.yaml",
         ]
         let configuration = try load(text, variables)
         #expect(configuration.kafka.bootstrapServers == "env:2")
@@ -47,6 +47,7 @@ struct ConfigurationLayersTests {
         #expect(configuration.worker.drainTimeout == .seconds(4))
         #expect(configuration.log == LogSettings(level: .error, format: .json))
         #expect(configuration.postgres.databases.map(\.revealed) == ["postgresql:///env"])
+        #expect(configuration.postgres.retention == .seconds(48 * 3600))
         #expect(configuration.policyPath == "env.yaml")
     }
 

@@ -13,7 +13,7 @@ struct FileSettings {
 
     private static let sections: [(name: String, scalars: [String], others: [String])] = [
         ("kafka", ["bootstrapServers", "groupId"], ["options", "topics"]),
-        ("postgres", ["url", "urlFile", "shardsFile"], ["shards"]),
+        ("postgres", ["url", "urlFile", "shardsFile", "retention"], ["shards"]),
         ("policy", ["path"], []),
         (
             "keys",

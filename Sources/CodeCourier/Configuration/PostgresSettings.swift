@@ -8,17 +8,32 @@ package struct PostgresSettings: Sendable {
     /// One database or the shards, in the order that placement relies on: libpq URIs, which may carry passwords.
     package let databases: [Secret]
 
+    /// How long rows are kept after their day is over.
+    package var retention = Duration.seconds(24 * 3600)
+
     package init(databases: [Secret]) {
         self.databases = databases
     }
 }
 
 extension PostgresSettings {
-    /// Reads `postgres.url`, `postgres.urlFile`, `postgres.shards` or `postgres.shardsFile`.
+    /// Reads `postgres.retention`, and `postgres.url`, `postgres.urlFile`, `postgres.shards` or `postgres.shardsFile`.
     ///
     /// `POSTGRES_SHARDS` and the file that `shardsFile` names have the URIs with commas or line ends between them. The
     /// environment wins over the file, also with another one of the keys; `url` and `shards` in one layer are a fault.
     static func read(_ source: ConfigurationSource) -> PostgresSettings? {
+        let retention = readRetention(source)
+        var settings = readDatabases(source)
+        if let retention { settings?.retention = retention }
+        return settings
+    }
+
+    /// At least a day: so old may a request be and so long may a receipt wait, and both must find their rows.
+    private static func readRetention(_ source: ConfigurationSource) -> Duration? {
+        source.read(["postgres", "retention"], .duration(in: Duration.seconds(86_400)...DurationText.longest))
+    }
+
+    private static func readDatabases(_ source: ConfigurationSource) -> PostgresSettings? {
         let url = source.secret(["postgres", "url"])
         let shards = shards(source)
         switch (url, shards) {

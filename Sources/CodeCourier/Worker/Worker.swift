@@ -53,7 +53,8 @@ struct Worker {
                     source: settings.decision.source,
                     lease: settings.lease,
                     repeatsUnknown: settings.repeatsUnknown,
-                    receiptGrace: configuration.worker.receiptGrace
+                    receiptGrace: configuration.worker.receiptGrace,
+                    retention: configuration.postgres.retention
                 ),
                 logger: logger
             )
