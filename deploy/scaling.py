@@ -31,6 +31,10 @@ def read_inputs(text):
     return {name: float(value.replace(",", "")) for name, value in rows}
 
 
+def postgres_cpu_us(i):
+    return i["postgres_cpu_us"] + i["postgres_settling_cpu_us"]
+
+
 def need(rate, i):
     """What one rate of requests, held for long, needs; a dictionary by the row of the table."""
     load = i["load"] / 100
@@ -43,7 +47,7 @@ def need(rate, i):
     rows = rate * i["row_bytes"] * KEPT
     primaries = math.ceil(
         max(
-            rate * i["postgres_cpu_us"] / 1e6 / (i["postgres_cores"] * load),
+            rate * postgres_cpu_us(i) / 1e6 / (i["postgres_cores"] * load),
             rate * i["wal_bytes"] / 1e6 / i["wal_mb_per_s"],
             rows / (i["disk_tb"] * 1e12 * load),
         )
@@ -54,7 +58,7 @@ def need(rate, i):
         "cores of workers, at full use": number(rate * i["worker_cpu_us"] / 1e6),
         "partitions of requests and receipts": next((f"{p:,}" for p in PARTITIONS if p >= 2 * workers), "more"),
         "PostgreSQL primaries": f"{primaries:,}",
-        "cores of PostgreSQL, at full use": number(rate * i["postgres_cpu_us"] / 1e6),
+        "cores of PostgreSQL, at full use": number(rate * postgres_cpu_us(i) / 1e6),
         "connections to each primary": f"{math.ceil(workers * i['pool_size']):,}",
         "WAL, all primaries": f"{number(rate * i['wal_bytes'] / 1e6)} MB/s, {size(rate * i['wal_bytes'] * DAY)} a day",
         "rows kept, all primaries": size(rows),
@@ -76,13 +80,13 @@ def limits(i):
         "one worker's sends under way": (
             i["in_flight"] * load / (i["provider_latency_ms"] / 1000), "`worker.maxInFlight`, or more workers",
         ),
-        "one primary's cores": (i["postgres_cores"] * load * 1e6 / i["postgres_cpu_us"], "`postgres.shards`"),
+        "one primary's cores": (i["postgres_cores"] * load * 1e6 / postgres_cpu_us(i), "`postgres.shards`"),
         "one primary's WAL": (i["wal_mb_per_s"] * 1e6 / i["wal_bytes"], "`postgres.shards`, or a faster disk"),
         "one primary's disk": (
             i["disk_tb"] * 1e12 * load / (i["row_bytes"] * KEPT), "`postgres.shards`, or a larger disk",
         ),
         "all shards that ids can name": (
-            256 * i["postgres_cores"] * load * 1e6 / i["postgres_cpu_us"], "a second installation",
+            256 * i["postgres_cores"] * load * 1e6 / postgres_cpu_us(i), "a second installation",
         ),
     }
     return sorted(((rate, name, cure) for name, (rate, cure) in units.items()))
