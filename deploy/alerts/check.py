@@ -3,7 +3,7 @@
 """Evaluates the alerts of alerts.yaml over log files in format json, without Loki.
 
   deploy/alerts/check.py worker-*.log
-  journalctl -u 'code-courier@*' -o cat --since -1h | deploy/alerts/check.py --until-now -
+  journalctl --identifier code-courier --output cat --since -1h | deploy/alerts/check.py --until-now -
 
 Each alert that fires is one line with its time, labels and value. Exit code 0: none fires, 1: some do, 2: the logs
 cannot be read. The lines of the files are held in memory.
