@@ -68,11 +68,23 @@ package struct ConnectionKeywords {
         return unsafe body(keywords, values)
     }
 
+    /// Whether what a line quotes is a host, a user or a database.
+    ///
+    /// A password with an `@` or a `/` that is not escaped is cut there by libpq, which takes a piece for a host or a port
+    /// and quotes it when it cannot be one.
+    private static func mayQuote(_ line: String) -> Bool {
+        !line.contains("@") && ["connection to server ", "could not translate host "].contains { line.hasPrefix($0) }
+    }
+
     /// The first line of libpq's text, without secrets and control characters, at most 200 characters.
     func sanitized(_ message: String) -> String {
         var line = message.split(whereSeparator: \.isNewline).first.map(String.init) ?? "no reason given"
         for secret in secrets {
             line = line.split(separator: secret, omittingEmptySubsequences: false).joined(separator: "******")
+        }
+        if !Self.mayQuote(line) {
+            line = line.split(separator: "\"", omittingEmptySubsequences: false).enumerated()
+                .map { $0.offset.isMultiple(of: 2) ? $0.element : "…" }.joined(separator: "\"")
         }
         let printable = line.unicodeScalars.filter { $0.properties.generalCategory != .control }
         return String(String.UnicodeScalarView(printable).prefix(200))

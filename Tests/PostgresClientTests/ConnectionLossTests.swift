@@ -162,7 +162,11 @@ struct ConnectionLossTests {
         #expect(error.reason?.contains("no_such_role_here") == true)
     }
 
-    @Test(arguments: ["", "nonsense", "postgresql://a:hunter2%zz@h/d", "postgresql://h/d?hunter2=1", "http://hunter2"])
+    @Test(arguments: [
+        "", "nonsense", "postgresql://a:hunter2%zz@h/d", "postgresql://h/d?hunter2=1", "http://hunter2",
+        "postgresql://a:hunter2/zz@127.0.0.1/d", "postgresql://a:zz@hunter2@127.0.0.1/d",
+        "postgresql://a:zz/hunter2@127.0.0.1/d", "postgresql://a:zz#hunter2@127.0.0.1:1/d",
+    ])
     func `a malformed URI is a failed connection that quotes nothing`(url: String) async throws {
         let error = try await postgresError {
             try await PostgresConnection(PostgresConfiguration(url: url)).run { _ in }
@@ -175,5 +179,9 @@ struct ConnectionLossTests {
         let configuration = PostgresConfiguration(url: "postgresql://a:hunter2@h/d", password: { "other" })
         let keywords = try ConnectionKeywords(configuration)
         #expect(keywords.sanitized("bad hunter2 or\u{7} other\nmore") == "bad ****** or ******")
+        #expect(
+            keywords.sanitized("could not translate host name \"db\" to") == "could not translate host name \"db\" to"
+        )
+        #expect(keywords.sanitized("invalid integer value \"x\" for") == "invalid integer value \"…\" for")
     }
 }
