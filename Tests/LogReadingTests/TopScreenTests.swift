@@ -34,7 +34,9 @@ import Verification
         let lines = [
             LogSample.Heartbeat(worker: "host-1").line(10), LogSample.Heartbeat(worker: "host-2").line(10),
             LogSample.Heartbeat(worker: "host-3").line(10),
+            LogSample.Heartbeat(worker: "host-4").line(10),
             LogSample.line(11, "worker.stopped", #""worker.id":"host-3""#),
+            LogSample.line(11, "worker.drain_timeout", severity: "warning", #""worker.id":"host-4""#),
             LogSample.Heartbeat(worker: "host-1").line(55),
         ]
         let text = try screen(lines, at: 60).joined(separator: "\n")
@@ -78,7 +80,9 @@ import Verification
 
     @Test func `At 80 by 24 every part has its place`() throws {
         let lines = (0..<20).map { LogSample.Heartbeat(worker: "host-\($0)").line(10) }
-        let text = try screen(lines + [LogSample.line(11, "kafka.unreachable", severity: "error")], at: 12)
+        let trouble = LogSample.line(11, "kafka.unreachable", severity: "error")
+        let repeated = LogSample.line(11.5, "log.suppressed", severity: "warning")
+        let text = try screen(lines + [trouble, repeated], at: 12)
         #expect(text.count == 24)
         #expect(text.contains { $0.hasPrefix("WORKER") } && text.contains { $0.hasPrefix("PROVIDER") })
         #expect(text.contains { $0.contains("REFUSED BY RULE") && $0.contains("LATENCY, MS") })

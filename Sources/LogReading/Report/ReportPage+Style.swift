@@ -29,7 +29,7 @@ extension ReportPage {
         p { margin: 6px 0; overflow-wrap: anywhere; } .note, footer { color: var(--faint); font-size: 14px; }
         footer { padding-block: 8px 40px; }
         .doubt { background: var(--doubt-ground); color: var(--doubt); border-radius: 8px; padding: 8px 12px; }
-        .facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(136px, 1fr)); gap: 8px; margin: 16px 0; }
+        .facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(128px, 1fr)); gap: 8px; margin: 16px 0; }
         .facts div { background: var(--panel); border: 1px solid var(--line); border-radius: 10px; padding: 8px 12px; }
         .facts dt { color: var(--faint); font-size: 13px; } .facts dd { margin: 0; font-size: 19px; font-weight: 600; } .facts small { white-space: nowrap; }
         section { background: var(--panel); border: 1px solid var(--line); border-radius: 14px; margin: 16px 0; padding: 16px clamp(12px, 2vw, 22px); }

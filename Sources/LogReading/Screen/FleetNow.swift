@@ -49,7 +49,8 @@ package struct FleetNow {
     @discardableResult
     package mutating func add(_ entry: LogEntry) -> Bool {
         newest = max(newest ?? entry.time, entry.time)
-        if entry.severity >= .warning { trouble = entry }
+        // That lines were held back says nothing new, and would hide what does.
+        if entry.severity >= .warning, entry.event != Problem.suppressed { trouble = entry }
         if entry.tellsAnEnd, let name = entry.worker { workers[name]?.hasStopped = true }
         guard let stats = WorkerStats(entry) else { return false }
         let name = entry.worker ?? "worker"
