@@ -52,6 +52,13 @@ extension Scenarios {
                     #expect(line.contains(#""trace_id":"0af7651916cd43dd8448eb211c80319c""#))
                     #expect(line.contains(#""span_id":"b7ad6b7169203331""#))
                 }
+                // The worker is the same in every line that tells of its life.
+                try await worker.stop()
+                let identifier = try #require(lines.first { $0.contains("worker.started") }?.split(separator: ",").last)
+                #expect(identifier.hasPrefix(#""worker.id":"#))
+                for event in ["worker.stats", "worker.stopping", "worker.stopped"] {
+                    #expect(worker.program.lines.contains { $0.contains(event) && $0.contains(identifier.dropLast()) })
+                }
             }
         }
 

@@ -58,6 +58,23 @@ import Verification
         }
     }
 
+    @Test(arguments: [(hours: 24, kept: 0), (hours: 24 * 5, kept: 1)])
+    func `maintenance keeps as long as the setting says`(hours: Int, kept: Int64) async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claims = try await worker.claims(1)
+            try await database.createPartitions(daysAgo: 4)
+            try await database.age(try #require(claims.first).reference.verificationID, days: 4)
+            let ledger = PostgresLedger(
+                pool: database.pool,
+                keys: KeySource(.test),
+                settings: .init(source: "/test", retention: .seconds(hours * 3600))
+            )
+            try await ledger.maintain()
+            #expect(try await database.count("SELECT count(*) FROM courier.verification") == kept)
+        }
+    }
+
     @Test func `slots of dropped verifications go, and their people begin anew`() async throws {
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())
