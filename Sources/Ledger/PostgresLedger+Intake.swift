@@ -32,7 +32,7 @@ extension PostgresLedger {
         /// Each by what it read: what another one has changed meanwhile makes its transaction fail.
         case together
 
-        /// Behind the gates of the tenants, and with a row locked for every window.
+        /// With a row locked for every window, and behind the gates of the tenants.
         case oneByOne
     }
 
@@ -56,10 +56,10 @@ extension PostgresLedger {
         _ transaction: Transaction
     ) throws -> IntakeFacts {
         let results = try transaction.run([
-            Self.lockSlots(keys), pace == .together ? Self.lockWindows(keys) : Self.makeWindows(keys),
-            Self.insertRequests(keys), Self.readTime(keys),
+            Self.lockSlots(keys), Self.lockWindows(keys), Self.insertRequests(keys), Self.readTime(keys),
         ])
         let slots = try Self.slots(results[0])
+        var windows = try Self.windows(results[1])
         var requests = try Self.requests(results[2])
         var time = try IntakeTime(results[3])
         let older = keys.requests.map(\.key).filter { requests[$0] == nil }
@@ -75,14 +75,17 @@ extension PostgresLedger {
             time = try IntakeTime(locked[1])
         }
         if pace == .oneByOne || keys.mayBreakLimit(time.usage) {
-            time = try IntakeTime(transaction.run([Self.lockTenants(keys), Self.readTime(keys)])[1])
+            // Nobody may wait for a window behind a gate: others come to the gate with their new windows.
+            let locked = try transaction.run([Self.makeWindows(keys), Self.lockTenants(keys), Self.readTime(keys)])
+            windows = try Self.windows(locked[0])
+            time = try IntakeTime(locked[2])
         }
         return IntakeFacts(
             now: time.now,
             requests: requests,
             slots: slots,
             verifications: verifications,
-            windows: try Self.windows(results[1]),
+            windows: windows,
             tenantUsage: time.usage
         )
     }

@@ -7,8 +7,8 @@ package import Verification
 ///
 /// Every method is one transaction of set-based statements, whose number does not depend on the size of the batch.
 /// Each follows one pattern: lock and read the facts, let a pure function decide, write the changes and commit.
-/// Locks are taken in one order: slot, window, request, send, verification, tenant
-/// gate; within a table by key.
+/// Locks are taken in one order: slot, window, request, send, verification, new window, tenant gate; within a table
+/// by key.
 package struct PostgresLedger: Ledger {
     /// What the ledger takes from the worker's configuration.
     package struct Settings: Sendable {

@@ -42,10 +42,6 @@ struct ConfigurationFaultTests {
             "worker: { maxRequestAge: 60 }",
             "1: worker.maxRequestAge: must be a duration such as 500ms, 60s, 5m or 1h, from 1s to 24h"
         ),
-        (
-            "postgres: { retention: 1h }",
-            "1: postgres.retention: must be a duration such as 500ms, 60s, 5m or 1h, from 24h to 8760h"
-        ),
         ("worker: { drainTimeout: -1s }", "1: worker.drainTimeout: must be a duration"),
         ("worker: { unknownOutcome: resend }", "1: worker.unknownOutcome: must be one of hold, resend_once"),
         (
@@ -67,6 +63,12 @@ struct ConfigurationFaultTests {
         let faults = try folder.faults("\(fragment)\n\(ExampleFiles.smallest)")
         #expect(faults.count == 1)
         #expect(faults.first?.hasPrefix("courier.yaml:\(expected)") == true, "\(faults)")
+    }
+
+    @Test func `rows are kept for a day at least`() throws {
+        let file = ExampleFiles.smallest.replacing("/courier\" }", with: "/courier\", retention: 1h }")
+        let fault = "1: postgres.retention: must be a duration such as 500ms, 60s, 5m or 1h, from 24h to 8760h"
+        #expect(try folder.faults(file) == ["courier.yaml:\(fault)"])
     }
 
     /// A list of providers and the one line it must give, as a beginning.
