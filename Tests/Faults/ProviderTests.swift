@@ -83,7 +83,13 @@ extension Campaign {
         )
             async throws
         {
-            let plan = Scenario.Plan(partitions: 6, repeatsUnknown: repeatsUnknown)
+            // No call is to end by its deadline, before the provider has seen it.
+            let plan = Scenario.Plan(
+                partitions: 6,
+                lease: .seconds(30),
+                callDeadline: .seconds(10),
+                repeatsUnknown: repeatsUnknown
+            )
             let name = repeatsUnknown ? "provider_cut_resend_once" : "provider_cut"
             try await Scenario.run(name, quick: 300, full: 3000, plan: plan) { scenario in
                 for _ in 0..<2 { try await scenario.startWorker() }

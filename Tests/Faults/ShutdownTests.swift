@@ -123,7 +123,7 @@ extension Drill {
 
         private func slowDown(_ requests: [TestRequest], _ scenario: Scenario) {
             for request in requests {
-                scenario.fleet.sandbox.add(.delay(.milliseconds(1800)), to: request.phoneNumber, times: 1)
+                scenario.fleet.sandbox.add(.delay(.milliseconds(1000)), to: request.phoneNumber, times: 1)
             }
         }
 

@@ -31,6 +31,17 @@ package struct Secrets {
         return secrets.shown(in: table)
     }
 
+    /// The secrets that a worker's log shows; among the many figures of `worker.stats` some have a code's digits by chance.
+    package func shown(inLog log: String) -> [String] {
+        var withoutCodes = self
+        withoutCodes.codes = []
+        let figures = Array(#""event":"worker.stats""#.utf8)
+        return log.utf8.split(separator: UInt8(ascii: "\n")).flatMap { line in
+            let line = Array(line)
+            return (line.holds(figures) ? withoutCodes : self).shown(in: line)
+        }
+    }
+
     /// The secrets that a text shows.
     ///
     /// A number counts wherever its digits stand; a code where it stands alone, since its digits within a time or an id

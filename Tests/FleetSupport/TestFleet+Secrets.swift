@@ -40,7 +40,8 @@ extension TestFleet {
             search.shown += secrets.shown(in: bytes)
         }
         for program in state.withLock(\.programs) {
-            look(program.output.utf8)
+            search.bytes += program.output.utf8.count
+            search.shown += secrets.shown(inLog: program.output)
             look(program.errors.utf8)
         }
         for record in try await deliveries.drain(for: .zero).map(\.record) {

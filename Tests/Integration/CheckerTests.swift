@@ -17,6 +17,9 @@ import Testing
         #expect(secrets.shown(in: #""to":"+4915123456789""#).count == 1)
         #expect(secrets.shown(in: "To=%2B4915123456789&From").count == 1)
         #expect(secrets.shown(in: "postgresql://user:password@host").count == 1)
+        let figures = #"{"event":"worker.stats","uptime_ms":123456}"#
+        let lines = [figures, #"{"event":"send.done","note":"123456"}"#, #"{"event":"worker.stats","a":"password"}"#]
+        #expect(secrets.shown(inLog: lines.joined(separator: "\n")) == ["a code in 123456", "a secret"])
     }
 
     @Test func `valid examples of events pass the schema, and each invalid one is found`() throws {
