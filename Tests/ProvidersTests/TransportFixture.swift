@@ -6,12 +6,19 @@ import NIOPosix
 import NIOSSL
 import Testing
 
-/// Runs `body` with the port of a listener whose queue is full, so that the kernel drops further attempts.
-func withBlackHole(_ body: (Int) async throws -> Void) async throws {
+/// Runs `body` with a listener and its port, whose queue is full, so that the kernel drops further attempts.
+///
+/// When `body` lets it read, it takes connections and ends each with the first bytes that come.
+func withBlackHole(_ body: (Int, any Channel) async throws -> Void) async throws {
     let group = MultiThreadedEventLoopGroup.singleton
     let listener = try await ServerBootstrap(group: group)
         .serverChannelOption(.backlog, value: 1)
         .serverChannelOption(.autoRead, value: false)
+        .childChannelInitializer { channel in
+            channel.eventLoop.makeCompletedFuture {
+                try channel.pipeline.syncOperations.addHandler(EndsWithFirstBytes())
+            }
+        }
         .bind(host: "127.0.0.1", port: 0)
         .get()
     let port = listener.localAddress?.port ?? 0
@@ -23,12 +30,20 @@ func withBlackHole(_ body: (Int) async throws -> Void) async throws {
     }
     #expect(fillers.count < 16, "the queue never fills")
     do {
-        try await body(port)
+        try await body(port, listener)
     } catch {
         Issue.record(error)
     }
     for filler in fillers { try? await filler.close().get() }
     try await listener.close().get()
+}
+
+private final class EndsWithFirstBytes: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        context.close(promise: nil)
+    }
 }
 
 /// The bytes of memory that this process holds, from `/proc`.

@@ -66,7 +66,7 @@ import Verification
     }
 
     @Test func `that swallows connection attempts sends nothing by the deadline`() async throws {
-        try await withBlackHole { port in
+        try await withBlackHole { port, _ in
             let answer = try await withProvider(configuration(baseURL: "http://127.0.0.1:\(port)")) { provider in
                 try await timed(.milliseconds(500)) { await provider.send(try message(within: $0)) }
             }
@@ -75,7 +75,7 @@ import Verification
     }
 
     @Test func `that swallows connection attempts is given up after three seconds`() async throws {
-        try await withBlackHole { port in
+        try await withBlackHole { port, _ in
             let start = ContinuousClock.now
             let answer = try await send(to: "http://127.0.0.1:\(port)", within: .seconds(10))
             #expect(answer == ProviderAnswer(.notSent, errorCode: "connect_timeout"))
@@ -198,6 +198,22 @@ import Verification
                 #expect(answer == ProviderAnswer(.unknown, errorCode: "cancelled"))
                 #expect(start.duration(to: .now) < .seconds(5))
             }
+        }
+    }
+
+    /// The first call's connection opens a second later than the second call's, which so serves the first call.
+    @Test func `that cuts a connection fails no call that waits for another one`() async throws {
+        try await withBlackHole { port, listener in
+            let url = "http://127.0.0.1:\(port)"
+            let answers = try await withProvider(configuration(baseURL: url)) { provider in
+                let message = try message(within: .seconds(30))
+                async let first = provider.send(message)
+                // Time for its attempt to be dropped; nothing tells that it was.
+                try await Task.sleep(for: .milliseconds(300))
+                try await listener.setOption(.autoRead, value: true).get()
+                return await [provider.send(message), first]
+            }
+            #expect(answers.map(\.outcome) == [.unknown, .unknown])
         }
     }
 

@@ -54,15 +54,16 @@ final class ConnectionPool {
 
     // MARK: - Opening
 
-    /// Opens a connection, whose failure is the failure of the call that it was opened for.
+    /// Opens a connection; when it cannot be opened, that is the failure of the call that it was opened for.
     ///
-    /// It is not tried again: a failed one surely sent nothing, and the pipeline has a next provider at hand.
+    /// It is not tried again: a failed one surely sent nothing, and the pipeline has a next provider at hand. Once open, a
+    /// connection serves whoever waits longest, and its end is no other call's failure.
     private func connect(for call: ProviderCall) {
         let connection = ProviderConnection(isSecure: origin.isSecure) { [weak self] connection in
             self?.take(connection)
         } onClose: { [weak self] connection, failure in
             self?.connections[ObjectIdentifier(connection)] = nil
-            if call.isWaiting { call.fail(failure) }
+            if !connection.wasOpened, call.isWaiting { call.fail(failure) }
             self?.replace()
         }
         connections[ObjectIdentifier(connection)] = connection

@@ -20,6 +20,9 @@ final class ProviderConnection: ChannelInboundHandler {
     private var phase = Phase.opening
     private var context: ChannelHandlerContext?
 
+    /// Whether it has ever been fit for a call.
+    private(set) var wasOpened = false
+
     /// An answer before the final one (a status of 1xx) is being read.
     private var isProvisional = false
     private var isKept = true
@@ -116,6 +119,7 @@ final class ProviderConnection: ChannelInboundHandler {
     private func becomeIdle() {
         if case .closed = phase { return }
         phase = .idle(since: .now())
+        wasOpened = true
         onIdle(self)
     }
 
