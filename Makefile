@@ -13,7 +13,7 @@ help:
 	@echo '  make test          set up and run every test: PostgreSQL, the mock cluster, and a broker process'
 	@echo ''
 	@echo '  make faults        kill, pause and stop workers and what they stand on; the last line of stdout sums it up'
-	@echo '  make faults FULL=1 the same for hours instead of minutes'
+	@echo '  make faults FULL=1 the same for over an hour instead of five minutes'
 	@echo ''
 	@echo '  make bench         measure the worker, a usual Python worker and the SQL alone; the last line sums it up'
 	@echo ''
