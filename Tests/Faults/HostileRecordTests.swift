@@ -83,7 +83,9 @@ extension Campaign {
             }
             scenario.countFaults(count)
             // A hostile record with a digit or two changed may be for the number of another one, but not for one of these.
-            let neighbours = scenario.makeRequests(count / 20, region: "FR")
+            let neighbours = Numbers.take(count / 20).map { number in
+                TestRequest(phoneNumber: "+49176" + number.dropFirst(6))
+            }
             records += neighbours.map { ($0, $0.binary) }
             try await scenario.send(scenario.withDice { dice in records.shuffled(using: &dice) })
             try await scenario.send(unreadable: unreadable)

@@ -151,8 +151,8 @@ extension Scenario {
     }
 
     /// Requests of as many people, each with a number of its own.
-    func makeRequests(_ count: Int, region: String = "DE") -> [TestRequest] {
-        Numbers.take(count, region).map { TestRequest(phoneNumber: $0) }
+    func makeRequests(_ count: Int) -> [TestRequest] {
+        Numbers.take(count).map { TestRequest(phoneNumber: $0) }
     }
 
     /// Puts requests on the topic; the same one may be given again.
