@@ -61,10 +61,23 @@ if [[ -z "$own_postgres" ]]; then
 fi
 export COURIER_FAULTS_REPORT="$results/report.jsonl"
 
+# One run of the suites; what an earlier one has reported is forgotten.
+try() {
+    rm -f "$results"/report.*
+    run to_log swift test "${build[@]}" --skip-build --disable-xctest --xunit-output "$results/report.xml" --filter "$suites"
+}
+
 code=0
 suites='^Faults\.'
 if [[ -n "${COURIER_FAULTS_ONLY:-}" ]]; then suites="^Faults\\.[A-Za-z]+/($COURIER_FAULTS_ONLY)/"; fi
-run to_log swift test "${build[@]}" --skip-build --disable-xctest --xunit-output "$results/report.xml" --filter "$suites" || code=$?
+try || code=$?
+# The mock cluster of librdkafka 2.0 ends its whole process when a member that lost its connection joins again at the wrong
+# moment. That says nothing of the workers, so the run begins anew, once.
+if ((code != 0)) && [[ -z "$stopping" ]] && grep -aq 'rdkafka_mock.*Assertion' "$log"; then
+    say "librdkafka's mock cluster has ended the run by an assertion of its own: once more"
+    code=0
+    try || code=$?
+fi
 if ((code == 0)); then "$scripts/check_report.py" "$results/report.xml" || code=$?; fi
 "$scripts/sum_faults.py" "$COURIER_FAULTS_REPORT" || code=$?
 exit "$code"
