@@ -51,6 +51,7 @@ extension Drill {
             let calls = scenario.fleet.sent.count
             let start = ContinuousClock.now
             for _ in 0..<seconds {
+                // The pace of the looks: memory that grows gives no signal.
                 try await Task.sleep(for: .seconds(1))
                 memory.append(try #require(worker.program.figures).memory)
             }

@@ -55,18 +55,22 @@ struct HostileRecords {
     private func large(_ json: String, _ dice: inout TestSeed) -> [UInt8] {
         switch dice.below(200) {
         // Few, or those of one portion would fill a partition of the mock cluster before anybody has read it.
-        case 0: return Array((json.dropLast() + #","note":"\#(String(repeating: "x", count: 900_000))"}"#).utf8)
-        case 1...9: return Array((json.dropLast() + #","note":"\#(String(repeating: "x", count: 200_000))"}"#).utf8)
+        case 0: return padded(json, by: 900_000)
+        case 1...9: return padded(json, by: 200_000)
         case 10...39:
             // Around the limit of 64 KiB.
             let rest = 65_536 - json.utf8.count - 10 + dice.below(5)
-            return Array((json.dropLast() + #","note":"\#(String(repeating: "x", count: rest))"}"#).utf8)
+            return padded(json, by: rest)
         case 40...49: return [UInt8](repeating: UInt8(ascii: "["), count: 1 + dice.below(60_000))
         default:
             let depth = 1 + dice.below(2000)
             let nested = String(repeating: #"{"a":["#, count: depth) + String(repeating: "]}", count: depth)
             return Array((json.dropLast() + #","client":\#(nested)}"#).utf8)
         }
+    }
+
+    private func padded(_ json: String, by count: Int) -> [UInt8] {
+        Array((json.dropLast() + #","note":"\#(String(repeating: "x", count: count))"}"#).utf8)
     }
 
     private func headers(_ dice: inout TestSeed) -> [RecordHeader] {
