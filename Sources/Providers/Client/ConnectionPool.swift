@@ -61,9 +61,9 @@ final class ConnectionPool {
     private func connect(for call: ProviderCall) {
         let connection = ProviderConnection(isSecure: origin.isSecure) { [weak self] connection in
             self?.take(connection)
-        } onClose: { [weak self] connection, failure in
+        } onClose: { [weak self] connection, failure, wasOpening in
             self?.connections[ObjectIdentifier(connection)] = nil
-            if !connection.wasOpened, call.isWaiting { call.fail(failure) }
+            if wasOpening, call.isWaiting { call.fail(failure) }
             self?.replace()
         }
         connections[ObjectIdentifier(connection)] = connection

@@ -15,26 +15,28 @@ final class ProviderConnection: ChannelInboundHandler {
         case idle(since: NIODeadline)
         case calling(ProviderCall)
         case closed
+
+        var isOpening: Bool {
+            if case .opening = self { true } else { false }
+        }
     }
 
     private var phase = Phase.opening
     private var context: ChannelHandlerContext?
-
-    /// Whether it has ever been fit for a call.
-    private(set) var wasOpened = false
 
     /// An answer before the final one (a status of 1xx) is being read.
     private var isProvisional = false
     private var isKept = true
     private let isSecure: Bool
     private let onIdle: (ProviderConnection) -> Void
-    private let onClose: (ProviderConnection, TransportFailure) -> Void
+    private let onClose: (ProviderConnection, TransportFailure, _ wasOpening: Bool) -> Void
 
-    /// `onIdle` is told when the connection takes a call, and `onClose` once, when it never will again.
+    /// `onIdle` is told when the connection takes a call, and `onClose` once, when it takes none any more; `wasOpening`
+    /// when it never took one.
     init(
         isSecure: Bool,
         onIdle: @escaping (ProviderConnection) -> Void,
-        onClose: @escaping (ProviderConnection, TransportFailure) -> Void
+        onClose: @escaping (ProviderConnection, TransportFailure, _ wasOpening: Bool) -> Void
     ) {
         self.isSecure = isSecure
         self.onIdle = onIdle
@@ -119,7 +121,6 @@ final class ProviderConnection: ChannelInboundHandler {
     private func becomeIdle() {
         if case .closed = phase { return }
         phase = .idle(since: .now())
-        wasOpened = true
         onIdle(self)
     }
 
@@ -128,6 +129,6 @@ final class ProviderConnection: ChannelInboundHandler {
         if case .closed = last { return }
         phase = .closed
         if case .calling(let call) = last { call.fail(failure) }
-        onClose(self, failure)
+        onClose(self, failure, last.isOpening)
     }
 }
