@@ -10,10 +10,15 @@ extension PostgresLedger {
     ) async throws -> Recorded<[ClaimedSend]> {
         let keys = IntakeKeys(candidates)
         return try await Self.tellingData {
-            do {
-                return try await intake(keys, .together) { decide(candidates, $0) }
-            } catch let error as PostgresError where error.meansOvertaken {
-                return try await intake(keys, .oneByOne) { decide(candidates, $0) }
+            var pace = Pace.together
+            while true {
+                do {
+                    return try await intake(keys, pace) { decide(candidates, $0) }
+                } catch is BegunWindow {
+                    continue
+                } catch let error as PostgresError where pace == .together && error.meansOvertaken {
+                    pace = .oneByOne
+                }
             }
         }
     }
@@ -35,6 +40,12 @@ extension PostgresLedger {
         /// With a row locked for every window, and behind the gates of the tenants.
         case oneByOne
     }
+
+    /// A window that another worker has begun since the windows were locked.
+    ///
+    /// Waiting for it now, out of their order, could be waiting for each other, so the transaction begins anew; each
+    /// time there is one window more.
+    private struct BegunWindow: Error {}
 
     private func intake(
         _ keys: IntakeKeys,
@@ -76,9 +87,12 @@ extension PostgresLedger {
         }
         if pace == .oneByOne || keys.mayBreakLimit(time.usage) {
             // Nobody may wait for a window behind a gate: others come to the gate with their new windows.
-            let locked = try transaction.run([Self.makeWindows(keys), Self.lockTenants(keys), Self.readTime(keys)])
-            windows = try Self.windows(locked[0])
-            time = try IntakeTime(locked[2])
+            let new = keys.windows.filter { windows[$0] == nil }
+            let results = try transaction.run([Self.makeWindows(new), Self.lockTenants(keys), Self.readTime(keys)])
+            let made = try Self.windows(results[0])
+            guard made.count == new.count else { throw BegunWindow() }
+            windows.merge(made) { locked, _ in locked }
+            time = try IntakeTime(results[2])
         }
         return IntakeFacts(
             now: time.now,

@@ -15,28 +15,28 @@ extension PostgresLedger {
             ORDER BY w.fingerprint, w.scope, w.tenant
             FOR UPDATE OF w
             """,
-            windowParameters(keys)
+            windowParameters(keys.windows)
         )
     }
 
-    /// Windows are locked one after the other, and made where there is none.
-    static func makeWindows(_ keys: IntakeKeys) -> Statement {
+    /// Makes windows, one after the other; one that another worker has made meanwhile is left to it.
+    static func makeWindows(_ windows: [LimitKey]) -> Statement {
         Statement(
             """
             INSERT INTO courier.limit_window (scope, tenant, fingerprint, entries, expires_at)
             SELECT u.scope, u.tenant, u.fingerprint, ''::bytea, clock_timestamp()
             FROM unnest($1::text[], $2::text[], $3::bytea[]) AS u(scope, tenant, fingerprint)
-            ON CONFLICT (scope, tenant, fingerprint) DO UPDATE SET expires_at = limit_window.expires_at
+            ON CONFLICT (scope, tenant, fingerprint) DO NOTHING
             RETURNING scope, tenant, fingerprint, entries
             """,
-            windowParameters(keys)
+            windowParameters(windows)
         )
     }
 
-    private static func windowParameters(_ keys: IntakeKeys) -> [Parameter] {
+    private static func windowParameters(_ windows: [LimitKey]) -> [Parameter] {
         [
-            .texts(keys.windows.map(\.scope.rawValue)), .texts(keys.windows.map(\.tenant)),
-            .bytesArray(keys.windows.map(\.fingerprint)),
+            .texts(windows.map(\.scope.rawValue)), .texts(windows.map(\.tenant)),
+            .bytesArray(windows.map(\.fingerprint)),
         ]
     }
 
