@@ -61,7 +61,7 @@ struct Intake: Service {
         let keys = keys.current
         let screener = Screener(policy: policy, keys: keys, numbers: numbers)
         let now = settings.now()
-        var generator = SystemRandomNumberGenerator()
+        var generator = KernelRandomness()
         let candidates = records.map { record in
             let candidate = screener.candidate(for: record, now: now, using: &generator)
             return reason.map(candidate.deadLetter) ?? candidate

@@ -95,8 +95,9 @@ import Verification
         let (answer, _) = try await exchange([answer("201 Created", #"{"num_segments": \#(segments), "sid": "SM1"}"#)])
         let readable = ProviderAnswer(.accepted, messageID: "SM1", segments: expected)
         let unreadable = ProviderAnswer(.unknown, errorCode: "no_message_id")
-        // A number that no `Double` holds makes the whole body unreadable, which is as safe.
-        #expect(answer == readable || (segments == "1e999" && answer == unreadable))
+        // A number that no number type holds makes the whole body unreadable, which is as safe.
+        let isTooLarge = ["1e999", "99999999999999999999999999"].contains(segments)
+        #expect(answer == (isTooLarge ? unreadable : readable))
     }
 
     @Test func `that redirect are not followed`() async throws {

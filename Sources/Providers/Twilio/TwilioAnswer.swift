@@ -63,7 +63,7 @@ enum TwilioAnswer {
     }
 
     private static func classify(_ answer: HTTPAnswer) -> ProviderAnswer {
-        let reply = (try? answer.body.get()).flatMap { TwilioReply($0) }
+        let reply = answer.json.map { TwilioReply($0) }
         if (200...299).contains(answer.status), let messageID = reply?.sid {
             return ProviderAnswer(.accepted, messageID: messageID, segments: reply?.segments)
         }

@@ -18,7 +18,7 @@ package struct RingKey: Sendable, Equatable, Redacted {
     package func authenticate(_ fields: FieldJoiner) -> [UInt8] {
         var code = begun
         code.update(data: fields.bytes)
-        return Array(code.finalize())
+        return code.finalize().withUnsafeBytes { Array($0) }
     }
 
     package static func == (one: RingKey, other: RingKey) -> Bool { one.symmetric == other.symmetric }

@@ -37,7 +37,14 @@ package struct TraceContext: Sendable, Hashable {
 
     /// The context as a version 00 `traceparent` value.
     package var traceparent: String {
-        "00-\(traceID)-\(parentID)-" + (flags < 16 ? "0" : "") + String(flags, radix: 16)
+        var text = "00-"
+        text.reserveCapacity(55)
+        text += traceID
+        text += "-"
+        text += parentID
+        text += flags < 16 ? "-0" : "-"
+        text += String(flags, radix: 16)
+        return text
     }
 
     private static func readableState(_ bytes: [UInt8]) -> String? {

@@ -30,8 +30,8 @@ package struct UUIDValue: Sendable, Hashable, Comparable, CustomStringConvertibl
         using generator: inout some RandomNumberGenerator
     ) -> UUIDValue {
         let milliseconds = UInt128(clamping: time.microseconds / 1000) & 0xffff_ffff_ffff
-        let high = UInt128(UInt16.random(in: 0...0x0fff, using: &generator))
-        let low = UInt128(UInt64.random(in: 0...0x3fff_ffff_ffff_ffff, using: &generator))
+        let high = UInt128(generator.next() & 0x0fff)
+        let low = UInt128(generator.next() & 0x3fff_ffff_ffff_ffff)
         return UUIDValue(milliseconds << 80 | 0x7 << 76 | high << 64 | 0x2 << 62 | low)
     }
 
