@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import Foundation
 import PackageDescription
 
 let settings: [SwiftSetting] = [
@@ -16,6 +17,18 @@ let handleSettings = settings + [.strictMemorySafety()]
 
 /// The commit for `--version`, of letters and digits; SwiftPM's own `gitInformation` may be that of an earlier build.
 let commit = (Context.environment["COURIER_COMMIT"] ?? "").filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
+
+/// Debian's jemalloc, linked where it is installed.
+///
+/// What one thread of a worker makes another one frees, which costs glibc's allocator a lock: with jemalloc a worker
+/// needs a tenth less processor time (`make bench`).
+#if arch(arm64)
+let jemalloc = "/usr/lib/aarch64-linux-gnu/libjemalloc.so.2"
+#else
+let jemalloc = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
+#endif
+let allocator: [LinkerSetting] =
+    FileManager.default.fileExists(atPath: jemalloc) ? [.unsafeFlags(["-Xlinker", jemalloc])] : []
 
 let package = Package(
     name: "code-courier",
@@ -133,7 +146,8 @@ let package = Package(
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "Yams", package: "Yams"),
             ],
-            swiftSettings: settings
+            swiftSettings: settings,
+            linkerSettings: allocator
         ),
 
         // Tests

@@ -8,7 +8,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
 
 packages=(
     # what code-courier links
-    librdkafka-dev libpq-dev libphonenumber-dev libprotobuf-dev libcurl4-openssl-dev
+    librdkafka-dev libpq-dev libphonenumber-dev libprotobuf-dev libcurl4-openssl-dev libjemalloc2
     # the database of the demo and the tests
     postgresql-15
     # the browser that tests the sandbox's page
