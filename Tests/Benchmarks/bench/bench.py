@@ -27,6 +27,10 @@ from load import Load
 HERE = os.path.dirname(os.path.abspath(__file__))
 WARM_UP = 0.1
 
+# What a request may cost, in the processor time that PostgreSQL needs for the SQL alone: a multiple, because the same
+# work takes twice as long on another machine, or on this one at another hour. Never wall time.
+GATES = {"ratio_worker_cpu": 3.0, "ratio_postgres_cpu": 1.6}
+
 
 def say(text):
     print(text, file=sys.stderr, flush=True)
@@ -181,8 +185,55 @@ def backlog(parts, waiting=1_000_000):
         return tell(benchmark="backlog", waiting=waiting, rss_mb=round(machine.resident(program.pid)))
 
 
-def median(results, key):
-    return statistics.median(result[key] for result in results)
+def measure_round(parts, only, seed):
+    """One after the other on the machine as it is now, so that what is compared was measured at one time.
+
+    The load's seed differs between rounds, so that no run has what another one has left in a cache.
+    """
+    round_ = {}
+    if "worker" in only:
+        round_["worker"] = worker(parts, seed=seed)
+    if "peer" in only:
+        round_["peer"] = peer(parts, seed)
+    if "ceiling" in only:
+        round_["ceiling"] = ceiling(parts)
+    if "two" in only:
+        round_["two"] = worker(parts, "two_workers", workers=2, seed=seed)
+    return round_
+
+
+def sum_up(rounds):
+    """Medians of the rounds' figures, and of their ratios."""
+    figures = [{}] * len(rounds)
+    for name, keys in (
+        ("worker", {key: key for key in ("requests_per_second", "worker_cpu_us", "postgres_cpu_us", "box_us")}),
+        ("peer", {"requests_per_second": "peer_python_rps"}),
+        ("ceiling", {"requests_per_second": "ceiling_rps", "postgres_cpu_us": "ceiling_postgres_cpu_us"}),
+        ("two", {"requests_per_second": "two_workers_rps"}),
+    ):
+        figures = [
+            figure | {to: round_[name][key] for key, to in keys.items() if name in round_}
+            for figure, round_ in zip(figures, rounds)
+        ]
+    for figure in figures:
+        for ratio, of, to in (
+            ("ratio_python", "requests_per_second", "peer_python_rps"),
+            ("ratio_ceiling", "requests_per_second", "ceiling_rps"),
+            ("ratio_two_workers", "two_workers_rps", "requests_per_second"),
+            ("ratio_worker_cpu", "worker_cpu_us", "ceiling_postgres_cpu_us"),
+            ("ratio_postgres_cpu", "postgres_cpu_us", "ceiling_postgres_cpu_us"),
+        ):
+            if of in figure and to in figure:
+                figure[ratio] = round(figure[of] / figure[to], 2)
+    return {key: statistics.median(figure[key] for figure in figures) for key in (figures[0] if figures else {})}
+
+
+def broken_gates(summary):
+    """The gates that a change has broken, told on stderr."""
+    broken = [name for name, limit in GATES.items() if summary.get(name, 0) > limit]
+    for name in broken:
+        say(f"gate broken: {name} is {summary[name]}, at most {GATES[name]} are allowed")
+    return broken
 
 
 def main():
@@ -202,37 +253,21 @@ def main():
         postgres_process=int(os.environ["COURIER_BENCH_POSTGRES_PROCESS"]),
         broker_process=int(os.environ["COURIER_BENCH_BROKER_PROCESS"]),
     )
-    summary = {"benchmark": "summary"}
-    runs = range(given.runs)
-    if "worker" in only:
-        # The load's seed differs, so that no run has what another one has left in a cache.
-        results = [worker(parts, seed=number + 1) for number in runs]
-        for key in ("requests_per_second", "worker_cpu_us", "postgres_cpu_us", "box_us"):
-            summary[key] = median(results, key)
+    rounds = [measure_round(parts, only, number + 1) for number in range(given.runs)]
+    summary = {"benchmark": "summary"} | sum_up(rounds)
     if "latency" in only:
         result = latency(parts)
         summary |= {"p50_ms": result["event_p50_ms"], "p99_ms": result["event_p99_ms"]}
         summary |= {"provider_p99_ms": result["provider_p99_ms"]}
+    if "old" in only:
+        old = worker(parts, "old_rows", old_rows=given.old_rows, seed=1)["requests_per_second"]
+        summary["old_rows_rps"] = old
+        if "requests_per_second" in summary:
+            summary["ratio_old_rows"] = round(old / summary["requests_per_second"], 2)
     if "backlog" in only:
         summary["rss_mb"] = backlog(parts)["rss_mb"]
-    if "peer" in only:
-        summary["peer_python_rps"] = median([peer(parts, number + 1) for number in runs], "requests_per_second")
-    if "ceiling" in only:
-        summary["ceiling_rps"] = median([ceiling(parts) for _ in runs], "requests_per_second")
-    if "two" in only:
-        summary["two_workers_rps"] = worker(parts, "two_workers", workers=2)["requests_per_second"]
-    if "old" in only:
-        summary["old_rows_rps"] = worker(parts, "old_rows", old_rows=given.old_rows)["requests_per_second"]
-    rate = summary.get("requests_per_second")
-    for ratio, against in (
-        ("ratio_python", "peer_python_rps"), ("ratio_ceiling", "ceiling_rps"),
-    ):
-        if rate and summary.get(against):
-            summary[ratio] = round(rate / summary[against], 2)
-    for ratio, of in (("ratio_two_workers", "two_workers_rps"), ("ratio_old_rows", "old_rows_rps")):
-        if rate and summary.get(of):
-            summary[ratio] = round(summary[of] / rate, 2)
     tell(**summary)
+    sys.exit(1 if broken_gates(summary) else 0)
 
 
 if __name__ == "__main__":
