@@ -46,6 +46,7 @@ programs="$(swift build -c release --show-bin-path)"
 if [[ "${1:-}" == --micro ]]; then exec "$programs/Benchmarks" micro; fi
 
 make_python
+run "$scripts/wheels.sh"
 trap clean_up EXIT
 "$scripts/postgres.sh" remove bench 9>&-
 COURIER_BENCH_POSTGRES_URL="$("$scripts/postgres.sh" start bench shared_buffers=512MB max_wal_size=4GB 9>&-)"
