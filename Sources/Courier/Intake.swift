@@ -33,10 +33,11 @@ struct Intake: Service {
                 let recorded = await retry.recordAll(batch.records, .intake) { try await record($0, as: $1) }
                 guard let recorded else { return false }
                 settings.observe(.intakeRecorded)
-                await source.commit(batch)
-                settings.observe(.intakeCommitted)
                 for part in recorded { handOver(part) }
                 statistics.noteDecided(batch.records, since: start, at: settings.now())
+                // Messages do not wait for the broker: a record that comes again is a request that is known.
+                await source.commit(batch)
+                settings.observe(.intakeCommitted)
                 return true
             }
             if !isRecorded { return }

@@ -24,11 +24,11 @@ struct Receipts: Service {
                 let recorded = await retry.recordAll(batch.records, .receipts) { try await record($0, as: $1) }
                 guard let recorded else { return false }
                 settings.observe(.receiptsRecorded)
-                await source.commit(batch)
                 for part in recorded {
                     outbox.append(part.outbox)
                     noteArrivals(part.value)
                 }
+                await source.commit(batch)
                 return true
             }
             if !isRecorded { return }

@@ -7,10 +7,10 @@ package enum Step: String, Sendable, CaseIterable {
     /// Requests are read, and nothing is known of them elsewhere.
     case intakeRead = "intake.read"
 
-    /// Their decisions are durable, their offsets not committed.
+    /// Their decisions are durable, nothing is handed on and their offsets are not committed.
     case intakeRecorded = "intake.recorded"
 
-    /// Their offsets are committed, their sends and events not handed on.
+    /// Their offsets are committed, their sends and events handed on.
     case intakeCommitted = "intake.committed"
 
     /// Sends are claimed and not marked.
