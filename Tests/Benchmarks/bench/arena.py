@@ -164,10 +164,22 @@ class Arena:
                 if program.poll() is not None:
                     raise RuntimeError(f"a program has ended: {open(program.log).read()[-2000:]}")
             if time.monotonic() > end:
-                raise TimeoutError(f"{self.published} of {count} were published within {within} s")
+                raise TimeoutError(
+                    f"{self.published} of {count} were published within {within} s; {self.whereabouts()}"
+                )
             messages = self.watcher.consume(2000, 0.1)
             self.published += sum(message.error() is None for message in messages)
         return self.published
+
+    def whereabouts(self):
+        """How many requests got how far, for when some do not arrive."""
+        with self.database() as database:
+            counts = database.execute(
+                "SELECT (SELECT count(*) FROM courier.request), (SELECT count(*) FROM courier.outbox),"
+                " (SELECT count(*) FROM courier.send WHERE lease_until IS NOT NULL AND state IN"
+                " ('pending', 'claimed', 'dispatching'))"
+            ).fetchone()
+        return "request ids {:,}, records in the outbox {:,}, sends under way {:,}".format(*counts)
 
     def arrivals(self):
         """The number and the moment (µs since 1970) of each message that came to the provider since the last time."""
