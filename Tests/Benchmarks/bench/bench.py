@@ -190,42 +190,32 @@ def measure_round(parts, only, seed):
 
     The load's seed differs between rounds, so that no run has what another one has left in a cache.
     """
-    round_ = {}
+    figures = {}
     if "worker" in only:
-        round_["worker"] = worker(parts, seed=seed)
+        result = worker(parts, seed=seed)
+        figures |= {key: result[key] for key in ("requests_per_second", "worker_cpu_us", "postgres_cpu_us", "box_us")}
     if "peer" in only:
-        round_["peer"] = peer(parts, seed)
+        figures["peer_python_rps"] = peer(parts, seed)["requests_per_second"]
     if "ceiling" in only:
-        round_["ceiling"] = ceiling(parts)
+        result = ceiling(parts)
+        figures["ceiling_rps"] = result["requests_per_second"]
+        figures["ceiling_postgres_cpu_us"] = result["postgres_cpu_us"]
     if "two" in only:
-        round_["two"] = worker(parts, "two_workers", workers=2, seed=seed)
-    return round_
-
-
-def sum_up(rounds):
-    """Medians of the rounds' figures, and of their ratios."""
-    figures = [{}] * len(rounds)
-    for name, keys in (
-        ("worker", {key: key for key in ("requests_per_second", "worker_cpu_us", "postgres_cpu_us", "box_us")}),
-        ("peer", {"requests_per_second": "peer_python_rps"}),
-        ("ceiling", {"requests_per_second": "ceiling_rps", "postgres_cpu_us": "ceiling_postgres_cpu_us"}),
-        ("two", {"requests_per_second": "two_workers_rps"}),
+        figures["two_workers_rps"] = worker(parts, "two_workers", workers=2, seed=seed)["requests_per_second"]
+    for ratio, of, to in (
+        ("ratio_python", "requests_per_second", "peer_python_rps"),
+        ("ratio_ceiling", "requests_per_second", "ceiling_rps"),
+        ("ratio_two_workers", "two_workers_rps", "requests_per_second"),
+        ("ratio_worker_cpu", "worker_cpu_us", "ceiling_postgres_cpu_us"),
+        ("ratio_postgres_cpu", "postgres_cpu_us", "ceiling_postgres_cpu_us"),
     ):
-        figures = [
-            figure | {to: round_[name][key] for key, to in keys.items() if name in round_}
-            for figure, round_ in zip(figures, rounds)
-        ]
-    for figure in figures:
-        for ratio, of, to in (
-            ("ratio_python", "requests_per_second", "peer_python_rps"),
-            ("ratio_ceiling", "requests_per_second", "ceiling_rps"),
-            ("ratio_two_workers", "two_workers_rps", "requests_per_second"),
-            ("ratio_worker_cpu", "worker_cpu_us", "ceiling_postgres_cpu_us"),
-            ("ratio_postgres_cpu", "postgres_cpu_us", "ceiling_postgres_cpu_us"),
-        ):
-            if of in figure and to in figure:
-                figure[ratio] = round(figure[of] / figure[to], 2)
-    return {key: statistics.median(figure[key] for figure in figures) for key in (figures[0] if figures else {})}
+        if of in figures and to in figures:
+            figures[ratio] = round(figures[of] / figures[to], 2)
+    return figures
+
+
+def medians(rounds):
+    return {key: statistics.median(figures[key] for figures in rounds) for key in (rounds[0] if rounds else {})}
 
 
 def broken_gates(summary):
@@ -254,7 +244,7 @@ def main():
         broker_process=int(os.environ["COURIER_BENCH_BROKER_PROCESS"]),
     )
     rounds = [measure_round(parts, only, number + 1) for number in range(given.runs)]
-    summary = {"benchmark": "summary"} | sum_up(rounds)
+    summary = {"benchmark": "summary"} | medians(rounds)
     if "latency" in only:
         result = latency(parts)
         summary |= {"p50_ms": result["event_p50_ms"], "p99_ms": result["event_p99_ms"]}
