@@ -51,11 +51,9 @@ trap clean_up EXIT
 "$scripts/postgres.sh" remove bench 9>&-
 COURIER_BENCH_POSTGRES_URL="$("$scripts/postgres.sh" start bench shared_buffers=512MB max_wal_size=4GB 9>&-)"
 COURIER_BENCH_POSTGRES_PROCESS="$("$scripts/postgres.sh" process bench)"
-COURIER_BENCH_KAFKA="$("$scripts/broker.sh" start bench 9>&-)"
-COURIER_BENCH_BROKER_PROCESS="$("$scripts/broker.sh" process bench)"
 COURIER_BENCH_PROGRAM="$programs/code-courier"
 COURIER_BENCH_PARTS="$programs/Benchmarks"
-export COURIER_BENCH_POSTGRES_URL COURIER_BENCH_POSTGRES_PROCESS COURIER_BENCH_KAFKA COURIER_BENCH_BROKER_PROCESS
+export COURIER_BENCH_POSTGRES_URL COURIER_BENCH_POSTGRES_PROCESS
 export COURIER_BENCH_PROGRAM COURIER_BENCH_PARTS
 # The broker needs a newer librdkafka than Debian's.
 export LD_LIBRARY_PATH="$local_directory/broker/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"

@@ -1,7 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A private broker for tests: Tansu, which speaks Kafka's protocol, in memory, on a free port of 127.0.0.1.
-# It needs clients with librdkafka 2.2 or newer: see wheels.sh.
+# It needs clients with librdkafka 2.2 or newer: see wheels.sh. What a test or a benchmark has to know of Tansu 0.6:
+# - A fetch is answered when its whole wait is over, whatever has come meanwhile, and looks through every batch that the
+#   broker holds for each of its partitions: time and processor are the broker's, and grow with what it has held.
+# - A partition's end is raised before the batch below it is stored. With two producers a later batch can so be shown
+#   before an earlier one, and who reads at the end passes over the earlier one for good; reading anew finds both.
 #
 #   broker.sh start [name]    starts it if it does not run, prints host:port
 #   broker.sh url [name]      prints host:port of the running broker

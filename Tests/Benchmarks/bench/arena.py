@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one run stands on: a database, topics and a provider of its own, and the programs that it measures."""
+"""What one run stands on: a database, a broker and a provider of its own, and the programs that it measures."""
 
 import base64
 import contextlib
@@ -15,6 +15,7 @@ import psycopg
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+BROKER = os.path.join(os.path.dirname(__file__), "../../../deploy/local/broker.sh")
 PARTITIONS = 6
 REQUESTS, DELIVERIES, DEAD_LETTERS, RECEIPTS = "requests", "deliveries", "dead-letters", "receipts"
 
@@ -34,7 +35,7 @@ kafka:
   groupId: "{name}"
   topics: {{ requests: "{name}.requests", receipts: "{name}.receipts", deliveries: "{name}.deliveries",
     deadLetters: "{name}.dead-letters" }}
-  options: {{ session.timeout.ms: 6000, fetch.wait.max.ms: 5 }}
+  options: {{ session.timeout.ms: 6000, fetch.wait.max.ms: 10 }}
 postgres: {{ url: "{worker_url}" }}
 policy: {{ path: "{folder}/policy.yaml" }}
 providers:
@@ -95,10 +96,14 @@ class Arena:
         subprocess.run(
             [self.parts.program, "migrate", "--postgres-url", self.url], check=True, stdout=subprocess.DEVNULL
         )
-        admin = AdminClient({"bootstrap.servers": self.parts.kafka})
-        made = admin.create_topics(
-            [NewTopic(self.topic(name), PARTITIONS, 1) for name in (REQUESTS, DELIVERIES, DEAD_LETTERS, RECEIPTS)]
-        )
+        # A new one for each run: it keeps all records in memory, and slows with what it has held.
+        self.broker("stop")
+        self.kafka = self.broker("start")
+        self.broker_process = int(self.broker("process"))
+        admin = AdminClient({"bootstrap.servers": self.kafka})
+        # No receipts come, and looking for some in a partition costs the broker as much as all records that it holds.
+        partitions = {REQUESTS: PARTITIONS, DELIVERIES: PARTITIONS, DEAD_LETTERS: PARTITIONS, RECEIPTS: 1}
+        made = admin.create_topics([NewTopic(self.topic(name), count, 1) for name, count in partitions.items()])
         for future in made.values():
             future.result(30)
         self.provider = subprocess.Popen([self.parts.benchmarks, "provider"], stdout=subprocess.PIPE, text=True)
@@ -110,18 +115,10 @@ class Arena:
             file.write(POLICY)
         with open(self.configuration, "w") as file:
             file.write(CONFIGURATION.format(
-                kafka=self.parts.kafka, name=self.name, worker_url=self.worker_url, folder=self.folder,
+                kafka=self.kafka, name=self.name, worker_url=self.worker_url, folder=self.folder,
                 provider=self.provider_port, keys=keys,
             ))
-        self.watcher = Consumer({
-            "bootstrap.servers": self.parts.kafka, "group.id": self.name + ".watcher", "enable.auto.commit": False,
-            "fetch.wait.max.ms": 100, "fetch.min.bytes": 65_536,
-        })
-        self.watcher.assign([
-            TopicPartition(self.topic(name), partition, 0)
-            for name in (DELIVERIES, DEAD_LETTERS) for partition in range(PARTITIONS)
-        ])
-        self.published = 0
+        self.watch()
         return self
 
     def __exit__(self, *_):
@@ -129,9 +126,6 @@ class Arena:
             program.kill()
             program.wait()
         self.watcher.close()
-        AdminClient({"bootstrap.servers": self.parts.kafka}).delete_topics(
-            [self.topic(name) for name in (REQUESTS, DELIVERIES, DEAD_LETTERS, RECEIPTS)]
-        )
         with self.server() as server:
             server.execute(f"DROP DATABASE {self.name} WITH (FORCE)")
         subprocess.run(["rm", "-rf", self.folder], check=True)
@@ -142,11 +136,15 @@ class Arena:
     def database(self):
         return contextlib.closing(psycopg.connect(self.url, autocommit=True))
 
+    def broker(self, command):
+        done = subprocess.run([BROKER, command, "bench"], check=True, stdout=subprocess.PIPE, text=True)
+        return done.stdout.strip()
+
     def topic(self, name):
         return f"{self.name}.{name}"
 
     def produce(self, records):
-        producer = Producer({"bootstrap.servers": self.parts.kafka, "linger.ms": 20, "acks": "all"})
+        producer = Producer({"bootstrap.servers": self.kafka, "linger.ms": 20, "acks": "all"})
         for key, value, headers in records:
             while True:
                 try:
@@ -159,6 +157,7 @@ class Arena:
     def wait_for(self, count, within):
         """Waits until so many events and dead letters are published, and returns how many there are."""
         end = time.monotonic() + within
+        quiet = time.monotonic()
         while self.published < count:
             for program in self.programs:
                 if program.poll() is not None:
@@ -168,8 +167,31 @@ class Arena:
                     f"{self.published} of {count} were published within {within} s; {self.whereabouts()}"
                 )
             messages = self.watcher.consume(2000, 0.1)
-            self.published += sum(message.error() is None for message in messages)
+            for message in messages:
+                if message.error() is not None:
+                    raise RuntimeError(f"the topics cannot be read: {message.error()}")
+            self.published += len(messages)
+            if messages:
+                quiet = time.monotonic()
+            elif time.monotonic() > quiet + 5:
+                self.watcher.close()
+                self.watch()
+                quiet = time.monotonic()
         return self.published
+
+    def watch(self):
+        """Begins to count what is published, from the topics' beginning: broker.sh says what else may be missed."""
+        self.watcher = Consumer({
+            "bootstrap.servers": self.kafka, "group.id": self.name + ".watcher", "enable.auto.commit": False,
+            "fetch.wait.max.ms": 100, "fetch.min.bytes": 65_536,
+            # A place that the broker refuses is an error, not the end of the topic.
+            "auto.offset.reset": "error",
+        })
+        self.watcher.assign([
+            TopicPartition(self.topic(name), partition, 0)
+            for name in (DELIVERIES, DEAD_LETTERS) for partition in range(PARTITIONS)
+        ])
+        self.published = 0
 
     def whereabouts(self):
         """How many requests got how far, for when some do not arrive."""

@@ -45,7 +45,7 @@ def costs(parts, arena, programs):
     return {
         "worker": sum(machine.own(program.pid) for program in programs),
         "postgres": machine.tree(parts.postgres_process),
-        "broker": machine.own(parts.broker_process),
+        "broker": machine.own(arena.broker_process),
         "provider": machine.own(arena.provider.pid),
         "box": machine.box(),
     }
@@ -87,7 +87,7 @@ def worker(parts, name="worker", workers=1, old_rows=0, seed=1):
 def peer(parts, seed=1):
     with Arena(parts) as arena:
         command = [
-            sys.executable, f"{HERE}/peer.py", arena.name, parts.kafka, arena.url, str(arena.provider_port)
+            sys.executable, f"{HERE}/peer.py", arena.name, arena.kafka, arena.url, str(arena.provider_port)
         ]
         return drive(parts, arena, lambda: [arena.start(command)], max(10_000, parts.requests // 10), "peer", seed)
 
@@ -115,7 +115,7 @@ def latency(parts, rate=200, seconds=20):
         ready, done = threading.Event(), threading.Event()
         reader = threading.Thread(target=read_events, args=(arena, seen, ready, done))
         reader.start()
-        producer = Producer({"bootstrap.servers": parts.kafka, "linger.ms": 0, "acks": "all"})
+        producer = Producer({"bootstrap.servers": arena.kafka, "linger.ms": 0, "acks": "all"})
         producer.list_topics(arena.topic(REQUESTS), 30)
         if not ready.wait(30):
             raise TimeoutError("the reader has no partitions within 30 s")
@@ -146,7 +146,7 @@ def latency(parts, rate=200, seconds=20):
 
 def read_events(arena, seen, ready, done):
     consumer = Consumer({
-        "bootstrap.servers": arena.parts.kafka, "group.id": arena.name + ".reader", "fetch.wait.max.ms": 5,
+        "bootstrap.servers": arena.kafka, "group.id": arena.name + ".reader", "fetch.wait.max.ms": 10,
         "enable.auto.commit": False,
     })
     places = []
@@ -238,10 +238,8 @@ def main():
         requests=given.requests,
         program=os.environ["COURIER_BENCH_PROGRAM"],
         benchmarks=os.environ["COURIER_BENCH_PARTS"],
-        kafka=os.environ["COURIER_BENCH_KAFKA"],
         postgres=os.environ["COURIER_BENCH_POSTGRES_URL"],
         postgres_process=int(os.environ["COURIER_BENCH_POSTGRES_PROCESS"]),
-        broker_process=int(os.environ["COURIER_BENCH_BROKER_PROCESS"]),
     )
     rounds = [measure_round(parts, only, number + 1) for number in range(given.runs)]
     summary = {"benchmark": "summary"} | medians(rounds)
