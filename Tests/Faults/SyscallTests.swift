@@ -82,7 +82,9 @@ extension Drill {
             try await warmUp(cells, scenario)
             var tracers: [Program] = []
             for (worker, point) in zip(workers, points) {
-                tracers.append(try await Tracer.arm(worker, at: point, in: scenario.fleet.folder))
+                if let tracer = try await Tracer.arm(worker, at: point, in: scenario.fleet.folder) {
+                    tracers.append(tracer)
+                }
             }
             try await scenario.send(scenario.makeRequests(cells.count), to: cells)
             try? await eventually("the workers are dead", within: .seconds(3)) {

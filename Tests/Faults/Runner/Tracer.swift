@@ -56,11 +56,11 @@ enum Tracer {
     }
 
     /// Arms a worker to be killed when it comes to a point; the tracer ends with it.
-    static func arm(_ worker: Worker, at point: CallPoint, in folder: ScratchFolder) async throws -> Program {
+    ///
+    /// Nil when the worker has no such thread: those that take turns at the work come and go.
+    static func arm(_ worker: Worker, at point: CallPoint, in folder: ScratchFolder) async throws -> Program? {
         let threads = try Tracer.threads(of: worker)
-        guard let thread = threads.first(where: { $0.value == point.thread })?.key else {
-            throw TracerFailure(description: "the worker has no thread \(point.thread)")
-        }
+        guard let thread = threads.first(where: { $0.value == point.thread })?.key else { return nil }
         return try await attach(
             ["-e", "trace=\(point.call)", "-e", "inject=\(point.call):signal=KILL:when=\(point.number)"],
             to: [thread],
