@@ -46,35 +46,44 @@ final class BatchQueue<Element: Sendable>: Sendable {
     ///
     /// While much is under way (`isBusy`), a small batch waits for a moment to become larger: each batch costs the
     /// database and the broker as much as many of its elements.
-    func batches(of maximum: Int, isBusy: @escaping @Sendable () -> Bool = { false }) -> Batches {
-        Batches(queue: self, maximum: maximum, isBusy: isBusy)
+    func batches(
+        of maximum: Int,
+        after moment: Duration = .milliseconds(10),
+        isBusy: @escaping @Sendable () -> Bool
+    ) -> Batches {
+        Batches(queue: self, maximum: maximum, moment: moment, isBusy: isBusy)
     }
 
-    /// How long a small batch waits while much is under way.
-    private static var moment: Duration { .milliseconds(10) }
+    /// The batches, each as soon as there is something.
+    func batches(of maximum: Int) -> Batches {
+        batches(of: maximum) { false }
+    }
+
+    /// The batches, a small one after a moment in which it may become larger.
+    func batches(of maximum: Int, after moment: Duration) -> Batches {
+        batches(of: maximum, after: moment) { true }
+    }
 
     struct Batches: AsyncSequence, Sendable {
         let queue: BatchQueue
         let maximum: Int
+        let moment: Duration
         let isBusy: @Sendable () -> Bool
 
-        func makeAsyncIterator() -> Iterator {
-            Iterator(queue: queue, maximum: maximum, isBusy: isBusy, signals: queue.signals.makeAsyncIterator())
-        }
+        func makeAsyncIterator() -> Iterator { Iterator(batches: self, signals: queue.signals.makeAsyncIterator()) }
     }
 
     struct Iterator: AsyncIteratorProtocol {
-        let queue: BatchQueue
-        let maximum: Int
-        let isBusy: @Sendable () -> Bool
+        let batches: Batches
         var signals: AsyncStream<Void>.Iterator
 
         mutating func next() async -> [Element]? {
+            let (queue, maximum) = (batches.queue, batches.maximum)
             while true {
                 if queue.count > 0 {
-                    if queue.count < maximum / 2, isBusy() {
+                    if queue.count < maximum / 2, batches.isBusy() {
                         // Whether more comes nobody can tell. A cancelled wait ends at once, and what is there is taken.
-                        try? await Task.sleep(for: BatchQueue.moment)
+                        try? await Task.sleep(for: batches.moment)
                     }
                     if let batch = queue.take(maximum) { return batch }
                 }

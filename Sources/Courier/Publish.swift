@@ -19,13 +19,19 @@ struct Publish: Service {
 
     /// Ends when the stage before has finished its queue and everything in it is published or left to the sweep.
     func run() async throws {
-        for await batch in outbox.batches(of: 2 * settings.batchSize, isBusy: { inFlight.isBusy }) {
-            await progress.during(.publish) { await publish(batch) }
+        let published = BatchQueue<OutboxRecord>()
+        await withDiscardingTaskGroup { group in
+            group.addTask { await forget(published) }
+            for await batch in outbox.batches(of: 2 * settings.batchSize, isBusy: { inFlight.isBusy }) {
+                published.append(await progress.during(.publish) { await publish(batch) })
+            }
+            published.finish()
         }
         await shutdownTurn()
     }
 
-    private func publish(_ batch: [OutboxRecord]) async {
+    /// Publishes a batch and returns what the broker has taken.
+    private func publish(_ batch: [OutboxRecord]) async -> [OutboxRecord] {
         let start = ContinuousClock.now
         let delivered = await sink.publish(batch)
         statistics.notePublished(delivered, since: start, at: settings.now())
@@ -34,11 +40,20 @@ struct Publish: Service {
             // They stay in the outbox; a sweep publishes them when their lease is over.
             logger.log(.publishFailed, [.records: LogValue(batch.count - delivered.count)])
         }
-        guard !delivered.isEmpty else { return }
+        guard !delivered.isEmpty else { return [] }
         report(delivered)
         settings.observe(.publishDelivered)
-        let isForgotten: Void? = await retry.withinLease(.publish, { try await ledger.published(delivered) })
-        if isForgotten != nil { settings.observe(.publishForgotten) }
+        return delivered
+    }
+
+    /// Deletes what is published, for which no event waits: many records together.
+    private func forget(_ published: BatchQueue<OutboxRecord>) async {
+        for await batch in published.batches(of: 2 * settings.batchSize, after: .milliseconds(25)) {
+            await progress.during(.publish) {
+                let isForgotten: Void? = await retry.withinLease(.publish, { try await ledger.published(batch) })
+                if isForgotten != nil { settings.observe(.publishForgotten) }
+            }
+        }
     }
 
     /// A line for each event at `debug`, and one at `warning` for what an operator has to know of.

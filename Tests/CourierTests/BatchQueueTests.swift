@@ -25,6 +25,22 @@ import Testing
         #expect(await batch == [7])
     }
 
+    @Test func `a small batch may wait for what comes within a moment, a large one does not`() async {
+        let queue = BatchQueue<Int>()
+        var batches = queue.batches(of: 4, after: .seconds(1)).makeAsyncIterator()
+        queue.append([1])
+        async let late: Void = {
+            try? await Task.sleep(for: .milliseconds(100))
+            queue.append([2])
+        }()
+        #expect(await batches.next() == [1, 2])
+        await late
+        let start = ContinuousClock.now
+        queue.append([3, 4, 5])
+        #expect(await batches.next() == [3, 4, 5])
+        #expect(.now - start < .seconds(1), "half of the maximum is enough")
+    }
+
     @Test func `a finished queue is emptied first, and takes no more`() async {
         let queue = BatchQueue<Int>()
         queue.append([1, 2, 3])
