@@ -15,9 +15,9 @@ package struct IntakeKeys: Sendable {
     private let tenantCounts: [String: Int]
 
     package init(_ candidates: [Candidate]) {
-        var slots: [SlotKey: VerificationID] = [:]
-        var requests: [RequestKey: Candidate] = [:]
-        var windows: Set<LimitKey> = []
+        var slots = [SlotKey: VerificationID](minimumCapacity: candidates.count)
+        var requests = [RequestKey: Candidate](minimumCapacity: candidates.count)
+        var windows = Set<LimitKey>(minimumCapacity: 2 * candidates.count)
         var limits: [String: [RateLimit]] = [:]
         var counts: [String: Int] = [:]
         for candidate in candidates {

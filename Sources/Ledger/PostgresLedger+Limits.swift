@@ -41,7 +41,7 @@ extension PostgresLedger {
     }
 
     static func windows(_ rows: Rows) throws -> [LimitKey: LimitWindow] {
-        var windows: [LimitKey: LimitWindow] = [:]
+        var windows = [LimitKey: LimitWindow](minimumCapacity: rows.count)
         for row in rows {
             guard let scope = LimitKey.Scope(rawValue: try row.text(0)) else { continue }
             let key = LimitKey(scope: scope, tenant: try row.text(1), fingerprint: try row.bytes(2))

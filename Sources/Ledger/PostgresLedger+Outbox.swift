@@ -33,7 +33,7 @@ extension PostgresLedger {
 
     /// The records that this worker publishes itself, in their order.
     static func handedOver(_ records: [OutboxRecord], _ inserted: Rows) throws -> [OutboxRecord] {
-        var handedOver: Set<OutboxKey> = []
+        var handedOver = Set<OutboxKey>(minimumCapacity: inserted.count)
         for row in inserted where try !row.bool(2) {
             handedOver.insert(OutboxKey(stream: UUIDValue(try row.uuid(0)), sequence: try row.int32(1)))
         }

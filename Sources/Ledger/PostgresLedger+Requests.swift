@@ -81,7 +81,7 @@ extension PostgresLedger {
     }
 
     static func requests(_ rows: Rows) throws -> [RequestKey: KnownRequest] {
-        var requests: [RequestKey: KnownRequest] = [:]
+        var requests = [RequestKey: KnownRequest](minimumCapacity: rows.count)
         for row in rows {
             let key = RequestKey(tenant: try row.text(0), requestID: try row.text(1))
             requests[key] = try KnownRequest(row)

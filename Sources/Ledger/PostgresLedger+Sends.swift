@@ -145,7 +145,7 @@ extension PostgresLedger {
     }
 
     static func sendIDs(_ rows: Rows) throws -> Set<SendID> {
-        var ids: Set<SendID> = []
+        var ids = Set<SendID>(minimumCapacity: rows.count)
         for row in rows { ids.insert(SendID(UUIDValue(try row.uuid(0)))) }
         return ids
     }

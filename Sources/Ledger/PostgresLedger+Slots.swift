@@ -42,7 +42,7 @@ extension PostgresLedger {
     }
 
     static func slots(_ rows: Rows) throws -> [SlotKey: VerificationID] {
-        var slots: [SlotKey: VerificationID] = [:]
+        var slots = [SlotKey: VerificationID](minimumCapacity: rows.count)
         for row in rows {
             let purpose = try Purpose(stored: row.text(1))
             let key = SlotKey(tenant: try row.text(0), purpose: purpose, fingerprint: try row.bytes(2))

@@ -39,7 +39,7 @@ extension PostgresLedger {
     }
 
     static func verifications(_ rows: Rows) throws -> [VerificationID: StoredVerification] {
-        var verifications: [VerificationID: StoredVerification] = [:]
+        var verifications = [VerificationID: StoredVerification](minimumCapacity: rows.count)
         for row in rows {
             let verification = try StoredVerification(row)
             verifications[verification.id] = verification

@@ -3,11 +3,11 @@
 /// One-dimensional arrays for `unnest`: a whole batch of rows in one statement.
 extension Parameter {
     package static func texts(_ values: [String?]) -> Parameter {
-        array(of: .text, values, size: \.utf8.count) { $0.write($1.utf8) }
+        array(of: .text, values, size: { $0.utf8.count }, write: { $0.write($1.utf8) })
     }
 
     package static func bytesArray(_ values: [[UInt8]?]) -> Parameter {
-        array(of: .bytes, values, size: \.count) { $0.write($1) }
+        array(of: .bytes, values, size: { $0.count }, write: { $0.write($1) })
     }
 
     package static func uuids(_ values: [UInt128?]) -> Parameter {

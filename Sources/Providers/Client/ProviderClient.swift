@@ -22,7 +22,7 @@ package final class ProviderClient: Sendable {
     private let maximumConnections: Int
 
     /// How exactly deadlines are kept.
-    private static let tick = TimeAmount.milliseconds(25)
+    private static let tick = TimeAmount.milliseconds(100)
 
     private struct State {
         var pools: [Target.Origin: ConnectionPool] = [:]

@@ -63,10 +63,19 @@ package struct IntakeDecision {
         keys: CodeKeys
     ) -> IntakeChanges {
         var decision = IntakeDecision(facts: facts, policy: policy, settings: settings, keys: keys)
+        decision.makeRoom(for: candidates.count)
         for candidate in candidates {
             decision.decide(candidate.at(facts.now))
         }
         return decision.finish()
+    }
+
+    /// For requests that are nearly all new ones, each with a verification and two windows.
+    private mutating func makeRoom(for count: Int) {
+        verifications.reserveCapacity(facts.verifications.count + count)
+        inserted.reserveCapacity(count)
+        windows.reserveCapacity(facts.windows.count + 2 * count)
+        changes.windows.reserveCapacity(2 * count)
     }
 
     private mutating func decide(_ candidate: Candidate) {

@@ -50,8 +50,9 @@ package struct TenantLimit: Sendable, Hashable {
 
 /// What is remembered of a request id.
 package struct KnownRequest: Sendable, Equatable {
-    /// The newest offset with this id in each topic and partition where it has come.
-    package private(set) var places: [String: Int64]
+    /// Where it has come, as a row keeps it: `topic/partition@offset` of the newest record in each partition, by the
+    /// partitions' names, with a space between.
+    package private(set) var placesText: String
     package let digest: [UInt8]
 
     /// The verification the request belongs to; nil when the request was refused.
@@ -71,7 +72,7 @@ package struct KnownRequest: Sendable, Equatable {
         reason: String? = nil,
         rule: String? = nil
     ) {
-        places = [source: offset]
+        placesText = Self.text([source: offset])
         self.digest = digest
         self.verificationID = verificationID
         self.status = status
@@ -86,15 +87,27 @@ package struct KnownRequest: Sendable, Equatable {
 
     /// Remembers one more record with this id.
     package mutating func see(_ record: InboundRecord) {
+        var places = places
         places[record.source] = record.offset
+        placesText = Self.text(places)
     }
 
-    /// The places as a row keeps them: `topic/partition@offset`, one after the other with a space between.
-    package var placesText: String {
+    /// The newest offset in each partition; what is no place is left out.
+    private var places: [String: Int64] {
+        var places: [String: Int64] = [:]
+        for place in placesText.split(separator: " ") {
+            guard let at = place.lastIndex(of: "@"), let offset = Int64(place[place.index(after: at)...]) else {
+                continue
+            }
+            places[String(place[..<at])] = offset
+        }
+        return places
+    }
+
+    private static func text(_ places: [String: Int64]) -> String {
         places.sorted { $0.key < $1.key }.map { "\($0.key)@\($0.value)" }.joined(separator: " ")
     }
 
-    /// Reads what `placesText` wrote; what is no place is left out.
     package init(
         placesText: String,
         digest: [UInt8],
@@ -103,13 +116,7 @@ package struct KnownRequest: Sendable, Equatable {
         reason: String?,
         rule: String?
     ) {
-        places = [:]
-        for place in placesText.split(separator: " ") {
-            guard let at = place.lastIndex(of: "@"), let offset = Int64(place[place.index(after: at)...]) else {
-                continue
-            }
-            places[String(place[..<at])] = offset
-        }
+        self.placesText = placesText
         self.digest = digest
         self.verificationID = verificationID
         self.status = status
