@@ -51,6 +51,20 @@ import Verification
         }
     }
 
+    @Test func `what is published is deleted many records together, and events do not wait for it`() async throws {
+        try await MemoryWorker.with { worker in
+            let start = ContinuousClock.now
+            for (place, number) in Self.numbers.enumerated() {
+                worker.source.add([number])
+                while worker.sink.answers.count <= place { await Task.yield() }
+            }
+            try await worker.settle(events: Self.numbers.count)
+            let deletions = worker.journal.work.count { $0 == .ledger(.published) }
+            // One after each 25 ms in which something was published.
+            #expect(deletions <= 1 + Int((ContinuousClock.now - start) / .milliseconds(25)))
+        }
+    }
+
     @Test func `no offset is committed while the database is away`() async throws {
         try await MemoryWorker.with { worker in
             worker.ledger.fail(.intake, [.refused, .refused, .answerLost])
