@@ -49,19 +49,9 @@ final class BatchQueue<Element: Sendable>: Sendable {
     func batches(
         of maximum: Int,
         after moment: Duration = .milliseconds(10),
-        isBusy: @escaping @Sendable () -> Bool
+        isBusy: @escaping @Sendable () -> Bool = { false }
     ) -> Batches {
         Batches(queue: self, maximum: maximum, moment: moment, isBusy: isBusy)
-    }
-
-    /// The batches, each as soon as there is something.
-    func batches(of maximum: Int) -> Batches {
-        batches(of: maximum) { false }
-    }
-
-    /// The batches, a small one after a moment in which it may become larger.
-    func batches(of maximum: Int, after moment: Duration) -> Batches {
-        batches(of: maximum, after: moment) { true }
     }
 
     struct Batches: AsyncSequence, Sendable {

@@ -27,9 +27,10 @@ import Testing
 
     @Test func `a small batch may wait for what comes within a moment, a large one does not`() async {
         let queue = BatchQueue<Int>()
-        var batches = queue.batches(of: 4, after: .seconds(1)).makeAsyncIterator()
+        var batches = queue.batches(of: 4, after: .seconds(1), isBusy: { true }).makeAsyncIterator()
         queue.append([1])
         async let late: Void = {
+            // That the consumer has begun to wait gives no signal; coming before that would be taken all the same.
             try? await Task.sleep(for: .milliseconds(100))
             queue.append([2])
         }()
