@@ -33,7 +33,7 @@ extension PostgresLedger {
                 .texts(keys.requests.map(\.key.tenant)),
                 .texts(keys.requests.map(\.key.requestID)),
                 .bytesArray(keys.requests.map(\.candidate.digest)),
-                .texts(keys.requests.map { "\($0.candidate.record.source)@\($0.candidate.record.offset)" }),
+                .texts(keys.requests.map(\.candidate.record).map { KnownRequest.place($0.source, $0.offset) }),
                 .uuids(keys.requests.map(\.candidate.verificationID.uuid.value)),
             ]
         )

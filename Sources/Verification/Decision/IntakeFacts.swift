@@ -72,7 +72,7 @@ package struct KnownRequest: Sendable, Equatable {
         reason: String? = nil,
         rule: String? = nil
     ) {
-        placesText = Self.text([source: offset])
+        placesText = Self.place(source, offset)
         self.digest = digest
         self.verificationID = verificationID
         self.status = status
@@ -105,8 +105,11 @@ package struct KnownRequest: Sendable, Equatable {
     }
 
     private static func text(_ places: [String: Int64]) -> String {
-        places.sorted { $0.key < $1.key }.map { "\($0.key)@\($0.value)" }.joined(separator: " ")
+        places.sorted { $0.key < $1.key }.map { place($0.key, $0.value) }.joined(separator: " ")
     }
+
+    /// One place of `placesText`; `source` is `topic/partition`.
+    package static func place(_ source: String, _ offset: Int64) -> String { "\(source)@\(offset)" }
 
     package init(
         placesText: String,
