@@ -174,13 +174,14 @@ class Arena:
             if messages:
                 quiet = time.monotonic()
             elif time.monotonic() > quiet + 5:
+                # Some may have been passed over: broker.sh says how.
                 self.watcher.close()
                 self.watch()
                 quiet = time.monotonic()
         return self.published
 
     def watch(self):
-        """Begins to count what is published, from the topics' beginning: broker.sh says what else may be missed."""
+        """Begins to count what is published, from the topics' beginning."""
         self.watcher = Consumer({
             "bootstrap.servers": self.kafka, "group.id": self.name + ".watcher", "enable.auto.commit": False,
             "fetch.wait.max.ms": 100, "fetch.min.bytes": 65_536,
