@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Testing
 
 @testable import Courier
@@ -25,21 +26,23 @@ import Testing
         #expect(await batch == [7])
     }
 
-    @Test func `a small batch may wait for what comes within a moment, a large one does not`() async {
+    @Test func `a small batch waits for what comes within a moment, a large one or an idle queue's does not`() async {
         let queue = BatchQueue<Int>()
-        var batches = queue.batches(of: 4, after: .seconds(1), isBusy: { true }).makeAsyncIterator()
-        queue.append([1])
-        async let late: Void = {
-            // That the consumer has begun to wait gives no signal; coming before that would be taken all the same.
-            try? await Task.sleep(for: .milliseconds(100))
+        let pauses = Mutex(0)
+        let isBusy = Mutex(true)
+        let pause: @Sendable () async -> Void = {
+            pauses.withLock { $0 += 1 }
             queue.append([2])
-        }()
+        }
+        var batches = queue.batches(of: 4, isBusy: { isBusy.withLock { $0 } }, pause: pause).makeAsyncIterator()
+        queue.append([1])
         #expect(await batches.next() == [1, 2])
-        await late
-        let start = ContinuousClock.now
-        queue.append([3, 4, 5])
-        #expect(await batches.next() == [3, 4, 5])
-        #expect(.now - start < .seconds(1), "half of the maximum is enough")
+        queue.append([3, 4])
+        #expect(await batches.next() == [3, 4], "half of the maximum is enough")
+        isBusy.withLock { $0 = false }
+        queue.append([5])
+        #expect(await batches.next() == [5])
+        #expect(pauses.withLock { $0 } == 1)
     }
 
     @Test func `a finished queue is emptied first, and takes no more`() async {

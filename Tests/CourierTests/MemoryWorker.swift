@@ -108,14 +108,14 @@ struct MemoryWorker: Sendable {
     /// whenever nothing has happened for a while.
     func settle(events count: Int) async throws {
         var seen = journal.work.count
-        var quietSince = ContinuousClock.now
+        var quiet = OwnTime()
         try await eventually("\(count) events, and nothing left to do") {
             if journal.work.count != seen {
                 seen = journal.work.count
-                quietSince = .now
-            } else if ContinuousClock.now - quietSince > .seconds(4) {
+                quiet = OwnTime()
+            } else if quiet.look() > .seconds(4) {
                 ledger.expireLeases()
-                quietSince = .now
+                quiet = OwnTime()
             }
             return sink.answers.count >= count && ledger.unpublished == 0 && ledger.open == 0
         }
