@@ -117,13 +117,19 @@ package struct Courier: Sendable {
             results: results,
             ledger: parts.ledger,
             desk: desk,
+            router: SendRouter(desk: desk, policies: parts.policies),
+            handover: Handover(
+                desk: desk,
+                policies: parts.policies,
+                settings: settings,
+                statistics: statistics,
+                logger: logger
+            ),
             executor: parts.executor,
-            policies: parts.policies,
             settings: settings,
             inFlight: inFlight,
             retry: retry,
             progress: progress,
-            statistics: statistics,
             logger: logger
         )
         record = Record(

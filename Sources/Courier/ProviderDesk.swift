@@ -110,12 +110,18 @@ extension ProviderDesk {
 // MARK: - Turns
 
 extension ProviderDesk {
+    /// How long a send waits for its provider's turn before it is handed back or goes to the next one.
+    static let patience = Duration.seconds(1)
+
+    /// How long a send is handed back at most, however long its providers pause: they may be back sooner.
+    static let longestPause = Duration.seconds(2)
+
     func isLimited(_ name: String) -> Bool { limited.contains(name) }
 
-    /// Waits for a turn; false when none came in time.
-    func turn(_ name: String, within limit: Duration) async -> Bool {
+    /// Waits for a turn; false when none came within `patience`.
+    func turn(_ name: String) async -> Bool {
         guard isLimited(name) else { return true }
-        let until = ContinuousClock.now + limit
+        let until = ContinuousClock.now + Self.patience
         return await withCheckedContinuation { waiter in
             let entry = turns.withLock { $0.enter(name, waiter, until: until, at: .now) }
             if entry == .go { waiter.resume(returning: true) } else { signal.yield() }

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import Logs
+import Verification
+
+/// A marked send on its way: its providers are asked, one after the other, until its plan has come to an end.
+struct Handover: Sendable {
+    let desk: ProviderDesk
+    let policies: PolicySource
+    let settings: CourierSettings
+    let statistics: Statistics
+    let logger: Logger
+
+    /// What became of the send, followed by the receipts that a test number's fault makes for it.
+    func results(of candidate: Dispatch.Ready) async -> [SendResult] {
+        let result = await result(of: candidate)
+        guard result.disposition == .sent, testNumber(of: candidate.send)?.fault == .duplicateReceipt else {
+            return [result]
+        }
+        let receipt = SendResult(
+            send: result.send,
+            disposition: .delivered,
+            attempts: result.attempts,
+            attempt: result.attempt
+        )
+        return [result, receipt, receipt]
+    }
+
+    private func result(of candidate: Dispatch.Ready) async -> SendResult {
+        let send = candidate.send
+        var plan = AttemptPlan(providers: candidate.providers, idempotent: desk.idempotent, attempts: send.attempts)
+        var step = plan.start()
+        var last: SendResult.Attempt?
+        var hasTurn = true
+        while true {
+            switch step {
+            case .finish(let disposition):
+                return SendResult(
+                    send: send.reference,
+                    disposition: settled(disposition, send, attempts: plan.attempts),
+                    attempts: plan.attempts,
+                    attempt: last,
+                    verification: send.verification
+                )
+            case .call(let name):
+                let elapsed = ContinuousClock.now - candidate.claimedAt
+                guard elapsed < settings.lease - settings.callDeadline * 5 / 4 else {
+                    step = plan.runOut()
+                    continue
+                }
+                if !hasTurn, await !desk.turn(name) {
+                    step = plan.passOver(for: ProviderDesk.patience)
+                    continue
+                }
+                hasTurn = false
+                let message = message(send, elapsed: elapsed)
+                let start = (instant: ContinuousClock.now, time: settings.now())
+                switch await call(name, send, message) {
+                case .pauses(let wait):
+                    step = plan.passOver(for: min(wait, ProviderDesk.longestPause))
+                case .answered(let answer):
+                    settings.observe(.dispatchAnswered)
+                    note(answer, by: name, of: candidate, since: start)
+                    report(answer, of: name, send, since: start.instant)
+                    last = SendResult.Attempt(provider: name, answer: answer, encoding: message?.content.encoding)
+                    step = plan.step(after: answer)
+                }
+            }
+        }
+    }
+
+    private func note(
+        _ answer: ProviderAnswer,
+        by provider: String,
+        of candidate: Dispatch.Ready,
+        since start: (instant: ContinuousClock.Instant, time: Timestamp)
+    ) {
+        guard !candidate.send.isFictional else { return }
+        statistics.noteCall(
+            Statistics.Call(
+                provider: provider,
+                outcome: answer.outcome,
+                waited: start.instant - candidate.claimedAt,
+                took: ContinuousClock.now - start.instant,
+                age: candidate.send.reference.appendedAt.map { start.time - $0 }
+            )
+        )
+    }
+
+    private func call(_ name: String, _ send: ClaimedSend, _ message: OutboundMessage?) async -> ProviderDesk.Outcome {
+        guard let message else { return .answered(ProviderAnswer(.misconfigured, errorCode: "no_message")) }
+        guard send.isFictional else { return await desk.call(name, message) }
+        return .answered(await TestNumberProvider(fault: testNumber(of: send)?.fault).send(message))
+    }
+
+    /// What a plan's end means for a send that may be, or has been, handed over twice.
+    ///
+    /// An unknown outcome becomes one more attempt where the operator prefers two messages to none. When that attempt
+    /// surely failed, the first one is as unknown as before.
+    private func settled(_ disposition: SendDisposition, _ send: ClaimedSend, attempts: Int16) -> SendDisposition {
+        switch disposition {
+        case .unknown where settings.repeatsUnknown && !send.isRepeat && attempts < AttemptPlan.maximumAttempts:
+            .repeatOnce
+        case .failed where send.isRepeat: .unknown(.timeout)
+        default: disposition
+        }
+    }
+
+    private func testNumber(of send: ClaimedSend) -> TestNumber? {
+        guard send.isFictional else { return nil }
+        return policies.current.tenants[send.tenant]?.testNumbers.first { .phone($0.number) == send.recipient }
+    }
+
+    /// The message for a send, or nil where its parts make none.
+    private func message(_ send: ClaimedSend, elapsed: Duration) -> OutboundMessage? {
+        send.content(tenant: policies.current.tenants[send.tenant], elapsed: elapsed).map { content in
+            OutboundMessage(
+                sendID: send.id,
+                content: content,
+                validity: send.validity(after: elapsed),
+                callDeadline: settings.callDeadline,
+                trace: send.reference.trace
+            )
+        }
+    }
+
+    private func report(
+        _ answer: ProviderAnswer,
+        of provider: String,
+        _ send: ClaimedSend,
+        since start: ContinuousClock.Instant
+    ) {
+        let event: LoggedEvent =
+            switch answer.outcome {
+            case .accepted: .providerAnswered
+            case .misconfigured: .providerMisconfigured
+            default: .providerRefused
+            }
+        logger.log(
+            event,
+            [
+                .provider: .text(provider), .outcome: .text(answer.outcome.rawValue),
+                .errorCode: .text(answer.errorCode ?? ""), .durationMilliseconds: .milliseconds(.now - start),
+                .verificationID: LogValue(send.reference.verificationID), .sendID: LogValue(send.id),
+                .requestID: .text(send.reference.requestID), .tenant: .text(send.tenant),
+                .region: .text(send.region?.code ?? ""),
+            ].adding(send.reference.trace)
+        )
+    }
+}
+
+extension SendResult.Attempt {
+    init(provider: String, answer: ProviderAnswer, encoding: TextEncoding?) {
+        self.init(
+            provider: provider,
+            messageID: answer.messageID,
+            segments: answer.segments ?? encoding?.segments,
+            encoding: encoding?.alphabet.rawValue,
+            errorCode: answer.errorCode
+        )
+    }
+}
+
+extension MessageContent {
+    /// How the text travels; nil for what is no SMS.
+    fileprivate var encoding: TextEncoding? {
+        guard case .sms(let message) = self else { return nil }
+        return TextEncoding(message.text)
+    }
+}
