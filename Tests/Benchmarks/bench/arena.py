@@ -36,7 +36,7 @@ kafka:
   topics: {{ requests: "{name}.requests", receipts: "{name}.receipts", deliveries: "{name}.deliveries",
     deadLetters: "{name}.dead-letters" }}
   options: {{ session.timeout.ms: 6000, fetch.wait.max.ms: 10 }}
-postgres: {{ url: "{worker_url}" }}
+postgres: {{ url: "{url}" }}
 policy: {{ path: "{folder}/policy.yaml" }}
 providers:
   - {{ name: main, kind: twilio, baseURL: "http://127.0.0.1:{provider}", accountSid: ACbench, authToken: t, from: Acme }}
@@ -92,7 +92,6 @@ class Arena:
         with self.server() as server:
             server.execute(f"CREATE DATABASE {self.name}")
         self.url = self.parts.postgres.rpartition("/")[0] + "/" + self.name
-        self.worker_url = self.url
         subprocess.run(
             [self.parts.program, "migrate", "--postgres-url", self.url], check=True, stdout=subprocess.DEVNULL
         )
@@ -115,7 +114,7 @@ class Arena:
             file.write(POLICY)
         with open(self.configuration, "w") as file:
             file.write(CONFIGURATION.format(
-                kafka=self.kafka, name=self.name, worker_url=self.worker_url, folder=self.folder,
+                kafka=self.kafka, name=self.name, url=self.url, folder=self.folder,
                 provider=self.provider_port, keys=keys,
             ))
         self.watch()
