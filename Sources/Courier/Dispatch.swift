@@ -112,7 +112,8 @@ struct Dispatch: Service {
                             await progress.during(.dispatch) { await call(candidate) }
                         }
                     }
-                    await giveBack(batch.map(\.send).filter { !marked.contains($0.id) })
+                    let left = batch.map(\.send).filter { !marked.contains($0.id) }
+                    if !left.isEmpty { group.addTask { await giveBack(left) } }
                 }
             }
         }
@@ -129,15 +130,15 @@ struct Dispatch: Service {
             settings.observe(.dispatchMarked)
             return marked
         }
-        // The sweep finds the sends when the lease is over.
         logger.log(.dispatchMarkFailed, [.sends: LogValue(batch.count)])
         return []
     }
 
-    /// Claims that may not leave any more are settled by the sweep.
+    /// Hands back claims that may not leave any more, and those whose mark got no answer and may have been made.
     private func giveBack(_ claims: [ClaimedSend]) async {
-        guard !claims.isEmpty else { return }
-        _ = await retry.once(.dispatch) { try await ledger.release(claims) }
+        await progress.during(.dispatch) {
+            _ = await retry.persistently(.dispatch) { try await ledger.release(claims) }
+        }
         inFlight.remove(claims.count)
     }
 

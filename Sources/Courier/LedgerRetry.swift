@@ -31,7 +31,21 @@ final class LedgerRetry: Sendable {
         _ stage: Progress.Stage,
         _ operation: @Sendable () async throws -> Value
     ) async -> Value? {
-        await attempt(stage, operation) { !Task.isCancelled && !Task.isShuttingDownGracefully }
+        await attempt(stage, operation) { _ in !Task.isCancelled && !Task.isShuttingDownGracefully }
+    }
+
+    /// Repeats what only this worker knows: through an outage of any length, and after another failure for a lease.
+    ///
+    /// One of several databases that is away is another failure: what is for the others does not wait any longer.
+    func persistently<Value: Sendable>(
+        _ stage: Progress.Stage,
+        _ operation: @Sendable () async throws -> Value
+    ) async -> Value? {
+        let end = ContinuousClock.now + lease
+        return await attempt(stage, operation) { error in
+            let isOutage = (error as? any OutageTelling)?.isOutage ?? false
+            return !Task.isCancelled && (isOutage || ContinuousClock.now < end)
+        }
     }
 
     /// Repeats for as long as claims may still be this worker's; nil then, and the sweep takes over.
@@ -48,7 +62,7 @@ final class LedgerRetry: Sendable {
         _ stage: Progress.Stage,
         _ operation: @Sendable () async throws -> Value
     ) async -> Value? {
-        await attempt(stage, operation) { !Task.isCancelled && ContinuousClock.now < end }
+        await attempt(stage, operation) { _ in !Task.isCancelled && ContinuousClock.now < end }
     }
 
     /// Tries once; nil when it fails.
@@ -56,13 +70,13 @@ final class LedgerRetry: Sendable {
         _ stage: Progress.Stage,
         _ operation: @Sendable () async throws -> Value
     ) async -> Value? {
-        await attempt(stage, operation) { false }
+        await attempt(stage, operation) { _ in false }
     }
 
     private func attempt<Value: Sendable>(
         _ stage: Progress.Stage,
         _ operation: @Sendable () async throws -> Value,
-        while goesOn: () -> Bool
+        while goesOn: (any Error) -> Bool
     ) async -> Value? {
         var delay = Duration.milliseconds(50)
         while true {
@@ -73,7 +87,7 @@ final class LedgerRetry: Sendable {
                 return value
             } catch {
                 noteFailure(stage, error)
-                guard goesOn() else { return nil }
+                guard goesOn(error) else { return nil }
                 // Nothing tells when a database is back; a cancelled sleep ends at once, and then `goesOn` says no.
                 try? await Task.sleep(for: delay * Double.random(in: 0.5...1))
                 delay = min(delay * 2, .seconds(2))

@@ -20,7 +20,7 @@ struct Record: Service {
             await progress.during(.record) {
                 let start = ContinuousClock.now
                 for round in Self.rounds(batch) {
-                    if let recorded = await retry.withinLease(.record, { try await ledger.record(round) }) {
+                    if let recorded = await retry.persistently(.record, { try await ledger.record(round) }) {
                         settings.observe(.recordRecorded)
                         outbox.append(recorded.outbox)
                     }

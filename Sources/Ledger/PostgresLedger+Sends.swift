@@ -70,7 +70,7 @@ extension PostgresLedger {
             UPDATE courier.send s
             SET state = 'pending', lease_until = clock_timestamp()
             FROM unnest($1::uuid[], $2::int4[]) AS u(id, fence)
-            WHERE s.id = u.id AND s.fence = u.fence AND s.state = 'claimed'
+            WHERE s.id = u.id AND s.fence = u.fence AND s.state IN ('claimed', 'dispatching')
             """,
             [.uuids(claims.map(\.id.uuid.value)), .int32s(claims.map(\.reference.fence))]
         )

@@ -18,6 +18,9 @@ package struct PostgresLedger: Ledger {
         /// How long a claim or an outbox row belongs to the worker that wrote it, by the database's clock.
         package let lease: Duration
 
+        /// How long sends are left to their holders when the database was away: longer than a holder waits to try again.
+        package let outageGrace: Duration
+
         /// Rows that one sweep takes at most.
         package let sweepSize: Int32
 
@@ -33,6 +36,7 @@ package struct PostgresLedger: Ledger {
         package init(
             source: String,
             lease: Duration = .seconds(30),
+            outageGrace: Duration = .seconds(3),
             sweepSize: Int32 = 500,
             repeatsUnknown: Bool = false,
             receiptGrace: Duration = .seconds(3600),
@@ -40,6 +44,7 @@ package struct PostgresLedger: Ledger {
         ) {
             self.source = source
             self.lease = lease
+            self.outageGrace = outageGrace
             self.sweepSize = sweepSize
             self.repeatsUnknown = repeatsUnknown
             self.receiptGrace = receiptGrace
@@ -83,6 +88,8 @@ package struct PostgresLedger: Ledger {
 
     var leaseParameter: Parameter { .int64(settings.lease.microseconds) }
 }
+
+extension PostgresError: OutageTelling {}
 
 extension Timestamp {
     init(_ row: Row, _ column: Int) throws(PostgresError) {

@@ -8,18 +8,28 @@ import PinnedThread
 package actor PostgresConnection {
     private let thread = PinnedThread()
     private let configuration: PostgresConfiguration
+    private let changes: ConnectionChanges
     private var session: Session?
+
+    /// Whether the next session stands in for one that was lost, or that could not be made.
+    private var isReplacing = false
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.asUnownedSerialExecutor() }
 
     package init(_ configuration: PostgresConfiguration) {
+        self.init(configuration, ConnectionChanges())
+    }
+
+    /// A connection that tells its pool when it is lost and when it is there again.
+    init(_ configuration: PostgresConfiguration, _ changes: ConnectionChanges) {
         self.configuration = configuration
+        self.changes = changes
     }
 
     /// Lends the session to `body`, on the connection's thread; a transaction that the body leaves open is rolled back.
     package func run<Result: Sendable>(_ body: @Sendable (Session) throws -> Result) throws -> Result {
         let session = try openSession()
-        defer { if !session.isReusable { self.session = nil } }
+        defer { if !session.isReusable { lose() } }
         return try body(session)
     }
 
@@ -29,11 +39,23 @@ package actor PostgresConnection {
     }
 
     private func openSession() throws(PostgresError) -> Session {
-        if let session, session.isAlive() { return session }
-        // The old connection ends before the new one starts, so that a pool never holds more than its size.
-        session = nil
+        if let session {
+            if session.isAlive() { return session }
+            // The old connection ends before the new one starts, so that a pool never holds more than its size.
+            lose()
+        }
+        let isReplacement = isReplacing
+        isReplacing = true
         let opened = try Session(configuration)
+        isReplacing = false
+        if isReplacement { changes.note() }
         session = opened
         return opened
+    }
+
+    private func lose() {
+        session = nil
+        isReplacing = true
+        changes.note()
     }
 }

@@ -65,6 +65,15 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         }
     }
 
+    /// Whether the server was away or had no room for anything: what it was asked is not at fault.
+    package var isOutage: Bool {
+        switch code {
+        case .connectionFailed, .connectionLost, .ambiguousCommit, .poolExhausted: true
+        case .server: sqlState.map(Self.isOutage) ?? false
+        case .transactionAborted, .unexpectedResult, .closed, .misuse: false
+        }
+    }
+
     /// Whether the work may have been committed although no answer came: it is done again only if it is idempotent.
     package var isAmbiguous: Bool { code == .ambiguousCommit }
 
@@ -79,10 +88,11 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
 
     /// A timeout (57014, 55P03) counts as transient: load or another's lock made it, and callers bound their retries.
     private static func isTransient(_ state: SQLState) -> Bool {
-        let states: [SQLState] = [
-            .serializationFailure, .deadlockDetected, .lockNotAvailable, .queryCanceled, .readOnlyTransaction,
-            .adminShutdown, .crashShutdown, .cannotConnectNow,
-        ]
-        return states.contains(state) || state.isOfClass("08") || state.isOfClass("53") || state.isOfClass("58")
+        [.serializationFailure, .deadlockDetected, .lockNotAvailable, .queryCanceled].contains(state) || isOutage(state)
+    }
+
+    private static func isOutage(_ state: SQLState) -> Bool {
+        [.readOnlyTransaction, .adminShutdown, .crashShutdown, .cannotConnectNow].contains(state)
+            || state.isOfClass("08") || state.isOfClass("53") || state.isOfClass("58")
     }
 }

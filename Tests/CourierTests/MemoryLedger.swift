@@ -18,9 +18,14 @@ final class MemoryLedger: Ledger {
 
         /// The change was made, and the answer lost.
         case answerLost
+
+        /// Nothing was changed, and the database is there.
+        case faulty
     }
 
-    struct Away: Error {}
+    struct Away: OutageTelling {
+        let isOutage: Bool
+    }
 
     /// A send, and whether some worker holds it.
     struct Held {
@@ -78,9 +83,9 @@ final class MemoryLedger: Ledger {
         return try state.withLock { state in
             let failure = state.failures[method, default: []].first
             if failure != nil { state.failures[method]?.removeFirst() }
-            if failure == .refused { throw Away() }
+            if failure == .refused || failure == .faulty { throw Away(isOutage: failure == .refused) }
             let value = body(&state)
-            if failure == .answerLost { throw Away() }
+            if failure == .answerLost { throw Away(isOutage: true) }
             return value
         }
     }
@@ -144,7 +149,10 @@ extension MemoryLedger {
 
     func release(_ claims: [ClaimedSend]) async throws {
         try perform(.release) { state in
-            for claim in claims { state.sends[claim.id]?.isLeased = false }
+            for claim in claims where state.sends[claim.id]?.claim.reference == claim.reference {
+                state.sends[claim.id]?.state = .pending
+                state.sends[claim.id]?.isLeased = false
+            }
         }
     }
 

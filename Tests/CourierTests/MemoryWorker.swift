@@ -15,6 +15,7 @@ struct MemoryWorker: Sendable {
     let ledger: MemoryLedger
     let rates = MemoryRates()
     let log: LogRecord
+    private let courier: Courier
     private let group: ServiceGroup
 
     /// Lends a running pipeline, and stops it in the end.
@@ -69,7 +70,7 @@ struct MemoryWorker: Sendable {
             tenant.routes = Routes(fallback: route(.sms), email: route(.email), push: route(.apns))
             tenant.messages = messages
         }
-        let courier = Courier(
+        courier = Courier(
             parts: Courier.Parts(
                 source: source,
                 receipts: MemorySource(journal: journal),
@@ -98,6 +99,9 @@ struct MemoryWorker: Sendable {
         let reports: [any Service] = isReporting ? [report] : []
         group = ServiceGroup(configuration: .init(services: reports + courier.services, logger: quiet))
     }
+
+    /// The sends that it holds.
+    var inFlight: Int { courier.load.inFlight }
 
     /// Begins the graceful shutdown; `with` waits for its end.
     func stop() async {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Ledger
+import PostgresClient
 import TestSupport
 import Testing
 import Verification
@@ -45,6 +46,29 @@ import Verification
             try await database.script("UPDATE courier.verification SET resend_after = '-infinity'")
             let again = try await worker.intake(.people(1, round: 1, at: try await worker.now())).value
             #expect(again.map(\.code) == [try #require(claims.first).code])
+        }
+    }
+
+    @Test func `behind an outage a send is first left to its holder, who knows what became of it`() async throws {
+        try await LedgerDatabase.with { database in
+            try await database.withPool(connections: 1) { pool in
+                let worker = LedgerWorker(database.ledger(on: pool))
+                let claims = try await worker.claims(2)
+                _ = try await worker.ledger.markDispatching(claims)
+                try await database.lapseSends()
+                // The next use finds the connection dead and makes another one, as after a restart of the server.
+                try? await pool.withSession { try $0.script("SELECT pg_terminate_backend(pg_backend_pid())") }
+                let early = try await worker.ledger.sweepSends(capacity: 10)
+                #expect(early.value.isEmpty && early.outbox.isEmpty)
+
+                let recorded = try await worker.ledger.record([SendResult(claims[0], .sent)])
+                #expect(recorded.outbox.compactMap { $0.json?.text("status") } == ["sent"])
+                let late = try await eventually("the other one is settled after a while") {
+                    let swept = try await worker.ledger.sweepSends(capacity: 10)
+                    return swept.outbox.isEmpty ? nil : swept.outbox
+                }
+                #expect(late.compactMap { $0.json?.text("status") } == ["unknown"])
+            }
         }
     }
 

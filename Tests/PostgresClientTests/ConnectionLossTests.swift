@@ -52,11 +52,21 @@ struct ConnectionLossTests {
     @Test func `a session ended while it rested is replaced without an error`() async throws {
         try await TestDatabase.withPool { pool in
             let victim = try await pool.backend()
+            #expect(!pool.hasChanged(within: .seconds(60)))
             try await TestDatabase.run { session in
                 _ = try session.execute(Statement("SELECT pg_terminate_backend($1, 5000)", [.int32(victim)]))
             }
             #expect(try await pool.backend() != victim)
+            #expect(pool.hasChanged(within: .seconds(60)))
+            #expect(!pool.hasChanged(within: .zero))
         }
+    }
+
+    @Test func `a connection that cannot be made is no change`() async throws {
+        let pool = PostgresPool(PostgresConfiguration(url: "postgresql://nobody@127.0.0.1:1/none"), size: 1)
+        for _ in 0..<2 { _ = try await postgresError { try await pool.withSession { _ in } } }
+        #expect(!pool.hasChanged(within: .seconds(60)))
+        await pool.close()
     }
 
     @Test func `a session ended at COMMIT is ambiguous`() async throws {

@@ -16,6 +16,21 @@ struct PostgresErrorTests {
         #expect(!PostgresError(.server, sqlState: SQLState(rawValue: state)).isRetriable)
     }
 
+    @Test(arguments: ["25006", "53100", "53300", "57P01", "57P02", "57P03", "58030", "08006"])
+    func `a server that takes nothing from anybody is away`(state: String) {
+        #expect(PostgresError(.server, sqlState: SQLState(rawValue: state)).isOutage)
+    }
+
+    @Test(arguments: ["40001", "40P01", "55P03", "57014", "22021", "23505", "42501"])
+    func `a server that refuses or delays one statement is not`(state: String) {
+        #expect(!PostgresError(.server, sqlState: SQLState(rawValue: state)).isOutage)
+    }
+
+    @Test(arguments: [PostgresError.Code.connectionFailed, .connectionLost, .ambiguousCommit, .poolExhausted])
+    func `a server that does not answer is away`(code: PostgresError.Code) {
+        #expect(PostgresError(code).isOutage)
+    }
+
     @Test func `an ambiguous commit is never retriable, whatever its state`() {
         let error = PostgresError(.ambiguousCommit, sqlState: .adminShutdown)
         #expect(error.isAmbiguous && !error.isRetriable && error.isConnectionError)

@@ -20,7 +20,7 @@ package protocol Ledger: Sendable {
     /// Records what became of claimed sends. A result whose claim has been lost changes nothing.
     func record(_ results: [SendResult]) async throws -> Recorded<Void>
 
-    /// Hands claims back that were never marked, so that others may take them at once.
+    /// Hands claims back of which nothing has left, marked or not, so that others may take them at once.
     func release(_ claims: [ClaimedSend]) async throws
 
     /// Takes over sends whose lease or delay has run out: those that surely never left are claimed, up to `capacity`,
@@ -49,6 +49,11 @@ package protocol Ledger: Sendable {
 /// A batch holds something that the database refuses to store, now and at every other time.
 package struct UnrecordableBatch: Error {
     package init() {}
+}
+
+/// An error of a ledger that tells whether the database was away, and not what it was asked at fault.
+package protocol OutageTelling: Error {
+    var isOutage: Bool { get }
 }
 
 /// One of several databases failed, counted from 0; the ledger itself tells of it, once.
