@@ -7,7 +7,7 @@ extension PostgresLedger {
     package func sweepSends(capacity: Int) async throws -> Recorded<[ClaimedSend]> {
         try await pool.withTransaction { transaction in
             // Behind an outage, claims that ran out meanwhile are first recorded by those who know what became of them.
-            if pool.hasChanged(within: settings.outageGrace) { return Recorded([], outbox: []) }
+            if pool.sawOutage(within: settings.outageGrace) { return Recorded([], outbox: []) }
             let due = try lockDueSends(claimable: capacity > 0, transaction)
             if due.isEmpty { return Recorded([], outbox: []) }
             let answers = try transaction.run([

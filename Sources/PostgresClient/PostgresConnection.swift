@@ -8,7 +8,7 @@ import PinnedThread
 package actor PostgresConnection {
     private let thread = PinnedThread()
     private let configuration: PostgresConfiguration
-    private let changes: ConnectionChanges
+    private let signs: OutageSigns
     private var session: Session?
 
     /// Whether the next session stands in for one that was lost, or that could not be made.
@@ -17,20 +17,25 @@ package actor PostgresConnection {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.asUnownedSerialExecutor() }
 
     package init(_ configuration: PostgresConfiguration) {
-        self.init(configuration, ConnectionChanges())
+        self.init(configuration, OutageSigns())
     }
 
-    /// A connection that tells its pool when it is lost and when it is there again.
-    init(_ configuration: PostgresConfiguration, _ changes: ConnectionChanges) {
+    /// A connection that tells its pool of signs of an outage.
+    init(_ configuration: PostgresConfiguration, _ signs: OutageSigns) {
         self.configuration = configuration
-        self.changes = changes
+        self.signs = signs
     }
 
     /// Lends the session to `body`, on the connection's thread; a transaction that the body leaves open is rolled back.
     package func run<Result: Sendable>(_ body: @Sendable (Session) throws -> Result) throws -> Result {
         let session = try openSession()
         defer { if !session.isReusable { lose() } }
-        return try body(session)
+        do {
+            return try body(session)
+        } catch {
+            if let error = error as? PostgresError, error.isOutage { signs.note() }
+            throw error
+        }
     }
 
     /// Ends the session; a later use connects again.
@@ -48,7 +53,7 @@ package actor PostgresConnection {
         isReplacing = true
         let opened = try Session(configuration)
         isReplacing = false
-        if isReplacement { changes.note() }
+        if isReplacement { signs.note() }
         session = opened
         return opened
     }
@@ -56,6 +61,6 @@ package actor PostgresConnection {
     private func lose() {
         session = nil
         isReplacing = true
-        changes.note()
+        signs.note()
     }
 }

@@ -11,16 +11,16 @@ package final class PostgresPool: Sendable {
     private typealias Closer = CheckedContinuation<Void, Never>
 
     private let connections: [PostgresConnection]
-    private let changes: ConnectionChanges
+    private let signs: OutageSigns
     private let waitTimeout: Duration
     private let state: Mutex<PoolStateMachine<Waiter, Closer>>
 
     /// A pool that connects when it is used; a size below 1 counts as 1.
     package init(_ configuration: PostgresConfiguration, size: Int = 4, waitTimeout: Duration = .seconds(10)) {
         let size = max(1, size)
-        let changes = ConnectionChanges()
-        self.changes = changes
-        connections = (0..<size).map { _ in PostgresConnection(configuration, changes) }
+        let signs = OutageSigns()
+        self.signs = signs
+        connections = (0..<size).map { _ in PostgresConnection(configuration, signs) }
         self.waitTimeout = waitTimeout
         state = Mutex(PoolStateMachine(size: size))
     }
@@ -51,10 +51,11 @@ package final class PostgresPool: Sendable {
         for connection in connections { await connection.close() }
     }
 
-    /// Whether a connection was lost, or replaced, so short a time ago: the server may have been away.
+    /// Whether the server seemed to be away so short a time ago: a connection was lost or replaced, or work refused that
+    /// was not at fault.
     ///
-    /// One that can never be made, where the server has no room for it, says nothing of the others.
-    package func hasChanged(within time: Duration) -> Bool { changes.isRecent(within: time) }
+    /// A connection that can never be made, where the server has no room for it, says nothing of the others.
+    package func sawOutage(within time: Duration) -> Bool { signs.wereSeen(within: time) }
 
     /// The number of callers that wait now.
     package var waiterCount: Int { state.withLock { $0.waiterCount } }

@@ -8,7 +8,6 @@ import CLibpq
 /// the answers of this one. A connection that cannot be brought to that point is given up.
 package final class Session {
     private let connection: ConnectionHandle
-    private let silence: Duration?
     private let statementTimeout: Duration
     private var isGivenUp = false
 
@@ -18,7 +17,6 @@ package final class Session {
     init(_ configuration: PostgresConfiguration) throws(PostgresError) {
         connection = try ConnectionHandle.connect(ConnectionKeywords(configuration))
         statementTimeout = configuration.statementTimeout
-        silence = configuration.statementTimeout > .zero ? configuration.statementTimeout + .seconds(5) : nil
     }
 
     /// Runs one statement, in a transaction of its own unless one is open.
@@ -85,8 +83,7 @@ package final class Session {
         try prepare(statements)
         guard isUsable, connection.enterPipeline() else { throw PostgresError(.connectionLost) }
         var trip = RoundTrip(expecting: statements.count, durability: durability)
-        // Each statement may take its whole time, and the server may answer only when all are done.
-        let silence = silence.map { $0 + statementTimeout * (statements.count - 1) }
+        let silence = Self.silence(of: statements.count, statementTimeout: statementTimeout)
         if send(statements, &trip, durability), connection.flush(silence: silence) {
             drain(&trip, silence: silence)
         } else {
@@ -95,6 +92,16 @@ package final class Session {
         if !trip.isConnectionLost, !connection.exitPipeline() { giveUp() }
         settle(trip)
         return try outcome(of: trip)
+    }
+
+    /// How long the answer to so many statements may take; nil is for ever.
+    ///
+    /// Each may take its whole time, and the server may answer only when all are done. But who asks must learn of a server
+    /// that stands still, however much was asked: half a minute is for any number, unless one alone may take longer.
+    static func silence(of statements: Int, statementTimeout: Duration) -> Duration? {
+        guard statementTimeout > .zero else { return nil }
+        let reserve = Duration.seconds(5)
+        return min(statementTimeout * statements + reserve, max(statementTimeout + reserve, .seconds(30)))
     }
 
     /// Has the server prepare what it has not yet, in a round trip of its own: once a session for each statement.
@@ -108,6 +115,7 @@ package final class Session {
         guard isUsable, connection.enterPipeline() else { throw PostgresError(.connectionLost) }
         var trip = RoundTrip(expecting: fresh.count, durability: .later)
         let isSent = fresh.allSatisfy { connection.prepare($0.statement, as: $0.name) } && connection.sendSync()
+        let silence = Self.silence(of: 1, statementTimeout: statementTimeout)
         if isSent, connection.flush(silence: silence) { drain(&trip, silence: silence) } else { trip.lose() }
         if !trip.isConnectionLost, !connection.exitPipeline() { giveUp() }
         settle(trip)

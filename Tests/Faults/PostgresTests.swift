@@ -26,6 +26,13 @@ extension Outage {
                         try await server.start()
                         try await scenario.noteRecovery(within: .seconds(5))
                     }
+                    let database = scenario.fleet.database
+                    try await eventually("every send is settled") {
+                        try await database.count("SELECT count(*) FROM courier.send WHERE lease_until IS NOT NULL") == 0
+                    }
+                    // The workers live through it, and know what became of their sends.
+                    let unknown = try await database.count("SELECT count(*) FROM courier.send WHERE state = 'unknown'")
+                    #expect(Int(unknown) <= scenario.requests.count / 20)
                 }
             }
         }
@@ -66,7 +73,11 @@ extension Outage {
                         scenario.note("server_ended", server.isRunning ? 0 : 1)
                         #expect(!server.isRunning || worker.program.output.contains("53100"), "the disk is full")
                         try await server.growDisk(to: 80 + 40 * round)
-                        if !server.isRunning { try await server.start() }
+                        // It may still be about to end by what it met before.
+                        try await eventually("the server is back") {
+                            if !server.isRunning { try await server.start() }
+                            return (try? await scenario.fleet.database.count("SELECT 1::bigint")) == 1
+                        }
                         try await scenario.noteRecovery(within: .seconds(10))
                     }
                 }
@@ -83,6 +94,8 @@ extension Outage {
                     try await scenario.waitForCalls(400)
                     let before = try #require(worker.program.figures)
                     server.pause()
+                    // Whatever happens: what cleans up needs the server.
+                    defer { server.resume() }
                     scenario.countFaults()
                     for _ in 0..<scenario.size {
                         try await scenario.send(scenario.makeRequests(20))

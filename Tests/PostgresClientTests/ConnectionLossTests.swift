@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import PostgresClient
 import TestSupport
 import Testing
 
@@ -52,20 +51,34 @@ struct ConnectionLossTests {
     @Test func `a session ended while it rested is replaced without an error`() async throws {
         try await TestDatabase.withPool { pool in
             let victim = try await pool.backend()
-            #expect(!pool.hasChanged(within: .seconds(60)))
+            #expect(!pool.sawOutage(within: .seconds(60)))
             try await TestDatabase.run { session in
                 _ = try session.execute(Statement("SELECT pg_terminate_backend($1, 5000)", [.int32(victim)]))
             }
             #expect(try await pool.backend() != victim)
-            #expect(pool.hasChanged(within: .seconds(60)))
-            #expect(!pool.hasChanged(within: .zero))
+            #expect(pool.sawOutage(within: .seconds(60)))
+            #expect(!pool.sawOutage(within: .zero))
         }
     }
 
-    @Test func `a connection that cannot be made is no change`() async throws {
+    @Test func `work that is refused for want of room is a sign of an outage, a faulty statement is none`() async throws
+    {
+        try await TestDatabase.withPool { pool in
+            func fail(with state: String) async throws {
+                let script = "DO $$ BEGIN RAISE EXCEPTION 'x' USING ERRCODE = '\(state)'; END $$"
+                _ = try await postgresError { try await pool.withSession { try $0.script(script) } }
+            }
+            try await fail(with: "22021")
+            #expect(!pool.sawOutage(within: .seconds(60)))
+            try await fail(with: "53100")
+            #expect(pool.sawOutage(within: .seconds(60)))
+        }
+    }
+
+    @Test func `a connection that cannot be made is no sign of an outage of the others`() async throws {
         let pool = PostgresPool(PostgresConfiguration(url: "postgresql://nobody@127.0.0.1:1/none"), size: 1)
         for _ in 0..<2 { _ = try await postgresError { try await pool.withSession { _ in } } }
-        #expect(!pool.hasChanged(within: .seconds(60)))
+        #expect(!pool.sawOutage(within: .seconds(60)))
         await pool.close()
     }
 
@@ -149,6 +162,17 @@ struct ConnectionLossTests {
             #expect(error == PostgresError(.connectionLost))
             await pool.close()
         }
+    }
+
+    @Test func `however much is asked, a silent server is given up within half a minute`() {
+        func silence(_ statements: Int, _ timeout: Duration) -> Duration? {
+            Session.silence(of: statements, statementTimeout: timeout)
+        }
+        #expect(silence(1, .seconds(10)) == .seconds(15))
+        #expect(silence(2, .seconds(10)) == .seconds(25))
+        #expect(silence(10, .seconds(10)) == .seconds(30))
+        #expect(silence(3, .seconds(600)) == .seconds(605), "one statement alone may take longer")
+        #expect(silence(3, .zero) == nil)
     }
 
     @Test func `a server that is not there is a failed connection with a reason and without the password`() async throws
