@@ -128,8 +128,15 @@ struct MemoryWorker: Sendable {
 
 extension CourierSettings {
     /// Sweeps that come quickly, and else the defaults.
-    static let test = CourierSettings(
-        decision: .init(source: "/test", maxRequestAge: .seconds(300)),
-        sweepInterval: .milliseconds(20)
-    )
+    static let test = test(lease: .seconds(30), callDeadline: .seconds(10))
+
+    /// The same with claims that are soon over.
+    static func test(lease: Duration, callDeadline: Duration = .milliseconds(100)) -> CourierSettings {
+        CourierSettings(
+            decision: .init(source: "/test", maxRequestAge: .seconds(300)),
+            lease: lease,
+            callDeadline: callDeadline,
+            sweepInterval: .milliseconds(20)
+        )
+    }
 }

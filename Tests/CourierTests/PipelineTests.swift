@@ -102,13 +102,7 @@ import Verification
     }
 
     @Test func `what became of a send is recorded after an outage that is longer than its lease`() async throws {
-        let settings = CourierSettings(
-            decision: CourierSettings.test.decision,
-            lease: .milliseconds(400),
-            callDeadline: .milliseconds(100),
-            sweepInterval: .milliseconds(20)
-        )
-        try await MemoryWorker.with(settings: settings) { worker in
+        try await MemoryWorker.with(settings: .test(lease: .milliseconds(400))) { worker in
             worker.ledger.fail(.record, [MemoryLedger.Failure](repeating: .refused, count: 6))
             worker.source.add([Self.numbers[0]])
             try await eventually("the outcome is published") { worker.sink.answers == ["sent"] }
@@ -116,13 +110,7 @@ import Verification
     }
 
     @Test func `an outcome that the database does not take holds up no other for longer than a lease`() async throws {
-        let settings = CourierSettings(
-            decision: CourierSettings.test.decision,
-            lease: .milliseconds(400),
-            callDeadline: .milliseconds(100),
-            sweepInterval: .milliseconds(20)
-        )
-        try await MemoryWorker.with(settings: settings) { worker in
+        try await MemoryWorker.with(settings: .test(lease: .milliseconds(400))) { worker in
             worker.ledger.fail(.record, [MemoryLedger.Failure](repeating: .faulty, count: 1000))
             worker.source.add([Self.numbers[0]])
             try await eventually("it is given up") {
@@ -135,13 +123,7 @@ import Verification
     }
 
     @Test func `claims whose mark had no answer until half of the lease are handed back, and sent`() async throws {
-        let settings = CourierSettings(
-            decision: CourierSettings.test.decision,
-            lease: .seconds(1),
-            callDeadline: .milliseconds(100),
-            sweepInterval: .milliseconds(20)
-        )
-        try await MemoryWorker.with(settings: settings) { worker in
+        try await MemoryWorker.with(settings: .test(lease: .seconds(1))) { worker in
             worker.ledger.fail(.markDispatching, [MemoryLedger.Failure](repeating: .answerLost, count: 8))
             worker.ledger.fail(.release, [.refused, .refused])
             worker.source.add([Self.numbers[0]])
