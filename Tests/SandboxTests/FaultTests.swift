@@ -103,7 +103,8 @@ struct FaultTests {
             let start = ContinuousClock.now
             let (head, _) = await connection.read { $0.contains("\r\n\r\n") }
             #expect(head.hasPrefix("HTTP/1.1 201"))
-            let (rest, end) = await connection.read()
+            // Hundreds of bytes, each of which has to wait for a busy machine.
+            let (rest, end) = await connection.read(within: .seconds(60))
             #expect(end == .closed)
             let answer = try Answer(head + rest)
             #expect(answer.headers["content-length"] == String(answer.body.utf8.count))
@@ -117,7 +118,7 @@ struct FaultTests {
         try await withSandbox { client in
             client.sandbox.add(.endless)
             let connection = try client.begin()
-            let (text, end) = await connection.read { $0.utf8.count > 50_000 }
+            let (text, end) = await connection.read(within: .seconds(60)) { $0.utf8.count > 50_000 }
             #expect(end == .satisfied)
             #expect(text.contains("transfer-encoding: chunked"))
             connection.hangUp()

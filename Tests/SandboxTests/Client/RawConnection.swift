@@ -60,7 +60,7 @@ final class RawConnection: Sendable {
 
     /// Reads until the text satisfies the condition, the server closes, or the deadline passes.
     func read(
-        within limit: Duration = .seconds(60),
+        within limit: Duration = .seconds(10),
         until isEnough: @escaping @Sendable (String) -> Bool = { _ in false }
     ) async -> (text: String, end: End) {
         await withCheckedContinuation { continuation in
