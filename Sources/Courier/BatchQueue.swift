@@ -44,21 +44,26 @@ final class BatchQueue<Element: Sendable>: Sendable {
 
     /// The batches, until the queue is finished and empty.
     ///
-    /// While much is under way (`isBusy`), a small batch waits for a moment (`pause`) to become larger: each batch
-    /// costs the database and the broker as much as many of its elements.
+    /// While much is under way (`isBusy`), a small batch waits for a moment to become larger: each batch costs the
+    /// database and the broker as much as many of its elements.
     func batches(
         of maximum: Int,
+        after moment: Duration = .milliseconds(10),
         isBusy: @escaping @Sendable () -> Bool = { false },
-        pause: @escaping @Sendable () async -> Void = { try? await Task.sleep(for: .milliseconds(10)) }
+        pause: @escaping @Sendable (Duration) async -> Void = { moment in
+            // Whether more comes nobody can tell. A cancelled sleep ends at once, and what is there is taken.
+            try? await Task.sleep(for: moment)
+        }
     ) -> Batches {
-        Batches(queue: self, maximum: maximum, isBusy: isBusy, pause: pause)
+        Batches(queue: self, maximum: maximum, moment: moment, isBusy: isBusy, pause: pause)
     }
 
     struct Batches: AsyncSequence, Sendable {
         let queue: BatchQueue
         let maximum: Int
+        let moment: Duration
         let isBusy: @Sendable () -> Bool
-        let pause: @Sendable () async -> Void
+        let pause: @Sendable (Duration) async -> Void
 
         func makeAsyncIterator() -> Iterator { Iterator(batches: self, signals: queue.signals.makeAsyncIterator()) }
     }
@@ -72,8 +77,7 @@ final class BatchQueue<Element: Sendable>: Sendable {
             while true {
                 if queue.count > 0 {
                     if queue.count < maximum / 2, batches.isBusy() {
-                        // Whether more comes nobody can tell. A cancelled wait ends at once, and what is there is taken.
-                        await batches.pause()
+                        await batches.pause(batches.moment)
                     }
                     if let batch = queue.take(maximum) { return batch }
                 }

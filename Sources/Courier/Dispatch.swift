@@ -71,9 +71,9 @@ struct Dispatch: Service {
             switch router.way(of: send) {
             case .now(let providers):
                 going.append(Ready(send: send, claimedAt: claims.claimedAt, providers: providers))
-            case .inTurn(let providers):
+            case .inTurn(let first, let providers):
                 let candidate = Ready(send: send, claimedAt: claims.claimedAt, providers: providers)
-                waiting.addTask { await wait(candidate, for: providers[0], ready) }
+                waiting.addTask { await wait(candidate, for: first, ready) }
             case .paused(let pause):
                 paused.append(handBack(send, for: pause))
             }

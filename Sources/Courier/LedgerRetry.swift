@@ -31,7 +31,7 @@ final class LedgerRetry: Sendable {
         _ stage: Progress.Stage,
         _ operation: @Sendable () async throws -> Value
     ) async -> Value? {
-        await attempt(stage, operation) { _ in !Task.isCancelled && !Task.isShuttingDownGracefully }
+        await attempt(stage, operation) { _ in !Task.isShuttingDownGracefully }
     }
 
     /// Repeats what only this worker knows: through an outage of any length, and after another failure for a lease.
@@ -43,8 +43,7 @@ final class LedgerRetry: Sendable {
     ) async -> Value? {
         let end = ContinuousClock.now + lease
         return await attempt(stage, operation) { error in
-            let isOutage = (error as? any OutageTelling)?.isOutage ?? false
-            return !Task.isCancelled && (isOutage || ContinuousClock.now < end)
+            (error as? any OutageTelling)?.isOutage == true || ContinuousClock.now < end
         }
     }
 
@@ -62,7 +61,7 @@ final class LedgerRetry: Sendable {
         _ stage: Progress.Stage,
         _ operation: @Sendable () async throws -> Value
     ) async -> Value? {
-        await attempt(stage, operation) { _ in !Task.isCancelled && ContinuousClock.now < end }
+        await attempt(stage, operation) { _ in ContinuousClock.now < end }
     }
 
     /// Tries once; nil when it fails.
@@ -87,8 +86,8 @@ final class LedgerRetry: Sendable {
                 return value
             } catch {
                 noteFailure(stage, error)
-                guard goesOn(error) else { return nil }
-                // Nothing tells when a database is back; a cancelled sleep ends at once, and then `goesOn` says no.
+                guard !Task.isCancelled, goesOn(error) else { return nil }
+                // Nothing tells when a database is back; a cancelled sleep ends at once, and one more try is the last.
                 try? await Task.sleep(for: delay * Double.random(in: 0.5...1))
                 delay = min(delay * 2, .seconds(2))
             }

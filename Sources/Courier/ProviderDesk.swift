@@ -135,7 +135,7 @@ extension ProviderDesk {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 await self.askForTurns()
-                await self.sleep(signals)
+                await self.waitForWork(signals)
             }
         }
         // Nobody asks any more: who still waits is passed over, and another worker takes the message.
@@ -158,7 +158,7 @@ extension ProviderDesk {
     }
 
     /// Until something may have to be done: somebody has come to wait, or a time is over.
-    private func sleep(_ signals: AsyncStream<Void>) async {
+    private func waitForWork(_ signals: AsyncStream<Void>) async {
         guard let next = turns.withLock(\.nextEvent) else {
             var signals = signals.makeAsyncIterator()
             _ = await signals.next(isolation: #isolation)

@@ -48,12 +48,7 @@ struct Publish: Service {
 
     /// Deletes what is published, for which no event waits: many records together.
     private func forget(_ published: BatchQueue<OutboxRecord>) async {
-        let batches = published.batches(
-            of: 2 * settings.batchSize,
-            isBusy: { true },
-            pause: { try? await Task.sleep(for: .milliseconds(25)) }
-        )
-        for await batch in batches {
+        for await batch in published.batches(of: 2 * settings.batchSize, after: .milliseconds(25), isBusy: { true }) {
             await progress.during(.publish) {
                 let isForgotten: Void? = await retry.withinLease(.publish, { try await ledger.published(batch) })
                 if isForgotten != nil { settings.observe(.publishForgotten) }

@@ -11,8 +11,8 @@ struct SendRouter: Sendable {
         /// To the first of these, at once.
         case now([String])
 
-        /// To the first of these, when it is the send's turn.
-        case inTurn([String])
+        /// To the first of these, when it is the send's turn there.
+        case inTurn(of: String, [String])
 
         /// Nobody takes it for this time.
         case paused(Duration)
@@ -23,7 +23,7 @@ struct SendRouter: Sendable {
         let providers = order(for: send)
         if let pause = desk.pause(of: providers) { return .paused(pause) }
         guard let first = providers.first, desk.isLimited(first) else { return .now(providers) }
-        return .inTurn(providers)
+        return .inTurn(of: first, providers)
     }
 
     /// The providers to ask, in order; none for a tenant that the policy does not know any more.

@@ -48,7 +48,7 @@ import Synchronization
         while !isDone.load(ordering: .acquiring) {
             if ContinuousClock.now >= deadline { return false }
             // The destroying thread may hang in the library for ever, so it is asked after and not joined. 200 µs is
-            // short beside the milliseconds that the end of a client takes.
+            // short beside the milliseconds that the end of a client takes, which is too rare to keep a lock and a signal for.
             usleep(200)
         }
         return true

@@ -79,7 +79,8 @@ package final class MockCluster: Sendable {
 }
 
 /// The cluster and the client that hosts it.
-// SAFETY: both pointers belong to this value alone; `deinit` destroys the cluster before its host.
+// SAFETY: both pointers belong to this value alone, which one thread at a time reaches through the cluster's mutex; `deinit`
+// destroys the cluster before its host.
 @safe private struct MockClusterHandle: ~Copyable, @unchecked Sendable {
     private let host: OpaquePointer
     private let cluster: OpaquePointer

@@ -6,7 +6,8 @@ package import Verification
 extension PostgresLedger {
     package func sweepSends(capacity: Int) async throws -> Recorded<[ClaimedSend]> {
         try await pool.withTransaction { transaction in
-            // Behind an outage, claims that ran out meanwhile are first recorded by those who know what became of them.
+            // Behind an outage, claims that ran out meanwhile are first recorded by those who know what became of them. Asked
+            // here, since this transaction's connection may just have been found dead and replaced.
             if pool.sawOutage(within: settings.outageGrace) { return Recorded([], outbox: []) }
             let due = try lockDueSends(claimable: capacity > 0, transaction)
             if due.isEmpty { return Recorded([], outbox: []) }

@@ -30,7 +30,7 @@ import Testing
         let queue = BatchQueue<Int>()
         let pauses = Mutex(0)
         let isBusy = Mutex(true)
-        let pause: @Sendable () async -> Void = {
+        let pause: @Sendable (Duration) async -> Void = { _ in
             pauses.withLock { $0 += 1 }
             queue.append([2])
         }

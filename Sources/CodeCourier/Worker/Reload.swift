@@ -56,7 +56,8 @@ struct Reload: Service {
                 if changes[path, default: FileChanges()].isSettled(FileIdentity(of: path)) { isSettled = true }
             }
             if isSettled { await loader.load(because: .change) }
-            // The pace at which paths are looked at; a cancelled sleep ends at once, and the loop with it.
+            // The pace at which paths are looked at, since not every file system tells of changes; a cancelled sleep ends at
+            // once, and the loop with it.
             try? await Task.sleep(for: interval)
         }
     }

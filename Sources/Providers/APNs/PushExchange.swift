@@ -32,7 +32,7 @@ struct PushExchange: Sendable {
         return await withTaskGroup(of: Ending.self) { group in
             group.addTask { .call(await call(through: gate)) }
             group.addTask {
-                // A cancelled sleep ends at once, which is just what is wanted of it.
+                // The deadline itself. A cancelled sleep ends at once, which is just what is wanted of it.
                 try? await Task.sleep(for: min(deadline, Self.longestDeadline))
                 return .timer
             }

@@ -45,7 +45,7 @@ package struct SMTPProvider: MessageProvider {
         }
         return await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                // A cancelled sleep ends at once, which is just what is wanted of it.
+                // The deadline itself. A cancelled sleep ends at once, which is just what is wanted of it.
                 try? await Task.sleep(until: end, clock: .continuous)
                 call.giveUp(Task.isCancelled ? .cancelled : .timeout)
             }

@@ -180,7 +180,7 @@ def backlog(parts, waiting=1_000_000):
             arena.produce(load.take(50_000))
         program = arena.start_worker()
         arena.wait_for(1000, 120)
-        # The time in which the client's queues fill as far as they ever do.
+        # The time in which the client's queues fill as far as they ever do, of which nothing tells.
         time.sleep(20)
         return tell(benchmark="backlog", waiting=waiting, rss_mb=round(machine.resident(program.pid)))
 
