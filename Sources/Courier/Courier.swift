@@ -11,7 +11,7 @@ package import Verification
 /// | stage      | takes                | does                                                 | leaves                |
 /// |------------|----------------------|------------------------------------------------------|-----------------------|
 /// | `Intake`   | a batch of records   | reads, decides and records them in one transaction,  | claimed sends, events |
-/// |            |                      | then commits their offsets                           |                       |
+/// |            |                      | and commits their offsets soon after                 |                       |
 /// | `Dispatch` | claimed sends        | marks them, then calls providers                     | results               |
 /// | `Record`   | results              | settles many in one transaction                      | events                |
 /// | `Publish`  | events, dead letters | produces them, then deletes them from the outbox     |                       |

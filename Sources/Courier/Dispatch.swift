@@ -105,17 +105,22 @@ struct Dispatch: Service {
     private func markAndCall(_ ready: BatchQueue<Ready>) async {
         await withDiscardingTaskGroup { group in
             for await batch in ready.batches(of: settings.batchSize) {
-                await progress.during(.dispatch) {
-                    let marked = await mark(batch)
-                    for candidate in batch where marked.contains(candidate.send.id) {
-                        group.addTask(executorPreference: executor) {
-                            await progress.during(.dispatch) { await call(candidate) }
-                        }
-                    }
-                    let left = batch.map(\.send).filter { !marked.contains($0.id) }
-                    if !left.isEmpty { group.addTask { await giveBack(left) } }
+                group.addTask { await markAndCall(batch) }
+            }
+        }
+    }
+
+    /// Marks some claims and calls their providers; the next ones do not wait for it.
+    private func markAndCall(_ batch: [Ready]) async {
+        let marked = await progress.during(.dispatch) { await mark(batch) }
+        await withDiscardingTaskGroup { group in
+            for candidate in batch where marked.contains(candidate.send.id) {
+                group.addTask(executorPreference: executor) {
+                    await progress.during(.dispatch) { await call(candidate) }
                 }
             }
+            let left = batch.map(\.send).filter { !marked.contains($0.id) }
+            if !left.isEmpty { await giveBack(left) }
         }
     }
 

@@ -26,21 +26,37 @@ struct Intake: Service {
     let logger: Logger
 
     func run() async throws {
-        while let batch = try await nextBatch() {
-            let start = ContinuousClock.now
-            let isRecorded = await progress.during(.intake) {
-                settings.observe(.intakeRead)
-                let recorded = await retry.recordAll(batch.records, .intake) { try await record($0, as: $1) }
-                guard let recorded else { return false }
-                settings.observe(.intakeRecorded)
-                for part in recorded { handOver(part) }
-                statistics.noteDecided(batch.records, since: start, at: settings.now())
-                // Messages do not wait for the broker: a record that comes again is a request that is known.
-                await source.commit(batch)
-                settings.observe(.intakeCommitted)
-                return true
+        let recorded = BatchQueue<SourceBatch>()
+        try await withThrowingDiscardingTaskGroup { group in
+            group.addTask { await commit(recorded) }
+            defer { recorded.finish() }
+            while let batch = try await nextBatch() {
+                guard await progress.during(.intake, { await decide(batch) }) else { return }
+                recorded.append([batch])
             }
-            if !isRecorded { return }
+        }
+    }
+
+    /// Decides a batch and hands on what follows; false when the database could not be reached until the worker's end.
+    private func decide(_ batch: SourceBatch) async -> Bool {
+        let start = ContinuousClock.now
+        settings.observe(.intakeRead)
+        let recorded = await retry.recordAll(batch.records, .intake) { try await record($0, as: $1) }
+        guard let recorded else { return false }
+        settings.observe(.intakeRecorded)
+        for part in recorded { handOver(part) }
+        statistics.noteDecided(batch.records, since: start, at: settings.now())
+        return true
+    }
+
+    /// Commits what is recorded, many batches together.
+    ///
+    /// Nothing waits for it, and each commit costs the broker as much as reading a batch. A record that comes again
+    /// meanwhile is a request that is known.
+    private func commit(_ recorded: BatchQueue<SourceBatch>) async {
+        for await batches in recorded.batches(of: .max, after: .milliseconds(50), isBusy: { true }) {
+            await progress.during(.intake) { await source.commit(batches) }
+            settings.observe(.intakeCommitted)
         }
     }
 
@@ -62,11 +78,7 @@ struct Intake: Service {
         let keys = keys.current
         let screener = Screener(policy: policy, keys: keys, numbers: numbers)
         let now = settings.now()
-        var generator = KernelRandomness()
-        let candidates = records.map { record in
-            let candidate = screener.candidate(for: record, now: now, using: &generator)
-            return reason.map(candidate.deadLetter) ?? candidate
-        }
+        let candidates = await Self.candidates(records, screener, now).map { reason.map($0.deadLetter) ?? $0 }
         let recorded = try await ledger.intake(candidates) { candidates, facts in
             IntakeDecision.decide(
                 candidates,
@@ -79,6 +91,27 @@ struct Intake: Service {
         // Only now: a batch that is decided again after a failure is reported once.
         for candidate in candidates { report(candidate) }
         return recorded
+    }
+
+    /// Reads and screens records: many of them in parts beside each other, since the database waits for it.
+    private static func candidates(
+        _ records: [InboundRecord],
+        _ screener: Screener,
+        _ now: Timestamp
+    ) async -> [Candidate] {
+        let size = 128
+        return await withTaskGroup(of: (start: Int, candidates: [Candidate]).self) { group in
+            for start in stride(from: 0, to: records.count, by: size) {
+                group.addTask {
+                    var generator = KernelRandomness()
+                    let part = records[start..<min(start + size, records.count)]
+                    return (start, part.map { screener.candidate(for: $0, now: now, using: &generator) })
+                }
+            }
+            var parts: [(start: Int, candidates: [Candidate])] = []
+            for await part in group { parts.append(part) }
+            return parts.sorted { $0.start < $1.start }.flatMap(\.candidates)
+        }
     }
 
     /// Rules that let a request through and want it known.

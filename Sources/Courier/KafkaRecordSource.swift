@@ -60,9 +60,8 @@ package struct KafkaRecordSource: RecordSource, Service {
         }
     }
 
-    package func commit(_ batch: SourceBatch) async {
-        guard let batch = batch.batch else { return }
-        switch await consumer.commit(batch) {
+    package func commit(_ batches: [SourceBatch]) async {
+        switch await consumer.commit(batches.compactMap(\.batch)) {
         case .committed:
             break
         case .notAssigned:

@@ -8,8 +8,8 @@ package protocol RecordSource: Sendable {
     /// The records that have come, at once; nil when the source is closed.
     func nextBatch(maximum: Int) async throws -> SourceBatch?
 
-    /// Makes known that a batch is durable. What fails is covered by the next commit, or by reading it again.
-    func commit(_ batch: SourceBatch) async
+    /// Makes known that batches are durable. What fails is covered by the next commit, or by reading it again.
+    func commit(_ batches: [SourceBatch]) async
 }
 
 /// Records and what is needed to commit them.

@@ -11,6 +11,18 @@ package final class Progress: Sendable {
         case record
         case publish
         case sweep
+
+        /// The place among all cases.
+        fileprivate var place: Int {
+            switch self {
+            case .intake: 0
+            case .receipts: 1
+            case .dispatch: 2
+            case .record: 3
+            case .publish: 4
+            case .sweep: 5
+            }
+        }
     }
 
     private struct Work {
@@ -18,7 +30,8 @@ package final class Progress: Sendable {
         var steps = 0
     }
 
-    private let stages = Mutex<[Stage: Work]>([:])
+    /// By the stages' places among all.
+    private let stages = Mutex(Stage.allCases.map { _ in Work() })
 
     package init() {}
 
@@ -36,13 +49,15 @@ package final class Progress: Sendable {
 
     /// The stages that are at work, each with a number that changes when it gets on.
     package var atWork: [Stage: Int] {
-        stages.withLock { stages in stages.filter { $0.value.depth > 0 }.mapValues(\.steps) }
+        let stages = stages.withLock(\.self)
+        let atWork = zip(Stage.allCases, stages).filter { $0.1.depth > 0 }
+        return Dictionary(uniqueKeysWithValues: atWork.map { ($0, $1.steps) })
     }
 
     private func change(_ stage: Stage, _ body: (inout Work) -> Void) {
         stages.withLock { stages in
-            body(&stages[stage, default: Work()])
-            stages[stage, default: Work()].steps &+= 1
+            body(&stages[stage.place])
+            stages[stage.place].steps &+= 1
         }
     }
 }

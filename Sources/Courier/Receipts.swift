@@ -28,7 +28,7 @@ struct Receipts: Service {
                     outbox.append(part.outbox)
                     noteArrivals(part.value)
                 }
-                await source.commit(batch)
+                await source.commit([batch])
                 return true
             }
             if !isRecorded { return }

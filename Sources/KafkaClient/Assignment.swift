@@ -48,16 +48,21 @@ struct Assignment {
         return RecordBatch(records: records, epoch: epoch, number: batchCount, nextOffsets: nextOffsets)
     }
 
-    /// What a batch still has to commit; never an offset below one that was committed before.
-    func commit(_ batch: RecordBatch) -> Commit {
-        guard batch.epoch == epoch else { return .notAssigned }
-        let offsets = batch.nextOffsets.filter { partition, offset in offset > committed[partition] ?? -1 }
+    /// What batches still have to commit; never an offset below one that was committed before.
+    ///
+    /// Those of an earlier ownership are left out; `notAssigned` when there are no others.
+    func commit(_ batches: [RecordBatch]) -> Commit {
+        let owned = batches.filter { $0.epoch == epoch }
+        if owned.isEmpty { return .notAssigned }
+        var offsets: [TopicPartition: Int64] = [:]
+        for batch in owned { offsets.merge(batch.nextOffsets) { max($0, $1) } }
+        offsets = offsets.filter { partition, offset in offset > committed[partition] ?? -1 }
         return offsets.isEmpty ? .covered : .offsets(offsets)
     }
 
-    mutating func settle(_ batch: RecordBatch, committed offsets: [TopicPartition: Int64] = [:]) {
-        guard batch.epoch == epoch else { return }
-        unsettled.remove(batch.number)
-        committed.merge(offsets) { max($0, $1) }
+    mutating func settle(_ batches: [RecordBatch], committed offsets: [TopicPartition: Int64] = [:]) {
+        let owned = batches.filter { $0.epoch == epoch }
+        for batch in owned { unsettled.remove(batch.number) }
+        if !owned.isEmpty { committed.merge(offsets) { max($0, $1) } }
     }
 }

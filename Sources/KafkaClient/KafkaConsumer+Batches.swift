@@ -29,20 +29,20 @@ extension KafkaConsumer {
         return try answer.get()
     }
 
-    /// Commits the offsets after a batch.
+    /// Commits the offsets after batches, all in one request.
     ///
     /// Never throws: a rebalance that came first makes it `.notAssigned`, anything else that fails is made good by the
     /// next commit. Batches are committed in the order in which they were handed out.
-    package func commit(_ batch: RecordBatch) async -> CommitOutcome {
+    package func commit(_ batches: [RecordBatch]) async -> CommitOutcome {
         guard handle != nil else { return .notAssigned }
-        switch assignment.commit(batch) {
+        switch assignment.commit(batches) {
         case .notAssigned:
             return .notAssigned
         case .covered:
-            assignment.settle(batch)
+            assignment.settle(batches)
             return .committed
         case .offsets(let offsets):
-            return await commit(batch, offsets: offsets)
+            return await commit(batches, offsets: offsets)
         }
     }
 
@@ -84,18 +84,18 @@ extension KafkaConsumer {
         }
     }
 
-    private func commit(_ batch: RecordBatch, offsets: [TopicPartition: Int64]) async -> CommitOutcome {
+    private func commit(_ batches: [RecordBatch], offsets: [TopicPartition: Int64]) async -> CommitOutcome {
         commitCount += 1
         let token = commitCount
         do {
             try handle?.commit(offsets, token: token)
         } catch {
-            assignment.settle(batch)
+            assignment.settle(batches)
             return outcome(of: error)
         }
         return await withCheckedContinuation { continuation in
             commits[token] = PendingCommit(
-                batch: batch,
+                batches: batches,
                 offsets: offsets,
                 deadline: .now + Self.commitLimit,
                 continuation: continuation
@@ -129,7 +129,7 @@ extension KafkaConsumer {
 
     private func answerCommit(_ token: Int, error: KafkaError?) {
         guard let pending = commits.removeValue(forKey: token) else { return }
-        assignment.settle(pending.batch, committed: error == nil ? pending.offsets : [:])
+        assignment.settle(pending.batches, committed: error == nil ? pending.offsets : [:])
         pending.continuation.resume(returning: error.map(outcome(of:)) ?? .committed)
     }
 

@@ -30,7 +30,7 @@ package actor KafkaConsumer {
     }
 
     struct PendingCommit {
-        let batch: RecordBatch
+        let batches: [RecordBatch]
         let offsets: [TopicPartition: Int64]
         let deadline: ContinuousClock.Instant
         let continuation: CheckedContinuation<CommitOutcome, Never>

@@ -206,7 +206,9 @@ extension ReceivedReceipt {
     }
 
     fileprivate func sealedRecord(_ keys: CodeKeys) -> [UInt8] {
-        guard let sealed = RecipientSeal.seal(record.stored, in: id.bytes, key: keys.seal.active) else {
+        var generator = SystemRandomNumberGenerator()
+        let sealed = RecipientSeal.seal(record.stored, in: id.bytes, key: keys.seal.active, using: &generator)
+        guard let sealed else {
             preconditionFailure("AES-GCM seals any bytes with a key of 32 bytes")
         }
         return sealed

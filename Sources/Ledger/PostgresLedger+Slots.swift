@@ -23,7 +23,7 @@ extension PostgresLedger {
     }
 
     package static func updateSlots(_ slots: [SlotKey: VerificationID]) -> Statement {
-        let rows = slots.sorted { $0.key < $1.key }
+        let rows = Array(slots).sorted(by: \.key)
         return Statement(
             """
             UPDATE courier.slot s

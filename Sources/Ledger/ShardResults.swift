@@ -28,19 +28,11 @@ struct ShardResults<Value: Sendable>: Sendable {
 extension ShardResults {
     /// What the shards left to publish, each record with its shard.
     func outbox<Part: Sendable>() -> [OutboxRecord] where Value == Recorded<Part> {
-        values.flatMap { shard, recorded in recorded.outbox.map { $0.held(by: shard) } }
+        values.flatMap { shard, recorded in recorded.outbox.map { $0.held(by: UInt8(clamping: shard)) } }
     }
 
     /// What the shards returned, shard by shard.
     func joined<Element: Sendable>() -> Recorded<[Element]> where Value == Recorded<[Element]> {
         Recorded(values.flatMap(\.value.value), outbox: outbox())
-    }
-}
-
-extension OutboxRecord {
-    func held(by shard: Int) -> OutboxRecord {
-        var record = self
-        record.shard = UInt8(clamping: shard)
-        return record
     }
 }

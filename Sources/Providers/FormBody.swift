@@ -4,18 +4,31 @@
 struct FormBody {
     static let contentType = "application/x-www-form-urlencoded"
 
-    private(set) var text = ""
+    private(set) var bytes: [UInt8] = []
+
+    init() {
+        bytes.reserveCapacity(512)
+    }
+
+    /// The same, which is ASCII whatever the fields are.
+    var text: String { String(decoding: bytes, as: UTF8.self) }
 
     /// Appends one field; everything but the standard's unreserved characters is escaped, byte by byte.
     mutating func append(_ name: String, _ value: String) {
-        if !text.isEmpty { text += "&" }
-        text += Self.encoded(name) + "=" + Self.encoded(value)
+        if !bytes.isEmpty { bytes.append(UInt8(ascii: "&")) }
+        append(encoding: name)
+        bytes.append(UInt8(ascii: "="))
+        append(encoding: value)
     }
 
     /// The form encoding of the WHATWG URL standard: a space becomes `+`, other bytes `%XX`.
     static func encoded(_ text: String) -> String {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count)
+        var form = FormBody()
+        form.append(encoding: text)
+        return form.text
+    }
+
+    private mutating func append(encoding text: String) {
         for byte in text.utf8 {
             switch byte {
             case UInt8(ascii: " "):
@@ -26,12 +39,13 @@ struct FormBody {
                 bytes.append(byte)
             default:
                 bytes.append(UInt8(ascii: "%"))
-                bytes.append(hexDigits[Int(byte >> 4)])
-                bytes.append(hexDigits[Int(byte & 15)])
+                bytes.append(Self.hexDigit(byte >> 4))
+                bytes.append(Self.hexDigit(byte & 15))
             }
         }
-        return String(decoding: bytes, as: UTF8.self)
     }
 
-    private static let hexDigits = Array("0123456789ABCDEF".utf8)
+    private static func hexDigit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+    }
 }

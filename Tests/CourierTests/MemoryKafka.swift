@@ -60,8 +60,8 @@ final class MemorySource: RecordSource, Service {
         }
     }
 
-    func commit(_ batch: SourceBatch) async {
-        journal.note(.committed(batch.records.count))
+    func commit(_ batches: [SourceBatch]) async {
+        journal.note(.committed(batches.reduce(0) { $0 + $1.records.count }))
     }
 
     /// Leaves when intake has ended.

@@ -15,12 +15,15 @@ import Verification
         try await MemoryWorker.with { worker in
             worker.source.add([Self.numbers[0]])
             try await worker.settle(events: 1)
+            try await eventually("its offset is committed") { worker.journal.work.contains(.committed(1)) }
+            let work = worker.journal.work
             #expect(
-                worker.journal.work == [
-                    .taken(1), .ledger(.intake), .committed(1), .ledger(.markDispatching), .called(provider: "main"),
+                work.filter { $0 != .committed(1) } == [
+                    .taken(1), .ledger(.intake), .ledger(.markDispatching), .called(provider: "main"),
                     .ledger(.record), .produced(1), .ledger(.published),
                 ]
             )
+            #expect(work.prefix { $0 != .committed(1) }.contains(.ledger(.intake)))
             #expect(worker.sink.answers == ["sent"])
         }
     }
@@ -138,7 +141,8 @@ import Verification
             worker.source.add([Self.numbers[0]])
             try await worker.settle(events: 1)
             let marks = [Journal.Entry](repeating: .ledger(.markDispatching), count: 4)
-            #expect(Array(worker.journal.work.dropFirst(3).prefix(5)) == marks + [.called(provider: "main")])
+            let work = worker.journal.work.filter { $0 != .committed(1) }
+            #expect(Array(work.dropFirst(2).prefix(5)) == marks + [.called(provider: "main")])
             #expect(worker.sink.answers == ["sent"])
         }
     }
@@ -152,7 +156,7 @@ import Verification
             try await worker.settle(events: 9)
             #expect(worker.sink.answers.count { $0 == "sent" } == 7)
             #expect(worker.sink.deadLetters == ["unrecordable", "unrecordable"])
-            #expect(worker.journal.work.contains(.committed(9)))
+            try await eventually("their offsets are committed") { worker.journal.work.contains(.committed(9)) }
         }
     }
 

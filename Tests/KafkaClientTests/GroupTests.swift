@@ -36,7 +36,7 @@ struct GroupTests {
             let batch = try #require(try await first.nextBatch(maximum: 100))
             try await broker.withConsumer(group: group, topic: topic) { second in
                 try await first.waitForPartitions(1)
-                #expect(await first.commit(batch) == .notAssigned)
+                #expect(await first.commit([batch]) == .notAssigned)
                 let records = try await readTogether([first, second], 10)
                 #expect(records.compactMap(\.number).sorted() == Array(0..<10))
             }
@@ -63,7 +63,7 @@ struct GroupTests {
         }
         async let closing: Void = consumer.close()
         #expect(try await consumer.nextBatch(maximum: 1) == nil)
-        for batch in batches { #expect(await consumer.commit(batch) == .committed) }
+        for batch in batches { #expect(await consumer.commit([batch]) == .committed) }
         await closing
         try await running
         try await broker.sendNumbers(10..<12, to: topic, partitions: 2)
@@ -84,7 +84,7 @@ struct GroupTests {
                 try await broker.sendNumbers(index..<index + 1, to: topic, partitions: 1)
                 let batch = try #require(try await consumer.nextBatch(maximum: 100))
                 try mock.pushErrors(.offsetCommit, [error])
-                let outcome = await consumer.commit(batch)
+                let outcome = await consumer.commit([batch])
                 switch error {
                 case .rebalanceInProgress: #expect(outcome == .failed(KafkaError(.rebalanceInProgress)))
                 case .unknownMember: #expect(outcome == .notAssigned)

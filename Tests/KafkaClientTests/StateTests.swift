@@ -54,17 +54,33 @@ struct StateTests {
         assignment.assign([partition])
         let first = assignment.handOut([record(0), record(1)])
         let second = assignment.handOut([record(2)])
-        #expect(assignment.commit(second) == .offsets([partition: 3]))
-        assignment.settle(second, committed: [partition: 3])
+        #expect(assignment.commit([second]) == .offsets([partition: 3]))
+        assignment.settle([second], committed: [partition: 3])
         #expect(assignment.hasUnsettledBatches)
-        #expect(assignment.commit(first) == .covered)
-        assignment.settle(first)
+        #expect(assignment.commit([first]) == .covered)
+        assignment.settle([first])
         #expect(!assignment.hasUnsettledBatches)
         let third = assignment.handOut([record(3)])
         assignment.assign([partition])
-        #expect(assignment.commit(third) == .notAssigned)
-        assignment.settle(third, committed: [partition: 4])
-        #expect(assignment.commit(assignment.handOut([record(2)])) == .offsets([partition: 3]))
+        #expect(assignment.commit([third]) == .notAssigned)
+        assignment.settle([third], committed: [partition: 4])
+        #expect(assignment.commit([assignment.handOut([record(2)])]) == .offsets([partition: 3]))
+    }
+
+    @Test
+    func `batches are committed together, those of an earlier assignment not at all`() {
+        let partition = TopicPartition(topic: "t", partition: 0)
+        var assignment = Assignment()
+        assignment.assign([partition])
+        let before = assignment.handOut([record(7)])
+        assignment.assign([partition])
+        let batches = [before, assignment.handOut([record(1)]), assignment.handOut([record(2)])]
+        #expect(assignment.commit(batches) == .offsets([partition: 3]))
+        assignment.settle(batches, committed: [partition: 3])
+        #expect(!assignment.hasUnsettledBatches)
+        #expect(assignment.commit(batches) == .covered)
+        assignment.settle([before], committed: [partition: 8])
+        #expect(assignment.commit([assignment.handOut([record(4)])]) == .offsets([partition: 5]))
     }
 
     @Test

@@ -147,7 +147,7 @@ extension KafkaConsumer {
 
     /// Commits a batch; false when a rebalance came first, so that its records come again.
     func isCommitted(_ batch: RecordBatch) async -> Bool {
-        switch await commit(batch) {
+        switch await commit([batch]) {
         case .committed: return true
         case .notAssigned: return false
         case .failed(let error):

@@ -48,23 +48,28 @@ import Verification
     private let key = KeyRing.test(4).active
     private let verification = VerificationID(UUIDValue(0x0193_eb6b_d57e_75fe_bd76_3f89_5c7f_fd62))
 
+    private func seal(_ text: String) -> [UInt8]? {
+        var generator = KernelRandomness()
+        return RecipientSeal.seal(text, for: verification, key: key, using: &generator)
+    }
+
     @Test(arguments: ["+4915123456789", "", "a@example.com", "é🔑"])
     func `a seal opens to what was sealed`(text: String) throws {
-        let sealed = try #require(RecipientSeal.seal(text, for: verification, key: key))
+        let sealed = try #require(seal(text))
         #expect(RecipientSeal.open(sealed, for: verification, key: key) == text)
         #expect(sealed.count == text.utf8.count + 12 + 16)
-        #expect(RecipientSeal.seal(text, for: verification, key: key) != sealed)
+        #expect(seal(text) != sealed)
     }
 
     @Test func `a seal opens neither in another row nor with another key`() throws {
-        let sealed = try #require(RecipientSeal.seal("+4915123456789", for: verification, key: key))
+        let sealed = try #require(seal("+4915123456789"))
         let other = VerificationID(UUIDValue(verification.uuid.value ^ 1))
         #expect(RecipientSeal.open(sealed, for: other, key: key) == nil)
         #expect(RecipientSeal.open(sealed, for: verification, key: KeyRing.test(5).active) == nil)
     }
 
     @Test func `a seal that was changed or cut does not open`() throws {
-        let sealed = try #require(RecipientSeal.seal("+4915123456789", for: verification, key: key))
+        let sealed = try #require(seal("+4915123456789"))
         for index in sealed.indices {
             var changed = sealed
             changed[index] ^= 1

@@ -80,7 +80,11 @@ final class ConnectionPool {
                         let name = origin.host.isAddress ? nil : origin.host
                         try pipeline.addHandler(NIOSSLClientHandler(context: secure, serverHostname: name))
                     }
-                    try pipeline.addHTTPClientHandlers(leftOverBytesStrategy: .dropBytes)
+                    // Headers were looked at before a call was made of them.
+                    try pipeline.addHTTPClientHandlers(
+                        leftOverBytesStrategy: .dropBytes,
+                        enableOutboundHeaderValidation: false
+                    )
                     try pipeline.addHandler(bound.value)
                 }
             }

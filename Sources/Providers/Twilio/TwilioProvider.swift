@@ -24,7 +24,7 @@ package struct TwilioProvider: MessageProvider {
 
     package func send(_ message: OutboundMessage) async -> ProviderAnswer {
         guard case .sms(let text) = message.content else { return ProviderAnswer(.misconfigured, errorCode: "channel") }
-        let form = ByteBuffer(string: form(for: text, of: message))
+        let form = ByteBuffer(bytes: form(for: text, of: message))
         return TwilioAnswer.classify(await client.exchange(request, form, of: message))
     }
 
@@ -39,7 +39,7 @@ package struct TwilioProvider: MessageProvider {
         return request
     }
 
-    private func form(for text: TextMessage, of message: OutboundMessage) -> String {
+    private func form(for text: TextMessage, of message: OutboundMessage) -> [UInt8] {
         var form = FormBody()
         form.append("To", text.recipient.e164)
         switch configuration.sender {
@@ -53,7 +53,7 @@ package struct TwilioProvider: MessageProvider {
         }
         if configuration.discardsContent { form.append("ContentRetention", "discard") }
         if configuration.obfuscatesAddress { form.append("AddressRetention", "obfuscate") }
-        return form.text
+        return form.bytes
     }
 
     /// Whole seconds, rounded down, in Twilio's range of 1 to 36,000.

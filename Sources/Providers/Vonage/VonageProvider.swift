@@ -32,7 +32,7 @@ package struct VonageProvider: MessageProvider {
             let request = ProviderRequest(to: url, contentType: FormBody.contentType)
             let result = await client.exchange(
                 request,
-                ByteBuffer(string: form(for: text, of: message)),
+                ByteBuffer(bytes: form(for: text, of: message)),
                 of: message
             )
             return result.providerAnswer(VonageSMSAnswer.classify)
@@ -48,7 +48,7 @@ package struct VonageProvider: MessageProvider {
     }
 
     /// The form of the SMS API, which carries the credentials too.
-    private func form(for text: TextMessage, of message: OutboundMessage) -> String {
+    private func form(for text: TextMessage, of message: OutboundMessage) -> [UInt8] {
         var form = FormBody()
         if case .apiSecret(let apiKey, let secret) = configuration.credentials {
             form.append("api_key", apiKey)
@@ -66,7 +66,7 @@ package struct VonageProvider: MessageProvider {
             form.append("entity-id", registration.entityID)
             form.append("content-id", registration.templateID)
         }
-        return form.text
+        return form.bytes
     }
 
     private func messagesRequest() -> ProviderRequest? {

@@ -5,13 +5,30 @@ import Crypto
 /// A recipient, or another text that may name a person, under AES-GCM: how it rests in the database.
 package enum RecipientSeal {
     /// Seals a text; the verification's id is authenticated with it, so a seal fits no other row.
-    package static func seal(_ text: String, for verification: VerificationID, key: RingKey) -> [UInt8]? {
-        seal(Array(text.utf8), in: verification.uuid.bytes, key: key)
+    package static func seal(
+        _ text: String,
+        for verification: VerificationID,
+        key: RingKey,
+        using generator: inout some RandomNumberGenerator
+    ) -> [UInt8]? {
+        seal(Array(text.utf8), in: verification.uuid.bytes, key: key, using: &generator)
     }
 
     /// Seals bytes; they open only together with the same `context`.
-    package static func seal(_ bytes: [UInt8], in context: [UInt8], key: RingKey) -> [UInt8]? {
-        (try? AES.GCM.seal(bytes, using: key.symmetric, authenticating: context))?.combined.map { Array($0) }
+    ///
+    /// The nonce is the generator's, so it has to be one for secrets.
+    package static func seal(
+        _ bytes: [UInt8],
+        in context: [UInt8],
+        key: RingKey,
+        using generator: inout some RandomNumberGenerator
+    ) -> [UInt8]? {
+        let words = [generator.next(), generator.next()]
+        let random = words.withUnsafeBytes { Array($0.prefix(12)) }
+        guard let nonce = try? AES.GCM.Nonce(data: random) else { return nil }
+        return (try? AES.GCM.seal(bytes, using: key.symmetric, nonce: nonce, authenticating: context))?.combined.map {
+            Array($0)
+        }
     }
 
     /// Opens bytes, or nil when the key or the context is not the one they were sealed with.

@@ -95,7 +95,8 @@ package final class Candidate: Sendable {
         guard case .request(let request, let screening) = content else { return self }
         let current = screening.at(now)
         guard request.isFromFuture(at: now), !current.isOfUnknownTenant else {
-            return with(.request(request, current))
+            if case .testNumber = screening { return with(.request(request, current)) }
+            return self
         }
         let invalid = InvalidRequest(request, field: "requestedAt")
         return with(.invalid(invalid, Refusal(.invalidRequest, rule: "shape.requestedAt", field: "requestedAt")))

@@ -191,8 +191,9 @@ package struct SendReference: Sendable, Equatable {
 
 /// A record to publish, written with the change that it tells.
 ///
-/// It describes itself by its place: a dead letter's value may hold anything.
-package struct OutboxRecord: Sendable, Equatable, Redacted {
+/// It describes itself by its place: a dead letter's value may hold anything. A class, since it is large, never changes,
+/// and goes from stage to stage.
+package final class OutboxRecord: Sendable, Equatable, Redacted {
     /// The verification, or an id made from the record that was refused.
     package let stream: UUIDValue
     package let sequence: Int32
@@ -205,7 +206,7 @@ package struct OutboxRecord: Sendable, Equatable, Redacted {
     package let summary: EventSummary?
 
     /// The database whose outbox holds it, counted from 0.
-    package var shard: UInt8 = 0
+    package let shard: UInt8
 
     package var description: String { "record \(stream)-\(sequence)" }
 
@@ -216,7 +217,8 @@ package struct OutboxRecord: Sendable, Equatable, Redacted {
         key: [UInt8]?,
         value: [UInt8]?,
         headers: [RecordField],
-        summary: EventSummary? = nil
+        summary: EventSummary? = nil,
+        shard: UInt8 = 0
     ) {
         self.stream = stream
         self.sequence = sequence
@@ -225,6 +227,21 @@ package struct OutboxRecord: Sendable, Equatable, Redacted {
         self.value = value
         self.headers = headers
         self.summary = summary
+        self.shard = shard
+    }
+
+    /// The same in the outbox of another database.
+    package func held(by shard: UInt8) -> OutboxRecord {
+        OutboxRecord(
+            stream: stream,
+            sequence: sequence,
+            isDeadLetter: isDeadLetter,
+            key: key,
+            value: value,
+            headers: headers,
+            summary: summary,
+            shard: shard
+        )
     }
 
     /// Whether both are the same record, wherever they come from.

@@ -52,8 +52,10 @@ extension IntakeDecision {
     }
 
     /// Seals with the key of the recipient, so that one is never lost without the other.
-    func seal(_ text: String, _ verification: StoredVerification) -> [UInt8]? {
-        keys.seal[verification.sealKey].flatMap { RecipientSeal.seal(text, for: verification.id, key: $0) }
+    mutating func seal(_ text: String, _ verification: StoredVerification) -> [UInt8]? {
+        keys.seal[verification.sealKey].flatMap {
+            RecipientSeal.seal(text, for: verification.id, key: $0, using: &randomness)
+        }
     }
 
     func hash(_ secret: String, _ id: VerificationID, _ request: VerificationRequest) -> [UInt8] {

@@ -8,7 +8,12 @@ extension IntakeDecision {
         let credential = newCredential(request, id, generation: 1, passed)
         let validity = passed.tenant.validity(of: request.channel)
         guard
-            let sealed = RecipientSeal.seal(request.recipient.canonical, for: id, key: keys.seal.active)
+            let sealed = RecipientSeal.seal(
+                request.recipient.canonical,
+                for: id,
+                key: keys.seal.active,
+                using: &randomness
+            )
         else { preconditionFailure("AES-GCM seals any text with a key of 32 bytes") }
         let verification = StoredVerification(
             id: id,

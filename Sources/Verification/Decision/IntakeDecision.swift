@@ -28,6 +28,9 @@ package struct IntakeDecision {
     var updated: Set<VerificationID> = []
     var changes = IntakeChanges()
 
+    /// For the nonces of seals.
+    var randomness = KernelRandomness()
+
     /// What the decision takes from the worker's configuration.
     package struct Settings: Sendable {
         /// `ce_source` of the events.

@@ -60,7 +60,7 @@ package struct LimitWindow: Sendable, Equatable {
 }
 
 /// Whose admissions a window counts.
-package struct LimitKey: Sendable, Hashable, Comparable {
+package struct LimitKey: Sendable, Hashable, FingerprintKey {
     package enum Scope: String, Sendable {
         case recipient
         case ip

@@ -25,19 +25,6 @@ package struct StoredVerification: Sendable, Equatable {
     }
 
     package let id: VerificationID
-    /// The request that began it.
-    package let requestID: String
-    package let tenant: String
-    package let purpose: Purpose
-    package let channel: Channel
-    package let subject: String?
-    package let fingerprint: [UInt8]
-
-    /// Of a phone number.
-    package let region: Region?
-    package let masked: String
-    package let sealed: [UInt8]?
-    package let sealKey: KeyID
     package var codeKey: KeyID
     package var hashKey: KeyID
     package var generation: Int32
@@ -68,11 +55,25 @@ package struct StoredVerification: Sendable, Equatable {
     package var expiresAt: Timestamp
     package var policyVersion: String
 
-    /// Of a test number.
-    package let isFictional: Bool
-
     /// The providers that have taken a message of it, or may have: a resend prefers another one.
     package var usedProviders: [String]
+
+    private let origin: Shared<Origin>
+
+    /// What never changes.
+    private struct Origin: Sendable, Equatable {
+        let requestID: String
+        let tenant: String
+        let purpose: Purpose
+        let channel: Channel
+        let subject: String?
+        let fingerprint: [UInt8]
+        let region: Region?
+        let masked: String
+        let sealed: [UInt8]?
+        let sealKey: KeyID
+        let isFictional: Bool
+    }
 
     package init(
         id: VerificationID,
@@ -107,16 +108,21 @@ package struct StoredVerification: Sendable, Equatable {
         usedProviders: [String] = []
     ) {
         self.id = id
-        self.requestID = requestID
-        self.tenant = tenant
-        self.purpose = purpose
-        self.channel = channel
-        self.subject = subject
-        self.fingerprint = fingerprint
-        self.region = region
-        self.masked = masked
-        self.sealed = sealed
-        self.sealKey = sealKey
+        origin = Shared(
+            Origin(
+                requestID: requestID,
+                tenant: tenant,
+                purpose: purpose,
+                channel: channel,
+                subject: subject,
+                fingerprint: fingerprint,
+                region: region,
+                masked: masked,
+                sealed: sealed,
+                sealKey: sealKey,
+                isFictional: isFictional
+            )
+        )
         self.codeKey = codeKey
         self.hashKey = hashKey
         self.generation = generation
@@ -134,9 +140,25 @@ package struct StoredVerification: Sendable, Equatable {
         self.resendAfter = resendAfter
         self.expiresAt = expiresAt
         self.policyVersion = policyVersion
-        self.isFictional = isFictional
         self.usedProviders = usedProviders
     }
+
+    /// The request that began it.
+    package var requestID: String { origin.value.requestID }
+    package var tenant: String { origin.value.tenant }
+    package var purpose: Purpose { origin.value.purpose }
+    package var channel: Channel { origin.value.channel }
+    package var subject: String? { origin.value.subject }
+    package var fingerprint: [UInt8] { origin.value.fingerprint }
+
+    /// Of a phone number.
+    package var region: Region? { origin.value.region }
+    package var masked: String { origin.value.masked }
+    package var sealed: [UInt8]? { origin.value.sealed }
+    package var sealKey: KeyID { origin.value.sealKey }
+
+    /// Of a test number.
+    package var isFictional: Bool { origin.value.isFictional }
 
     /// Until when everything that was sent can be approved.
     package var wholeUntil: Timestamp { shortCode.map { min($0.until, expiresAt) } ?? expiresAt }
@@ -150,7 +172,7 @@ package struct StoredVerification: Sendable, Equatable {
 }
 
 /// The key of a slot: the one live verification of a tenant, a purpose and a recipient.
-package struct SlotKey: Sendable, Hashable, Comparable {
+package struct SlotKey: Sendable, Hashable, FingerprintKey {
     package let tenant: String
     package let purpose: Purpose
     package let fingerprint: [UInt8]

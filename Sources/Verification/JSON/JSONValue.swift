@@ -91,6 +91,10 @@ package struct JSONLimits: Sendable, Hashable {
 extension String {
     /// Whether both texts are the same UTF-8 bytes.
     func hasSameBytes(as other: String) -> Bool {
-        utf8.count == other.utf8.count && self == other && utf8.elementsEqual(other.utf8)
+        guard utf8.count == other.utf8.count else { return false }
+        let isEqual = utf8.withContiguousStorageIfAvailable { bytes in
+            other.utf8.withContiguousStorageIfAvailable { bytes.elementsEqual($0) }
+        }
+        return isEqual.flatMap(\.self) ?? utf8.elementsEqual(other.utf8)
     }
 }

@@ -28,17 +28,22 @@ package struct TextEncoding: Sendable, Equatable {
     /// Nil when a character is in neither table of GSM-7.
     private static func septets(of text: String) -> Parts? {
         var parts = Parts(single: 160, several: 153)
+        let asciiWidths = asciiWidths
         for scalar in text.unicodeScalars {
-            if basic.contains(scalar) {
-                parts.append(1)
-            } else if extended.contains(scalar) {
-                parts.append(2)
-            } else {
-                return nil
-            }
+            let width = scalar.isASCII ? asciiWidths[Int(scalar.value)] : width(of: scalar)
+            if width == 0 { return nil }
+            parts.append(width)
         }
         return parts
     }
+
+    /// The septets of a character; 0 when it is in neither table.
+    private static func width(of scalar: Unicode.Scalar) -> Int {
+        basic.contains(scalar) ? 1 : extended.contains(scalar) ? 2 : 0
+    }
+
+    /// The widths of the characters of ASCII, of which nearly all texts are made.
+    private static let asciiWidths = (UInt8(0)..<128).map { width(of: Unicode.Scalar($0)) }
 
     /// The parts that characters of one or two units fill.
     private struct Parts {

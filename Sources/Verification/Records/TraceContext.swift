@@ -4,14 +4,8 @@
 ///
 /// Broken context is no fault of a message: what cannot be read is nil, and the trace starts anew.
 package struct TraceContext: Sendable, Hashable {
-    /// 32 lower-case hex digits, not all zero.
-    package let traceID: String
-
-    /// 16 lower-case hex digits, not all zero: the span that made the message.
-    package let parentID: String
-
-    /// Bit 0 says that the caller samples the trace.
-    package let flags: UInt8
+    /// The context as a version 00 `traceparent` value: `00-`, the trace's id, `-`, its parent's, `-`, flags.
+    package let traceparent: String
 
     /// The vendors' own list, opaque; at most 512 printable ASCII characters.
     package let state: String?
@@ -26,35 +20,29 @@ package struct TraceContext: Sendable, Hashable {
         guard traceparent[2] == hyphen, traceparent[35] == hyphen, traceparent[52] == hyphen else { return nil }
         guard let version = Self.byte(traceparent[0..<2]), version != 0xff else { return nil }
         guard traceparent.count == 55 || (version != 0 && traceparent[55] == hyphen) else { return nil }
-        guard let traceID = Self.identifier(traceparent[3..<35]) else { return nil }
-        guard let parentID = Self.identifier(traceparent[36..<52]) else { return nil }
+        guard Self.isIdentifier(traceparent[3..<35]), Self.isIdentifier(traceparent[36..<52]) else { return nil }
         guard let flags = Self.byte(traceparent[53..<55]) else { return nil }
-        self.traceID = traceID
-        self.parentID = parentID
-        self.flags = version == 0 ? flags : flags & 1
+        let identifiers = String(decoding: traceparent[3..<53], as: UTF8.self)
+        self.traceparent = "00-\(identifiers)" + hexadecimal([version == 0 ? flags : flags & 1])
         state = tracestate.flatMap(Self.readableState)
     }
 
-    /// The context as a version 00 `traceparent` value.
-    package var traceparent: String {
-        var text = "00-"
-        text.reserveCapacity(55)
-        text += traceID
-        text += "-"
-        text += parentID
-        text += flags < 16 ? "-0" : "-"
-        text += String(flags, radix: 16)
-        return text
-    }
+    /// 32 lower-case hex digits, not all zero.
+    package var traceID: String { String(traceparent.dropFirst(3).prefix(32)) }
+
+    /// 16 lower-case hex digits, not all zero: the span that made the message.
+    package var parentID: String { String(traceparent.dropFirst(36).prefix(16)) }
+
+    /// Bit 0 says that the caller samples the trace.
+    package var flags: UInt8 { UInt8(traceparent.suffix(2), radix: 16) ?? 0 }
 
     private static func readableState(_ bytes: [UInt8]) -> String? {
         guard (1...512).contains(bytes.count), bytes.allSatisfy({ (0x20...0x7e).contains($0) }) else { return nil }
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    private static func identifier(_ digits: ArraySlice<UInt8>) -> String? {
-        guard digits.allSatisfy(isLowerHex), digits.contains(where: { $0 != UInt8(ascii: "0") }) else { return nil }
-        return String(decoding: digits, as: UTF8.self)
+    private static func isIdentifier(_ digits: ArraySlice<UInt8>) -> Bool {
+        digits.allSatisfy(isLowerHex) && digits.contains { $0 != UInt8(ascii: "0") }
     }
 
     private static func byte(_ digits: ArraySlice<UInt8>) -> UInt8? {

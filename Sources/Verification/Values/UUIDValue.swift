@@ -47,14 +47,18 @@ package struct UUIDValue: Sendable, Hashable, Comparable, CustomStringConvertibl
     }
 
     package var description: String {
-        var text: [UInt8] = []
-        text.reserveCapacity(36)
-        for (index, byte) in bytes.enumerated() {
-            if index == 4 || index == 6 || index == 8 || index == 10 { text.append(UInt8(ascii: "-")) }
-            text.append(Self.hexDigits[Int(byte >> 4)])
-            text.append(Self.hexDigits[Int(byte & 15)])
+        String(unsafeUninitializedCapacity: 36) { text in
+            var rest = value
+            for place in 0..<36 {
+                if place == 8 || place == 13 || place == 18 || place == 23 {
+                    text[place] = UInt8(ascii: "-")
+                } else {
+                    text[place] = Self.hexDigits[Int(truncatingIfNeeded: rest >> 124)]
+                    rest <<= 4
+                }
+            }
+            return 36
         }
-        return String(decoding: text, as: UTF8.self)
     }
 
     package static func < (left: UUIDValue, right: UUIDValue) -> Bool {

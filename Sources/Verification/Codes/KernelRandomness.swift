@@ -3,14 +3,18 @@
 import Glibc
 
 /// The kernel's randomness, fetched for many numbers at once: a call for each is a noticeable part of an intake.
-struct KernelRandomness: RandomNumberGenerator {
+///
+/// A class, so that no copy ever gives a number again: nonces are made of them.
+package final class KernelRandomness: RandomNumberGenerator {
     private var system = SystemRandomNumberGenerator()
     private var words: [UInt64] = []
 
     /// So many bytes come whole or not at all (getentropy(3)).
     private static let count = 256 / MemoryLayout<UInt64>.size
 
-    mutating func next() -> UInt64 {
+    package init() {}
+
+    package func next() -> UInt64 {
         if words.isEmpty { words = Self.fetch() }
         return words.popLast() ?? system.next()
     }
