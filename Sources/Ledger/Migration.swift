@@ -27,5 +27,6 @@ package struct Migration: Sendable {
         Migration(5, "0005_receipts", PackageResources._005_receipts_sql),
         Migration(6, "0006_erase", PackageResources._006_erase_sql),
         Migration(7, "0007_shards", PackageResources._007_shards_sql),
+        Migration(8, "0008_tenant_totals", PackageResources._008_tenant_totals_sql),
     ]
 }

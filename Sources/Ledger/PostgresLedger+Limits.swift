@@ -90,10 +90,8 @@ extension PostgresLedger {
         Statement(
             """
             WITH moment AS MATERIALIZED (SELECT clock_timestamp() AS now)
-            SELECT moment.now, l.tenant, l.count, l.ms, (
-                SELECT coalesce(sum(a.count), 0) FROM courier.tenant_admission a
-                WHERE a.tenant = l.tenant AND a.admitted_at > moment.now - l.ms * interval '1 millisecond'
-            )::bigint
+            SELECT moment.now, l.tenant, l.count, l.ms,
+                courier.tenant_usage(l.tenant, moment.now - l.ms * interval '1 millisecond')
             FROM moment
             LEFT JOIN unnest($1::text[], $2::int4[], $3::int8[]) AS l(tenant, count, ms) ON true
             """,

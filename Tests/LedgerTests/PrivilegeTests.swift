@@ -37,6 +37,8 @@ import Testing
         "lock_tenants": "worker",
         "admit_tenants": "worker",
         "forget_limits": "worker",
+        "tenant_usage": "worker",
+        "count_admission_on": "",
         "erase_recipient": "operator, definer",
         "due_sends": "monitor, definer",
     ]

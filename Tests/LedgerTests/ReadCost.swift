@@ -12,7 +12,9 @@ struct ReadCost: Equatable, CustomStringConvertible {
     private(set) var rows: [String: Int64] = [:]
     private(set) var entries: [String: Int64] = [:]
 
-    private static let tables = ["limit_window", "outbox", "request", "send", "slot", "verification"]
+    private static let tables = [
+        "limit_window", "outbox", "request", "send", "slot", "tenant_admission", "verification",
+    ]
 
     var largest: Int64 { (Array(rows.values) + entries.values).max() ?? 0 }
 
@@ -115,6 +117,10 @@ extension LedgerDatabase {
             INSERT INTO courier.outbox
             SELECT id, 1, false, '', '', '', clock_timestamp() + interval '1 hour' FROM person;
             DROP TABLE person;
+            -- Batches of the last half minute, which the tenant's limit looks back to.
+            INSERT INTO courier.tenant_admission (tenant, admitted_at, count)
+            SELECT 'default', clock_timestamp() - n * interval '1 millisecond', 1
+            FROM generate_series(30000, 1, -1) n;
             """
         )
     }

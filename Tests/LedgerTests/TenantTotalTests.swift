@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Ledger
+import TestSupport
+import Testing
+
+/// What tenants were let through is counted on, so that a window costs the same however many batches it holds.
+@Suite struct TenantTotalTests {
+    /// Moments after which the totals say another number than the rows themselves.
+    private static let differences: StaticString = """
+        SELECT count(*) FROM generate_series(0, 70) AS s(seconds)
+        CROSS JOIN LATERAL (SELECT now() - s.seconds * interval '1 second') AS m(since)
+        WHERE courier.tenant_usage('default', m.since) <> (
+            SELECT coalesce(sum(a.count), 0) FROM courier.tenant_admission a
+            WHERE a.tenant = 'default' AND a.admitted_at > m.since
+        )
+        """
+
+    private static let minute = """
+        INSERT INTO courier.tenant_admission (tenant, admitted_at, count)
+        SELECT t.tenant, now() - n * interval '250 milliseconds', 1 + n % 7
+        FROM generate_series(240, 1, -1) n CROSS JOIN (VALUES ('default'), ('other')) AS t(tenant)
+        """
+
+    @Test func `a window is what its rows come to, also when old rows are gone and all of them`() async throws {
+        try await LedgerDatabase.with { database in
+            #expect(try await database.count(Self.differences) == 0)
+            try await database.script(Self.minute)
+            #expect(try await database.count(Self.differences) == 0)
+            try await database.script(
+                "DELETE FROM courier.tenant_admission WHERE admitted_at < now() - interval '20 seconds'"
+            )
+            try await database.script(Self.minute)
+            #expect(try await database.count(Self.differences) == 0)
+            try await database.script("DELETE FROM courier.tenant_admission")
+            #expect(try await database.count("SELECT courier.tenant_usage('default', '-infinity')") == 0)
+        }
+    }
+
+    @Test func `an admission is not earlier than the one before it, nor later than now`() async throws {
+        try await LedgerDatabase.with { database in
+            try await database.script(Self.minute)
+            try await database.script(
+                """
+                -- The clock is a day ahead, and set back; then a worker comes that read the time before another one.
+                UPDATE courier.tenant_admission SET admitted_at = admitted_at + interval '1 day'
+                WHERE id > (SELECT max(id) - 10 FROM courier.tenant_admission);
+                INSERT INTO courier.tenant_admission (tenant, admitted_at, count) VALUES ('default', now(), 5);
+                INSERT INTO courier.tenant_admission (tenant, admitted_at, count)
+                VALUES ('default', now() - interval '3 seconds', 2);
+                """
+            )
+            let unordered: StaticString = """
+                SELECT count(*) FROM (
+                    SELECT total < lag(total) OVER (ORDER BY admitted_at, id) AS is_less, admitted_at > now() AS is_late
+                    FROM courier.tenant_admission WHERE tenant = 'default'
+                ) AS rows WHERE is_less OR is_late
+                """
+            #expect(try await database.count(unordered) == 0)
+            #expect(try await database.count(Self.differences) == 0)
+        }
+    }
+
+    @Test func `what was there before totals gets them`() async throws {
+        try await LedgerDatabase.with { database in
+            try await database.script(Self.minute)
+            try await database.script("UPDATE courier.tenant_admission SET total = NULL")
+            let migration = try #require(Migration.all.first { $0.name == "0008_tenant_totals" })
+            try await database.script(migration.sql)
+            #expect(try await database.count(Self.differences) == 0)
+        }
+    }
+}
