@@ -55,8 +55,10 @@ struct Intake: Service {
     /// meanwhile is a request that is known.
     private func commit(_ recorded: BatchQueue<SourceBatch>) async {
         for await batches in recorded.batches(of: .max, after: .milliseconds(50), isBusy: { true }) {
-            await progress.during(.intake) { await source.commit(batches) }
-            settings.observe(.intakeCommitted)
+            await progress.during(.commit) {
+                await source.commit(batches)
+                settings.observe(.intakeCommitted)
+            }
         }
     }
 

@@ -6,6 +6,7 @@ import Synchronization
 package final class Progress: Sendable {
     package enum Stage: String, Sendable, CaseIterable {
         case intake
+        case commit
         case receipts
         case dispatch
         case record
@@ -16,11 +17,12 @@ package final class Progress: Sendable {
         fileprivate var place: Int {
             switch self {
             case .intake: 0
-            case .receipts: 1
-            case .dispatch: 2
-            case .record: 3
-            case .publish: 4
-            case .sweep: 5
+            case .commit: 1
+            case .receipts: 2
+            case .dispatch: 3
+            case .record: 4
+            case .publish: 5
+            case .sweep: 6
             }
         }
     }
