@@ -30,8 +30,8 @@ package struct IntakeKeys: Sendable {
                 counts[passed.slot.tenant, default: 0] += 1
             }
         }
-        self.slots = Array(slots).sorted(by: \.key).map { ($0.key, $0.value) }
-        self.windows = Array(windows).sorted(by: \.self)
+        self.slots = Array(slots).sortedByKey { $0.key }.map { ($0.key, $0.value) }
+        self.windows = Array(windows).sortedByKey { $0 }
         self.requests = requests.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
         fresh = Set(candidates.map(\.verificationID))
         tenantLimits = limits.keys.sorted().flatMap { tenant in

@@ -77,7 +77,7 @@ extension PostgresLedger {
     private static func windowParameters(
         _ windows: [LimitKey: (window: LimitWindow, expiry: Timestamp)]
     ) -> [Parameter] {
-        let rows = Array(windows).sorted(by: \.key)
+        let rows = Array(windows).sortedByKey { $0.key }
         return [
             .texts(rows.map(\.key.scope.rawValue)), .texts(rows.map(\.key.tenant)),
             .bytesArray(rows.map(\.key.fingerprint)), .bytesArray(rows.map(\.value.window.encoded)),

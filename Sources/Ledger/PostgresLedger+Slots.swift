@@ -23,7 +23,7 @@ extension PostgresLedger {
     }
 
     package static func updateSlots(_ slots: [SlotKey: VerificationID]) -> Statement {
-        let rows = Array(slots).sorted(by: \.key)
+        let rows = Array(slots).sortedByKey { $0.key }
         return Statement(
             """
             UPDATE courier.slot s

@@ -18,20 +18,8 @@ extension [UInt8] {
     }
 }
 
-/// A key whose order begins with that of its keyed fingerprint.
-package protocol FingerprintKey: Comparable {
-    var fingerprint: [UInt8] { get }
-}
-
-extension Array {
-    /// The elements in the order of their keys.
-    ///
-    /// Nearly always the fingerprints' first words decide, so that only those are compared and moved.
-    package func sorted(by key: (Element) -> some FingerprintKey) -> [Element] {
-        var places = indices.map { (word: key(self[$0]).fingerprint.leadingWord, place: $0) }
-        places.sort { one, other in
-            one.word == other.word ? key(self[one.place]) < key(self[other.place]) : one.word < other.word
-        }
-        return places.map { self[$0.place] }
-    }
+/// A key whose order begins with that of a number.
+package protocol RankedKey: Comparable {
+    /// The first word of the keyed fingerprint.
+    var rank: UInt64 { get }
 }

@@ -60,7 +60,7 @@ package struct LimitWindow: Sendable, Equatable {
 }
 
 /// Whose admissions a window counts.
-package struct LimitKey: Sendable, Hashable, FingerprintKey {
+package struct LimitKey: Sendable, Hashable, RankedKey {
     package enum Scope: String, Sendable {
         case recipient
         case ip
@@ -77,6 +77,8 @@ package struct LimitKey: Sendable, Hashable, FingerprintKey {
         self.tenant = tenant
         self.fingerprint = fingerprint
     }
+
+    package var rank: UInt64 { fingerprint.leadingWord }
 
     /// The one order in which rows of windows are locked.
     package static func < (left: LimitKey, right: LimitKey) -> Bool {

@@ -172,7 +172,7 @@ package struct StoredVerification: Sendable, Equatable {
 }
 
 /// The key of a slot: the one live verification of a tenant, a purpose and a recipient.
-package struct SlotKey: Sendable, Hashable, FingerprintKey {
+package struct SlotKey: Sendable, Hashable, RankedKey {
     package let tenant: String
     package let purpose: Purpose
     package let fingerprint: [UInt8]
@@ -187,6 +187,8 @@ package struct SlotKey: Sendable, Hashable, FingerprintKey {
         hasher.combine(fingerprint.leadingWord)
         hasher.combine(purpose)
     }
+
+    package var rank: UInt64 { fingerprint.leadingWord }
 
     /// The one order in which rows of slots are locked.
     package static func < (left: SlotKey, right: SlotKey) -> Bool {
