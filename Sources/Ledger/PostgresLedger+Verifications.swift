@@ -66,10 +66,10 @@ extension PostgresLedger {
             """,
             [
                 .uuids(rows.map(\.id.uuid.value)), .texts(rows.map(\.tenant)),
-                .texts(rows.map { $0.purpose.rawValue }), .texts(rows.map { $0.channel.rawValue }),
+                .texts(rows.map(\.purpose.rawValue)), .texts(rows.map(\.channel.rawValue)),
                 .texts(rows.map(\.subject)), .bytesArray(rows.map(\.fingerprint)),
-                .texts(rows.map { $0.region?.code }), .texts(rows.map(\.masked)),
-                .bytesArray(rows.map(\.sealed)), .int16s(rows.map { $0.sealKey.number }),
+                .texts(rows.map(\.region?.code)), .texts(rows.map(\.masked)),
+                .bytesArray(rows.map(\.sealed)), .int16s(rows.map(\.sealKey.number)),
                 .int16s(rows.map(\.codeKey.number)), .int16s(rows.map(\.hashKey.number)),
                 .int32s(rows.map(\.generation)), .bytesArray(rows.map(\.codeHash)),
                 .int16s(rows.map(\.codeLength)), .texts(rows.map(\.state.rawValue)),

@@ -28,7 +28,7 @@ struct ShardResults<Value: Sendable>: Sendable {
 extension ShardResults {
     /// What the shards left to publish, each record with its shard.
     func outbox<Part: Sendable>() -> [OutboxRecord] where Value == Recorded<Part> {
-        values.flatMap { shard, recorded in recorded.outbox.map { $0.held(by: UInt8(clamping: shard)) } }
+        values.flatMap { shard, recorded in recorded.outbox.map { $0.held(by: shard) } }
     }
 
     /// What the shards returned, shard by shard.

@@ -74,7 +74,7 @@ package final class ShardedLedger: Ledger {
         }
         do {
             let swept = try await all { try await $0.sweepOutbox() }.unlessAllFailed()
-            return kept + swept.values.flatMap { shard, records in records.map { $0.held(by: UInt8(clamping: shard)) } }
+            return kept + swept.values.flatMap { shard, records in records.map { $0.held(by: shard) } }
         } catch {
             if kept.isEmpty { throw error }
             return kept

@@ -42,9 +42,8 @@ enum QuotedPrintable {
         case UInt8(ascii: " ") where !isLast, UInt8(ascii: "\t") where !isLast: return [byte]
         default: break
         }
-        return [UInt8(ascii: "="), hexDigits[Int(byte >> 4)], hexDigits[Int(byte & 15)]]
+        return [UInt8(ascii: "="), upperHexDigits[Int(byte >> 4)], upperHexDigits[Int(byte & 15)]]
     }
 
     private static let lineBreak = Array("\r\n".utf8)
-    private static let hexDigits = Array("0123456789ABCDEF".utf8)
 }

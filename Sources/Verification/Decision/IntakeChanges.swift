@@ -231,7 +231,7 @@ package final class OutboxRecord: Sendable, Equatable, Redacted {
     }
 
     /// The same in the outbox of another database.
-    package func held(by shard: UInt8) -> OutboxRecord {
+    package func held(by shard: Int) -> OutboxRecord {
         OutboxRecord(
             stream: stream,
             sequence: sequence,
@@ -240,7 +240,7 @@ package final class OutboxRecord: Sendable, Equatable, Redacted {
             value: value,
             headers: headers,
             summary: summary,
-            shard: shard
+            shard: UInt8(clamping: shard)
         )
     }
 

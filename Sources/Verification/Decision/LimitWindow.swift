@@ -88,7 +88,7 @@ package struct LimitKey: Sendable, Hashable, RankedKey {
     }
 
     package func hash(into hasher: inout Hasher) {
-        hasher.combine(fingerprint.leadingWord)
+        hasher.combine(rank)
         hasher.combine(scope)
     }
 }

@@ -184,7 +184,7 @@ package struct SlotKey: Sendable, Hashable, RankedKey {
     }
 
     package func hash(into hasher: inout Hasher) {
-        hasher.combine(fingerprint.leadingWord)
+        hasher.combine(rank)
         hasher.combine(purpose)
     }
 

@@ -14,11 +14,11 @@ package struct UUIDValue: Sendable, Hashable, Comparable, CustomStringConvertibl
         guard bytes.count == 36 else { return nil }
         var value: UInt128 = 0
         for (index, byte) in bytes.enumerated() {
-            if Self.hyphens.contains(index) {
+            if Self.isHyphen(at: index) {
                 guard byte == UInt8(ascii: "-") else { return nil }
                 continue
             }
-            guard let digit = Self.hexValue(byte) else { return nil }
+            guard let digit = Hexadecimal.value(of: byte) else { return nil }
             value = value << 4 | UInt128(digit)
         }
         self.value = value
@@ -50,7 +50,7 @@ package struct UUIDValue: Sendable, Hashable, Comparable, CustomStringConvertibl
         String(unsafeUninitializedCapacity: 36) { text in
             var rest = value
             for place in 0..<36 {
-                if place == 8 || place == 13 || place == 18 || place == 23 {
+                if Self.isHyphen(at: place) {
                     text[place] = UInt8(ascii: "-")
                 } else {
                     text[place] = Self.hexDigits[Int(truncatingIfNeeded: rest >> 124)]
@@ -65,15 +65,9 @@ package struct UUIDValue: Sendable, Hashable, Comparable, CustomStringConvertibl
         left.value < right.value
     }
 
-    private static let hyphens: Set<Int> = [8, 13, 18, 23]
     private static let hexDigits = Array("0123456789abcdef".utf8)
 
-    private static func hexValue(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
+    private static func isHyphen(at place: Int) -> Bool {
+        place == 8 || place == 13 || place == 18 || place == 23
     }
 }
