@@ -117,9 +117,9 @@ extension LedgerDatabase {
             INSERT INTO courier.outbox
             SELECT id, 1, false, '', '', '', clock_timestamp() + interval '1 hour' FROM person;
             DROP TABLE person;
-            -- Batches of the last half minute, which the tenant's limit looks back to.
+            -- Batches of the last ten minutes: the tenant's limit looks back to some, and the oldest may be forgotten.
             INSERT INTO courier.tenant_admission (tenant, admitted_at, count)
-            SELECT 'default', clock_timestamp() - n * interval '1 millisecond', 1
+            SELECT 'default', clock_timestamp() - n * interval '20 milliseconds', 1
             FROM generate_series(30000, 1, -1) n;
             """
         )
