@@ -112,7 +112,8 @@ fi
 
 if ((code != 0)); then
     printf '\nWhat failed (whole logs: .local/test and .local/faults):\n'
-    grep -ah '✘' "$results"/*.log "$local_directory/faults/tests.log" 2>/dev/null | cut -c 1-600 | head -n 60 || true
+    grep -ah -A1 '✘' "$results"/*.log "$local_directory/faults/tests.log" 2>/dev/null |
+        grep -a '✘\|↳ [^/]' | cut -c 1-600 | head -n 60 || true
     grep -ah '"broken"' "$results/faults.jsonl" 2>/dev/null | cut -c 1-4000 || true
 fi
 
