@@ -4,6 +4,7 @@ import KafkaClient
 import Logging
 import Logs
 import ServiceLifecycle
+import Synchronization
 import Verification
 
 /// The first stage: records become decisions.
@@ -30,23 +31,57 @@ struct Intake: Service {
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await commit(recorded) }
             defer { recorded.finish() }
-            while let batch = try await nextBatch() {
-                guard await progress.during(.intake, { await decide(batch) }) else { return }
+            var next = try await read()
+            while let (batch, screening) = next, await waitForRoom(batch) {
+                // Only behind a full batch: what comes one by one is decided together with what comes meanwhile.
+                async let ahead = batch.records.count == largestBatch ? read() : nil
+                guard await decide(batch, screening) else { return }
                 recorded.append([batch])
+                next = try await ahead
+                if next == nil { next = try await read() }
             }
         }
     }
 
+    /// The next batch, screened; nil when the worker stops.
+    private func read() async throws -> (SourceBatch, Screening)? {
+        let batch = try await cancelWhenGracefulShutdown { try await source.nextBatch(maximum: largestBatch) }
+        guard let batch else { return nil }
+        return await progress.during(.intake) { (batch, await screen(batch.records)) }
+    }
+
+    /// Records decided in one transaction at most: each may become a send, for which there must be room.
+    private var largestBatch: Int { min(settings.batchSize, max(1, settings.maxInFlight / 2)) }
+
+    /// Waits until sends can be claimed for all of a batch; false when the worker stops before.
+    private func waitForRoom(_ batch: SourceBatch) async -> Bool {
+        await cancelWhenGracefulShutdown {
+            await inFlight.waitForRoom(batch.records.count)
+            return !Task.isCancelled
+        }
+    }
+
+    private func screen(_ records: [InboundRecord]) async -> Screening {
+        await Screening(records, policy: policies.current, keys: keys.current, numbers: numbers, now: settings.now())
+    }
+
     /// Decides a batch and hands on what follows; false when the database could not be reached until the worker's end.
-    private func decide(_ batch: SourceBatch) async -> Bool {
-        let start = ContinuousClock.now
-        settings.observe(.intakeRead)
-        let recorded = await retry.recordAll(batch.records, .intake) { try await record($0, as: $1) }
-        guard let recorded else { return false }
-        settings.observe(.intakeRecorded)
-        for part in recorded { handOver(part) }
-        statistics.noteDecided(batch.records, since: start, at: settings.now())
-        return true
+    private func decide(_ batch: SourceBatch, _ screening: Screening) async -> Bool {
+        await progress.during(.intake) {
+            let start = ContinuousClock.now
+            settings.observe(.intakeRead)
+            // Screened again after a failure: what was written with the ids of before may be there.
+            let first = Mutex<Screening?>(screening)
+            let recorded = await retry.recordAll(batch.records, .intake) { records, reason in
+                if let screening = first.withLock({ $0.take() }) { return try await record(screening, as: reason) }
+                return try await record(screen(records), as: reason)
+            }
+            guard let recorded else { return false }
+            settings.observe(.intakeRecorded)
+            for part in recorded { handOver(part) }
+            statistics.noteDecided(batch.records, since: start, at: settings.now())
+            return true
+        }
     }
 
     /// Commits what is recorded, many batches together.
@@ -62,58 +97,24 @@ struct Intake: Service {
         }
     }
 
-    /// Takes no more records than sends can be claimed for them.
-    private func nextBatch() async throws -> SourceBatch? {
-        try await cancelWhenGracefulShutdown {
-            await inFlight.waitForRoom(min(settings.batchSize, max(1, settings.maxInFlight / 2)))
-            if Task.isCancelled { return nil }
-            return try await source.nextBatch(maximum: min(settings.batchSize, max(1, inFlight.free)))
-        }
-    }
-
-    /// One batch: read and screen, then decide and record in one transaction.
+    /// Decides and records what was screened, in one transaction.
     private func record(
-        _ records: [InboundRecord],
+        _ screening: Screening,
         as reason: DeadLetterReason?
     ) async throws -> Recorded<[ClaimedSend]> {
-        let policy = policies.current
-        let keys = keys.current
-        let screener = Screener(policy: policy, keys: keys, numbers: numbers)
-        let now = settings.now()
-        let candidates = await Self.candidates(records, screener, now).map { reason.map($0.deadLetter) ?? $0 }
+        let candidates = screening.candidates.map { reason.map($0.deadLetter) ?? $0 }
         let recorded = try await ledger.intake(candidates) { candidates, facts in
             IntakeDecision.decide(
                 candidates,
                 facts: facts,
-                policy: policy,
+                policy: screening.policy,
                 settings: settings.decision,
-                keys: keys
+                keys: screening.keys
             )
         }
         // Only now: a batch that is decided again after a failure is reported once.
         for candidate in candidates { report(candidate) }
         return recorded
-    }
-
-    /// Reads and screens records: many of them in parts beside each other, since the database waits for it.
-    private static func candidates(
-        _ records: [InboundRecord],
-        _ screener: Screener,
-        _ now: Timestamp
-    ) async -> [Candidate] {
-        let size = 128
-        return await withTaskGroup(of: (start: Int, candidates: [Candidate]).self) { group in
-            for start in stride(from: 0, to: records.count, by: size) {
-                group.addTask {
-                    var generator = KernelRandomness()
-                    let part = records[start..<min(start + size, records.count)]
-                    return (start, part.map { screener.candidate(for: $0, now: now, using: &generator) })
-                }
-            }
-            var parts: [(start: Int, candidates: [Candidate])] = []
-            for await part in group { parts.append(part) }
-            return parts.sorted { $0.start < $1.start }.flatMap(\.candidates)
-        }
     }
 
     /// Rules that let a request through and want it known.
