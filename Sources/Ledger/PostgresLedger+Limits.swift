@@ -9,7 +9,9 @@ extension PostgresLedger {
         Statement(
             """
             SELECT w.scope, w.tenant, w.fingerprint, w.entries
-            FROM unnest($1::text[], $2::text[], $3::bytea[]) AS u(scope, tenant, fingerprint)
+            FROM (
+                SELECT unnest($1::text[]) AS scope, unnest($2::text[]) AS tenant, unnest($3::bytea[]) AS fingerprint
+            ) AS u
             JOIN courier.limit_window w
                 ON w.scope = u.scope AND w.tenant = u.tenant AND w.fingerprint = u.fingerprint
             ORDER BY w.fingerprint, w.scope, w.tenant
@@ -25,7 +27,9 @@ extension PostgresLedger {
             """
             INSERT INTO courier.limit_window (scope, tenant, fingerprint, entries, expires_at)
             SELECT u.scope, u.tenant, u.fingerprint, ''::bytea, clock_timestamp()
-            FROM unnest($1::text[], $2::text[], $3::bytea[]) AS u(scope, tenant, fingerprint)
+            FROM (
+                SELECT unnest($1::text[]) AS scope, unnest($2::text[]) AS tenant, unnest($3::bytea[]) AS fingerprint
+            ) AS u
             ON CONFLICT (scope, tenant, fingerprint) DO NOTHING
             RETURNING scope, tenant, fingerprint, entries
             """,
@@ -55,7 +59,9 @@ extension PostgresLedger {
         Statement(
             """
             INSERT INTO courier.limit_window (scope, tenant, fingerprint, entries, expires_at)
-            SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[], $4::bytea[], $5::timestamptz[])
+            SELECT
+                unnest($1::text[]), unnest($2::text[]), unnest($3::bytea[]), unnest($4::bytea[]),
+                unnest($5::timestamptz[])
             """,
             windowParameters(windows)
         )
@@ -66,8 +72,11 @@ extension PostgresLedger {
             """
             UPDATE courier.limit_window w
             SET entries = u.entries, expires_at = u.expires_at
-            FROM unnest($1::text[], $2::text[], $3::bytea[], $4::bytea[], $5::timestamptz[])
-                AS u(scope, tenant, fingerprint, entries, expires_at)
+            FROM (
+                SELECT
+                    unnest($1::text[]) AS scope, unnest($2::text[]) AS tenant, unnest($3::bytea[]) AS fingerprint,
+                    unnest($4::bytea[]) AS entries, unnest($5::timestamptz[]) AS expires_at
+            ) AS u
             WHERE w.scope = u.scope AND w.tenant = u.tenant AND w.fingerprint = u.fingerprint
             """,
             windowParameters(windows)

@@ -17,8 +17,11 @@ extension PostgresLedger {
                     SELECT FROM courier.outbox o WHERE o.stream = u.stream AND o.sequence < u.sequence
                 ) THEN '-infinity'::timestamptz
                 ELSE clock_timestamp() + $7 * interval '1 microsecond' END
-            FROM unnest($1::uuid[], $2::int4[], $3::bool[], $4::bytea[], $5::bytea[], $6::bytea[])
-                AS u(stream, sequence, dead_letter, key, value, headers)
+            FROM (
+                SELECT
+                    unnest($1::uuid[]) AS stream, unnest($2::int4[]) AS sequence, unnest($3::bool[]) AS dead_letter,
+                    unnest($4::bytea[]) AS key, unnest($5::bytea[]) AS value, unnest($6::bytea[]) AS headers
+            ) AS u
             ON CONFLICT (stream, sequence) DO NOTHING
             RETURNING stream, sequence, lease_until = '-infinity'
             """,
@@ -108,7 +111,7 @@ extension PostgresLedger {
             DELETE FROM courier.outbox o
             WHERE o.stream = ANY ($1)
               -- As a condition on a value this is looked up in a hash table, and not made a join.
-              AND ((o.stream, o.sequence) IN (SELECT * FROM unnest($1::uuid[], $2::int4[]))) IS TRUE
+              AND ((o.stream, o.sequence) IN (SELECT unnest($1::uuid[]), unnest($2::int4[]))) IS TRUE
             """,
             [.uuids(records.map(\.stream.value)), .int32s(records.map(\.sequence))]
         )

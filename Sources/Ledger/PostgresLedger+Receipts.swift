@@ -97,8 +97,12 @@ extension PostgresLedger {
             UPDATE courier.send s
             SET state = u.state, provider = u.provider, provider_message_id = u.provider_message_id,
                 error_code = u.error_code
-            FROM unnest($1::uuid[], $2::int4[], $3::text[], $4::text[], $5::text[], $6::text[])
-                AS u(id, fence, state, provider, provider_message_id, error_code)
+            FROM (
+                SELECT
+                    unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence, unnest($3::text[]) AS state,
+                    unnest($4::text[]) AS provider, unnest($5::text[]) AS provider_message_id,
+                    unnest($6::text[]) AS error_code
+            ) AS u
             WHERE s.id = u.id AND s.fence = u.fence
             """,
             [
@@ -136,13 +140,14 @@ extension PostgresLedger {
             )
             SELECT u.id, u.provider, u.send_id, u.provider_message_id, u.status, u.reason, u.error_code, u.sealed, $11,
                 coalesce(u.received_at, clock_timestamp()), u.tries, u.due_at
-            FROM unnest(
-                $1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bytea[],
-                $9::timestamptz[], $10::int2[], $12::timestamptz[]
-            ) AS u(
-                id, provider, send_id, provider_message_id, status, reason, error_code, sealed, received_at, tries,
-                due_at
-            )
+            FROM (
+                SELECT
+                    unnest($1::uuid[]) AS id, unnest($2::text[]) AS provider, unnest($3::uuid[]) AS send_id,
+                    unnest($4::text[]) AS provider_message_id, unnest($5::text[]) AS status,
+                    unnest($6::text[]) AS reason, unnest($7::text[]) AS error_code, unnest($8::bytea[]) AS sealed,
+                    unnest($9::timestamptz[]) AS received_at, unnest($10::int2[]) AS tries,
+                    unnest($12::timestamptz[]) AS due_at
+            ) AS u
             ON CONFLICT (id) DO NOTHING
             """,
             [

@@ -19,8 +19,11 @@ extension PostgresLedger {
                 SELECT DISTINCT (moment AT TIME ZONE 'UTC')::date
                 FROM unnest(ARRAY[statement_timestamp() - interval '1 minute', statement_timestamp()]) AS moment
             ) AS d(day)
-            CROSS JOIN unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::uuid[])
-                AS r(tenant, request_id, digest, places, verification_id)
+            CROSS JOIN (
+                SELECT
+                    unnest($1::text[]) AS tenant, unnest($2::text[]) AS request_id, unnest($3::bytea[]) AS digest,
+                    unnest($4::text[]) AS places, unnest($5::uuid[]) AS verification_id
+            ) AS r
             WHERE NOT EXISTS (
                 SELECT FROM courier.request o
                 WHERE o.tenant = r.tenant AND o.request_id = r.request_id
@@ -45,7 +48,7 @@ extension PostgresLedger {
             """
             SELECT DISTINCT ON (r.tenant, r.request_id)
                 r.tenant, r.request_id, r.digest, r.places, r.verification_id, r.status, r.reason, r.rule
-            FROM unnest($1::text[], $2::text[]) AS k(tenant, request_id)
+            FROM (SELECT unnest($1::text[]) AS tenant, unnest($2::text[]) AS request_id) AS k
             JOIN courier.request r ON r.tenant = k.tenant AND r.request_id = k.request_id
             WHERE r.day BETWEEN (statement_timestamp() AT TIME ZONE 'UTC')::date - 1
                 AND (statement_timestamp() AT TIME ZONE 'UTC')::date
@@ -62,8 +65,12 @@ extension PostgresLedger {
             UPDATE courier.request r
             SET places = u.places, verification_id = u.verification_id,
                 status = u.status, reason = u.reason, rule = u.rule
-            FROM unnest($1::text[], $2::text[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::text[])
-                AS u(tenant, request_id, places, verification_id, status, reason, rule)
+            FROM (
+                SELECT
+                    unnest($1::text[]) AS tenant, unnest($2::text[]) AS request_id, unnest($3::text[]) AS places,
+                    unnest($4::uuid[]) AS verification_id, unnest($5::text[]) AS status, unnest($6::text[]) AS reason,
+                    unnest($7::text[]) AS rule
+            ) AS u
             WHERE r.tenant = u.tenant AND r.request_id = u.request_id
               AND r.day BETWEEN (statement_timestamp() AT TIME ZONE 'UTC')::date - 1
                   AND (statement_timestamp() AT TIME ZONE 'UTC')::date

@@ -14,13 +14,14 @@ extension PostgresLedger {
             SELECT u.id, u.verification_id, u.number, u.generation, u.request_id, 'claimed',
                 clock_timestamp() + $11 * interval '1 microsecond', u.deadline, u.resend_window_ms, u.validity_ms,
                 u.rendering, u.traceparent
-            FROM unnest(
-                $1::uuid[], $2::uuid[], $3::int2[], $4::int4[], $5::text[], $6::timestamptz[], $7::int4[], $8::int4[],
-                $9::text[], $10::text[]
-            ) AS u(
-                id, verification_id, number, generation, request_id, deadline, resend_window_ms, validity_ms,
-                rendering, traceparent
-            )
+            FROM (
+                SELECT
+                    unnest($1::uuid[]) AS id, unnest($2::uuid[]) AS verification_id, unnest($3::int2[]) AS number,
+                    unnest($4::int4[]) AS generation, unnest($5::text[]) AS request_id,
+                    unnest($6::timestamptz[]) AS deadline, unnest($7::int4[]) AS resend_window_ms,
+                    unnest($8::int4[]) AS validity_ms, unnest($9::text[]) AS rendering,
+                    unnest($10::text[]) AS traceparent
+            ) AS u
             """,
             [
                 .uuids(sends.map(\.id.uuid.value)), .uuids(sends.map(\.reference.verificationID.uuid.value)),
@@ -46,7 +47,7 @@ extension PostgresLedger {
             """
             UPDATE courier.send s
             SET state = 'dispatching'
-            FROM unnest($1::uuid[], $2::int4[]) AS u(id, fence)
+            FROM (SELECT unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence) AS u
             WHERE s.id = u.id AND s.fence = u.fence AND s.state IN ('claimed', 'dispatching')
               AND s.deadline > clock_timestamp()
               -- At least half of the lease is left for the call.
@@ -69,7 +70,7 @@ extension PostgresLedger {
             """
             UPDATE courier.send s
             SET state = 'pending', lease_until = clock_timestamp()
-            FROM unnest($1::uuid[], $2::int4[]) AS u(id, fence)
+            FROM (SELECT unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence) AS u
             WHERE s.id = u.id AND s.fence = u.fence AND s.state IN ('claimed', 'dispatching')
             """,
             [.uuids(claims.map(\.id.uuid.value)), .int32s(claims.map(\.reference.fence))]
@@ -84,7 +85,11 @@ extension PostgresLedger {
             """
             UPDATE courier.send s
             SET provider = u.provider, provider_message_id = u.provider_message_id
-            FROM unnest($1::uuid[], $2::text[], $3::text[]) AS u(id, provider, provider_message_id)
+            FROM (
+                SELECT
+                    unnest($1::uuid[]) AS id, unnest($2::text[]) AS provider,
+                    unnest($3::text[]) AS provider_message_id
+            ) AS u
             WHERE s.id = u.id AND s.state = 'unknown' AND s.provider_message_id IS NULL
             """,
             [
@@ -120,13 +125,14 @@ extension PostgresLedger {
                 rendering = CASE u.state WHEN 'pending' THEN s.rendering ELSE '' END,
                 provider = coalesce(u.provider, s.provider), provider_message_id = u.provider_message_id,
                 segments = u.segments, encoding = u.encoding, error_code = u.error_code
-            FROM unnest(
-                $1::uuid[], $2::int4[], $3::text[], $4::int2[], $5::int4[], $6::text[], $7::text[], $8::int2[],
-                $9::text[], $10::text[], $11::bool[]
-            ) AS u(
-                id, fence, state, attempts, retry_after_ms, provider, provider_message_id, segments, encoding,
-                error_code, repeated
-            )
+            FROM (
+                SELECT
+                    unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence, unnest($3::text[]) AS state,
+                    unnest($4::int2[]) AS attempts, unnest($5::int4[]) AS retry_after_ms,
+                    unnest($6::text[]) AS provider, unnest($7::text[]) AS provider_message_id,
+                    unnest($8::int2[]) AS segments, unnest($9::text[]) AS encoding, unnest($10::text[]) AS error_code,
+                    unnest($11::bool[]) AS repeated
+            ) AS u
             WHERE s.id = u.id AND s.fence = u.fence
               AND CASE u.state WHEN 'delivered' THEN s.state = 'sent'
                   ELSE s.state IN ('pending', 'claimed', 'dispatching') END

@@ -9,7 +9,7 @@ extension PostgresLedger {
         Statement(
             """
             INSERT INTO courier.slot (tenant, purpose, fingerprint, verification_id)
-            SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[], $4::uuid[])
+            SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::bytea[]), unnest($4::uuid[])
             ON CONFLICT (tenant, purpose, fingerprint) DO UPDATE SET verification_id = slot.verification_id
             RETURNING tenant, purpose, fingerprint, verification_id
             """,
@@ -28,8 +28,11 @@ extension PostgresLedger {
             """
             UPDATE courier.slot s
             SET verification_id = u.verification_id
-            FROM unnest($1::text[], $2::text[], $3::bytea[], $4::uuid[])
-                AS u(tenant, purpose, fingerprint, verification_id)
+            FROM (
+                SELECT
+                    unnest($1::text[]) AS tenant, unnest($2::text[]) AS purpose, unnest($3::bytea[]) AS fingerprint,
+                    unnest($4::uuid[]) AS verification_id
+            ) AS u
             WHERE s.tenant = u.tenant AND s.purpose = u.purpose AND s.fingerprint = u.fingerprint
             """,
             [

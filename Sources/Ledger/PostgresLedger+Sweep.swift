@@ -96,7 +96,7 @@ extension PostgresLedger {
             UPDATE courier.send s
             SET state = 'claimed', fence = u.fence, repeated = u.repeated,
                 lease_until = clock_timestamp() + $3 * interval '1 microsecond'
-            FROM unnest($1::uuid[], $2::int4[], $4::bool[]) AS u(id, fence, repeated)
+            FROM (SELECT unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence, unnest($4::bool[]) AS repeated) AS u
             WHERE s.id = u.id
             """,
             [

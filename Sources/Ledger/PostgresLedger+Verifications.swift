@@ -13,7 +13,7 @@ extension PostgresLedger {
                 v.checks_used, v.max_checks, v.sends_used, v.max_sends, v.send_open, v.sequence, v.resend_after,
                 v.expires_at, v.policy_version, v.request_id, v.fictional, v.short_hash, v.short_until,
                 v.used_providers
-            FROM unnest($1::uuid[]) AS u(id) JOIN courier.verification v ON v.id = u.id
+            FROM (SELECT unnest($1::uuid[]) AS id) AS u JOIN courier.verification v ON v.id = u.id
             ORDER BY v.id
             FOR UPDATE OF v
             """,
@@ -30,7 +30,7 @@ extension PostgresLedger {
                 v.checks_used, v.max_checks, v.sends_used, v.max_sends, v.send_open, v.sequence, v.resend_after,
                 v.expires_at, v.policy_version, v.request_id, v.fictional, v.short_hash, v.short_until,
                 v.used_providers
-            FROM unnest($1::uuid[]) AS u(id) JOIN courier.verification v ON v.id = u.id
+            FROM (SELECT unnest($1::uuid[]) AS id) AS u JOIN courier.verification v ON v.id = u.id
             ORDER BY v.id
             FOR UPDATE OF v SKIP LOCKED
             """,
@@ -56,13 +56,15 @@ extension PostgresLedger {
                 max_sends, send_open, sequence, resend_after, expires_at, policy_version,
                 request_id, fictional, short_hash, short_until, used_providers
             )
-            SELECT * FROM unnest(
-                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::text[], $8::text[],
-                $9::bytea[], $10::int2[], $11::int2[], $12::int2[], $13::int4[], $14::bytea[], $15::int2[],
-                $16::text[], $17::text[], $18::int2[], $19::int2[], $20::int2[], $21::int2[], $22::bool[],
-                $23::int4[], $24::timestamptz[], $25::timestamptz[], $26::text[], $27::text[], $28::bool[],
-                $29::bytea[], $30::timestamptz[], $31::text[]
-            )
+            SELECT
+                unnest($1::uuid[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
+                unnest($6::bytea[]), unnest($7::text[]), unnest($8::text[]), unnest($9::bytea[]), unnest($10::int2[]),
+                unnest($11::int2[]), unnest($12::int2[]), unnest($13::int4[]), unnest($14::bytea[]),
+                unnest($15::int2[]), unnest($16::text[]), unnest($17::text[]), unnest($18::int2[]),
+                unnest($19::int2[]), unnest($20::int2[]), unnest($21::int2[]), unnest($22::bool[]),
+                unnest($23::int4[]), unnest($24::timestamptz[]), unnest($25::timestamptz[]), unnest($26::text[]),
+                unnest($27::text[]), unnest($28::bool[]), unnest($29::bytea[]), unnest($30::timestamptz[]),
+                unnest($31::text[])
             """,
             [
                 .uuids(rows.map(\.id.uuid.value)), .texts(rows.map(\.tenant)),
@@ -98,13 +100,14 @@ extension PostgresLedger {
             SET status = u.status, sends_used = u.sends_used, send_open = u.send_open, sequence = u.sequence,
                 resend_after = u.resend_after, expires_at = u.expires_at, short_until = u.short_until,
                 used_providers = u.used_providers
-            FROM unnest(
-                $1::uuid[], $2::text[], $3::int2[], $4::bool[], $5::int4[], $6::timestamptz[], $7::timestamptz[],
-                $8::timestamptz[], $9::text[], $10::timestamptz[]
-            ) AS u(
-                id, status, sends_used, send_open, sequence, resend_after, expires_at, short_until, used_providers,
-                known_expiry
-            )
+            FROM (
+                SELECT
+                    unnest($1::uuid[]) AS id, unnest($2::text[]) AS status, unnest($3::int2[]) AS sends_used,
+                    unnest($4::bool[]) AS send_open, unnest($5::int4[]) AS sequence,
+                    unnest($6::timestamptz[]) AS resend_after, unnest($7::timestamptz[]) AS expires_at,
+                    unnest($8::timestamptz[]) AS short_until, unnest($9::text[]) AS used_providers,
+                    unnest($10::timestamptz[]) AS known_expiry
+            ) AS u
             WHERE v.id = u.id AND v.sequence = u.sequence - 1 AND v.state = 'live' AND v.expires_at = u.known_expiry
             RETURNING v.id
             """,
@@ -133,15 +136,18 @@ extension PostgresLedger {
                 sealed = CASE u.state WHEN 'live' THEN v.sealed END,
                 ended_at = CASE WHEN u.state = 'expired' THEN coalesce(v.ended_at, clock_timestamp())
                     ELSE v.ended_at END
-            FROM unnest(
-                $1::uuid[], $2::int2[], $3::int2[], $4::int4[], $5::bytea[], $6::int2[], $7::text[], $8::int2[],
-                $9::int2[], $10::bool[], $11::int4[], $12::timestamptz[], $13::timestamptz[], $14::text[], $15::text[],
-                $16::bytea[], $17::timestamptz[], $18::text[]
-            ) AS u(
-                id, code_key, hash_key, generation, code_hash, code_length, status, checks_used, sends_used,
-                send_open, sequence, resend_after, expires_at, policy_version, state, short_hash, short_until,
-                used_providers
-            )
+            FROM (
+                SELECT
+                    unnest($1::uuid[]) AS id, unnest($2::int2[]) AS code_key, unnest($3::int2[]) AS hash_key,
+                    unnest($4::int4[]) AS generation, unnest($5::bytea[]) AS code_hash,
+                    unnest($6::int2[]) AS code_length, unnest($7::text[]) AS status,
+                    unnest($8::int2[]) AS checks_used, unnest($9::int2[]) AS sends_used,
+                    unnest($10::bool[]) AS send_open, unnest($11::int4[]) AS sequence,
+                    unnest($12::timestamptz[]) AS resend_after, unnest($13::timestamptz[]) AS expires_at,
+                    unnest($14::text[]) AS policy_version, unnest($15::text[]) AS state,
+                    unnest($16::bytea[]) AS short_hash, unnest($17::timestamptz[]) AS short_until,
+                    unnest($18::text[]) AS used_providers
+            ) AS u
             WHERE v.id = u.id
             """,
             [
