@@ -32,10 +32,10 @@ struct Intake: Service {
             group.addTask { await commit(recorded) }
             defer { recorded.finish() }
             var next = try await read()
-            while let (batch, screening) = next, await waitForRoom(batch) {
+            while let (batch, screened) = next, await waitForRoom(batch) {
                 // Only behind a full batch: what comes one by one is decided together with what comes meanwhile.
                 async let ahead = batch.records.count == largestBatch ? read() : nil
-                guard await decide(batch, screening) else { return }
+                guard await decide(batch, screened) else { return }
                 recorded.append([batch])
                 next = try await ahead
                 if next == nil { next = try await read() }
@@ -44,7 +44,7 @@ struct Intake: Service {
     }
 
     /// The next batch, screened; nil when the worker stops.
-    private func read() async throws -> (SourceBatch, Screening)? {
+    private func read() async throws -> (SourceBatch, ScreenedRecords)? {
         let batch = try await cancelWhenGracefulShutdown { try await source.nextBatch(maximum: largestBatch) }
         guard let batch else { return nil }
         return await progress.during(.intake) { (batch, await screen(batch.records)) }
@@ -61,19 +61,19 @@ struct Intake: Service {
         }
     }
 
-    private func screen(_ records: [InboundRecord]) async -> Screening {
-        await Screening(records, policy: policies.current, keys: keys.current, numbers: numbers, now: settings.now())
+    private func screen(_ records: [InboundRecord]) async -> ScreenedRecords {
+        await ScreenedRecords(records, policy: policies.current, keys: keys.current, numbers: numbers, now: settings.now())
     }
 
     /// Decides a batch and hands on what follows; false when the database could not be reached until the worker's end.
-    private func decide(_ batch: SourceBatch, _ screening: Screening) async -> Bool {
+    private func decide(_ batch: SourceBatch, _ screened: ScreenedRecords) async -> Bool {
         await progress.during(.intake) {
             let start = ContinuousClock.now
             settings.observe(.intakeRead)
             // Screened again after a failure: what was written with the ids of before may be there.
-            let first = Mutex<Screening?>(screening)
+            let first = Mutex<ScreenedRecords?>(screened)
             let recorded = await retry.recordAll(batch.records, .intake) { records, reason in
-                if let screening = first.withLock({ $0.take() }) { return try await record(screening, as: reason) }
+                if let screened = first.withLock({ $0.take() }) { return try await record(screened, as: reason) }
                 return try await record(screen(records), as: reason)
             }
             guard let recorded else { return false }
@@ -99,17 +99,17 @@ struct Intake: Service {
 
     /// Decides and records what was screened, in one transaction.
     private func record(
-        _ screening: Screening,
+        _ screened: ScreenedRecords,
         as reason: DeadLetterReason?
     ) async throws -> Recorded<[ClaimedSend]> {
-        let candidates = screening.candidates.map { reason.map($0.deadLetter) ?? $0 }
+        let candidates = screened.candidates.map { reason.map($0.deadLetter) ?? $0 }
         let recorded = try await ledger.intake(candidates) { candidates, facts in
             IntakeDecision.decide(
                 candidates,
                 facts: facts,
-                policy: screening.policy,
+                policy: screened.policy,
                 settings: settings.decision,
-                keys: screening.keys
+                keys: screened.keys
             )
         }
         // Only now: a batch that is decided again after a failure is reported once.

@@ -3,7 +3,7 @@
 # Tries the packages of both stages of the Containerfile in bare Debian 12 roots of their own, and a program in the
 # second one. It fetches some 300 MB and needs root, so it is no part of `make lint`.
 #
-#   containerfile.sh [PROGRAM]    PROGRAM: a code-courier built with --static-swift-stdlib, to be started there
+#   containerfile.sh [PROGRAM]    PROGRAM: a code-courier of deploy/release.sh, to be started there
 set -euo pipefail
 # shellcheck source=deploy/check/shared.sh
 source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"

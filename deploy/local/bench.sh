@@ -40,10 +40,9 @@ flock --nonblock 9 || fail "the benchmark of this checkout runs already"
 
 run "$scripts/install.sh"
 say "Building for production (the first time takes many minutes)"
-run swift build -c release --product code-courier >&2
-run swift build -c release --product Benchmarks >&2
-programs="$(swift build -c release --show-bin-path)"
-if [[ "${1:-}" == --micro ]]; then exec "$programs/Benchmarks" micro; fi
+parts="$(run deploy/release.sh Benchmarks)"
+if [[ "${1:-}" == --micro ]]; then exec "$parts" micro; fi
+program="$(run deploy/release.sh)"
 
 make_python
 run "$scripts/wheels.sh"
@@ -51,8 +50,8 @@ trap clean_up EXIT
 "$scripts/postgres.sh" remove bench 9>&-
 COURIER_BENCH_POSTGRES_URL="$("$scripts/postgres.sh" start bench shared_buffers=512MB max_wal_size=4GB 9>&-)"
 COURIER_BENCH_POSTGRES_PROCESS="$("$scripts/postgres.sh" process bench)"
-COURIER_BENCH_PROGRAM="$programs/code-courier"
-COURIER_BENCH_PARTS="$programs/Benchmarks"
+COURIER_BENCH_PROGRAM="$program"
+COURIER_BENCH_PARTS="$parts"
 export COURIER_BENCH_POSTGRES_URL COURIER_BENCH_POSTGRES_PROCESS
 export COURIER_BENCH_PROGRAM COURIER_BENCH_PARTS
 # The broker needs a newer librdkafka than Debian's.

@@ -28,7 +28,7 @@ case "${1:-}" in
 --full)
     export COURIER_FAULTS_FULL=1
     # Tests see the insides of targets, which an optimized build hides unless it is told not to.
-    build=(--configuration release -Xswiftc -enable-testing)
+    build=(--configuration release -Xswiftc -cross-module-optimization -Xswiftc -enable-testing)
     ;;
 *) fail "unknown option: $1" "Use: $0 [--full]" ;;
 esac

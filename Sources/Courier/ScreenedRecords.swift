@@ -3,7 +3,7 @@
 import Verification
 
 /// Records that were read and screened, and by what.
-struct Screening: Sendable {
+struct ScreenedRecords: Sendable {
     let candidates: [Candidate]
     let policy: Policy
     let keys: CodeKeys
