@@ -196,6 +196,27 @@ import Verification
         }
     }
 
+    @Test(arguments: [(first: 1, batches: 1), (first: 2, batches: 2)])
+    func `the next batch is read while a full one is decided, and not behind a small one`(
+        first: Int,
+        batches: Int
+    ) async throws {
+        var settings = CourierSettings.test
+        settings.maxInFlight = 4  // so that two fill a batch
+        try await MemoryWorker.with(settings: settings) { worker in
+            func failures() -> Int { worker.journal.work.count { $0 == .ledger(.intake) } }
+            worker.ledger.fail(.intake, .init(repeating: .refused, count: 1000))
+            worker.source.add(Array(Self.numbers[..<first]))
+            try await eventually("the first batch is refused") { failures() > 0 }
+            worker.source.add([Self.numbers[2]])
+            try await eventually("it is refused again and again") { failures() > 3 }
+            let taken = worker.journal.work.count { if case .taken = $0 { true } else { false } }
+            #expect(taken == batches)
+            worker.ledger.fail(.intake, [])
+            try await worker.settle(events: first + 1)
+        }
+    }
+
     @Test func `a provider that refuses hands over to the next of the route`() async throws {
         let journal = Journal()
         let first = MemoryProvider("first", journal: journal) { _ in ProviderAnswer(.refused, errorCode: "21211") }
