@@ -86,6 +86,6 @@ package struct IPAddress: Sendable, Hashable, Redacted {
     }
 
     private static func dotted(_ bytes: [UInt8]) -> String {
-        bytes.map(\.description).joined(separator: ".")
+        bytes.map { String($0) }.joined(separator: ".")
     }
 }
