@@ -62,7 +62,8 @@ struct Intake: Service {
     }
 
     private func screen(_ records: [InboundRecord]) async -> ScreenedRecords {
-        await ScreenedRecords(records, policy: policies.current, keys: keys.current, numbers: numbers, now: settings.now())
+        let (policy, keys) = (policies.current, keys.current)
+        return await ScreenedRecords(records, policy: policy, keys: keys, numbers: numbers, now: settings.now())
     }
 
     /// Decides a batch and hands on what follows; false when the database could not be reached until the worker's end.

@@ -8,7 +8,7 @@ struct ScreenedRecords: Sendable {
     let policy: Policy
     let keys: CodeKeys
 
-    /// Screens records: many of them in parts beside each other, since the database waits for it.
+    /// Screens records, many of them in parts beside each other.
     init(
         _ records: [InboundRecord],
         policy: Policy,
