@@ -34,7 +34,8 @@ extension PostgresLedger {
 
     /// How workers with the same tenants and people decide.
     private enum Pace {
-        /// Each by what it read: what another one has changed meanwhile makes its transaction fail.
+        /// Each by what it read. For a window that another one has begun meanwhile the batch is decided again; anything
+        /// else that has changed makes the transaction fail.
         case together
 
         /// With a row locked for every window, and behind the gates of the tenants.
@@ -53,11 +54,32 @@ extension PostgresLedger {
         decide: @escaping @Sendable (IntakeFacts) -> IntakeChanges
     ) async throws -> Recorded<[ClaimedSend]> {
         try await pool.withTransaction { transaction in
-            let facts = try readFacts(keys, pace, transaction)
-            let changes = decide(facts)
-            let outbox = try write(changes, keys, facts, transaction)
-            return Recorded(changes.sends, outbox: outbox)
+            var facts = try readFacts(keys, pace, transaction)
+            var trials = 3
+            while true {
+                let changes = decide(facts)
+                do {
+                    let outbox = try write(changes, keys, facts, transaction)
+                    return Recorded(changes.sends, outbox: outbox)
+                } catch let error as PostgresError where error.sqlState == .uniqueViolation && trials > 0 {
+                    trials -= 1
+                    guard let more = try readBegunWindows(facts, keys, transaction) else { throw error }
+                    facts = more
+                }
+            }
         }
+    }
+
+    /// The facts with the windows that others have begun since; nil when none of them can be had without waiting.
+    private func readBegunWindows(
+        _ facts: IntakeFacts,
+        _ keys: IntakeKeys,
+        _ transaction: Transaction
+    ) throws -> IntakeFacts? {
+        let new = keys.windows.filter { facts.windows[$0] == nil }
+        let results = try transaction.run([Self.lockFreeWindows(new), Self.readTime(keys)])
+        let begun = try Self.windows(results[0])
+        return begun.isEmpty ? nil : facts.adding(begun, at: try IntakeTime(results[1]))
     }
 
     /// Locks and reads, in the one order of locks; the time is read when the last lock is granted.
@@ -111,6 +133,10 @@ extension PostgresLedger {
         _ transaction: Transaction
     ) throws -> [OutboxRecord] {
         var statements: [Statement] = []
+        // First what may fail, so that little is undone.
+        let (known, new) = changes.windows.split { facts.windows[$0] != nil }
+        if !new.isEmpty { statements.append(Self.insertWindows(new)) }
+        if !known.isEmpty { statements.append(Self.updateWindows(known)) }
         if !changes.insertedVerifications.isEmpty {
             statements.append(Self.insertVerifications(changes.insertedVerifications))
         }
@@ -119,14 +145,11 @@ extension PostgresLedger {
         }
         if !changes.requests.isEmpty { statements.append(Self.updateRequests(changes.requests)) }
         if !changes.slots.isEmpty { statements.append(Self.updateSlots(changes.slots)) }
-        let (known, new) = changes.windows.split { facts.windows[$0] != nil }
-        if !known.isEmpty { statements.append(Self.updateWindows(known)) }
-        if !new.isEmpty { statements.append(Self.insertWindows(new)) }
         if !changes.sends.isEmpty { statements.append(insertSends(changes.sends)) }
         let outbox = statements.count
         if !changes.outbox.isEmpty { statements.append(insertOutbox(changes.outbox)) }
         if let admit = Self.admitTenants(changes.admissions, keys, at: facts.now) { statements.append(admit) }
-        let results = try transaction.commit(statements)
+        let results = try transaction.tryCommit(statements)
         return changes.outbox.isEmpty ? [] : try Self.handedOver(changes.outbox, results[outbox])
     }
 }
@@ -143,6 +166,20 @@ extension PostgresError {
     /// Whether another worker was faster: with the rest of a tenant's limit, or with a person's first window.
     fileprivate var meansOvertaken: Bool {
         sqlState == .tenantLimitWouldBreak || sqlState == .uniqueViolation
+    }
+}
+
+extension IntakeFacts {
+    /// These facts and more windows, as of a later time.
+    fileprivate func adding(_ begun: [LimitKey: LimitWindow], at time: IntakeTime) -> IntakeFacts {
+        IntakeFacts(
+            now: time.now,
+            requests: requests,
+            slots: slots,
+            verifications: verifications,
+            windows: windows.merging(begun) { _, begun in begun },
+            tenantUsage: time.usage
+        )
     }
 }
 

@@ -21,6 +21,22 @@ extension PostgresLedger {
         )
     }
 
+    /// Locks those of the windows that there are and that nobody holds.
+    static func lockFreeWindows(_ windows: [LimitKey]) -> Statement {
+        Statement(
+            """
+            SELECT w.scope, w.tenant, w.fingerprint, w.entries
+            FROM (
+                SELECT unnest($1::text[]) AS scope, unnest($2::text[]) AS tenant, unnest($3::bytea[]) AS fingerprint
+            ) AS u
+            JOIN courier.limit_window w
+                ON w.scope = u.scope AND w.tenant = u.tenant AND w.fingerprint = u.fingerprint
+            FOR UPDATE OF w SKIP LOCKED
+            """,
+            windowParameters(windows)
+        )
+    }
+
     /// Makes windows, one after the other; one that another worker has made meanwhile is left to it.
     static func makeWindows(_ windows: [LimitKey]) -> Statement {
         Statement(

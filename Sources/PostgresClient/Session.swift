@@ -67,6 +67,11 @@ package final class Session {
         connection.transactionStatus == PQTRANS_INTRANS
     }
 
+    /// Whether an error has ended what an open transaction can do, until something of it is undone.
+    var isInFailedTransaction: Bool {
+        isUsable && connection.transactionStatus == PQTRANS_INERROR
+    }
+
     var isUsable: Bool { !isGivenUp && connection.isOpen }
 
     /// The session is not to be lent again: its end makes the server roll back.

@@ -59,11 +59,30 @@ package final class Transaction {
     /// Throws `ambiguousCommit` when COMMIT may have been done and its answer was lost.
     @discardableResult
     package func commit(_ statements: [Statement] = []) throws(PostgresError) -> [Rows] {
-        let begin = try beginning()
-        if !begin.isEmpty, statements.isEmpty {
+        if case .fresh = state, statements.isEmpty {
             state = .committed
             return []
         }
+        return try commit(after: beginning(), statements)
+    }
+
+    /// Tries to commit: a statement that fails undoes only what was given here, and the transaction may go on.
+    ///
+    /// Locks from before are kept. A lost connection ends it, as with `commit`.
+    package func tryCommit(_ statements: [Statement]) throws(PostgresError) -> [Rows] {
+        let begin = try beginning() + [Statement("SAVEPOINT trial")]
+        do throws(PostgresError) {
+            return try commit(after: begin, statements)
+        } catch {
+            if error.code == .server, session.isInFailedTransaction {
+                _ = try session.roundTrip([Statement("ROLLBACK TO SAVEPOINT trial")], durability: .later)
+                state = .open
+            }
+            throw error
+        }
+    }
+
+    private func commit(after begin: [Statement], _ statements: [Statement]) throws(PostgresError) -> [Rows] {
         do throws(PostgresError) {
             let all = begin + statements + [Statement("COMMIT")]
             let answers = try session.roundTrip(all, durability: .atLastStatement)

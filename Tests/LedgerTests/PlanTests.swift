@@ -73,6 +73,7 @@ import Verification
             ("update slots", PostgresLedger.updateSlots([:])),
             ("insert requests", PostgresLedger.insertRequests(keys)),
             ("lock windows", PostgresLedger.lockWindows(keys)),
+            ("lock free windows", PostgresLedger.lockFreeWindows([])),
             ("update windows", PostgresLedger.updateWindows([:])),
             ("lock verifications", PostgresLedger.lockVerifications([VerificationID]())),
             ("lock free verifications", PostgresLedger.lockFreeVerifications([VerificationID]())),

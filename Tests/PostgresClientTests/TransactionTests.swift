@@ -103,6 +103,56 @@ struct TransactionTests {
         }
     }
 
+    @Test func `a commit that was tried in vain undoes its own statements, and the transaction goes on`() async throws {
+        try await TestDatabase.withPool(script: table) { pool in
+            try await pool.withTransaction { transaction in
+                _ = try transaction.run([Statement("INSERT INTO item VALUES (1)")])
+                for value in [2, 3] as [Int32] {
+                    let error = #expect(throws: PostgresError.self) {
+                        try transaction.tryCommit([
+                            Statement("INSERT INTO item VALUES ($1)", [.int32(value)]),
+                            Statement("INSERT INTO item VALUES (1)"),
+                        ])
+                    }
+                    #expect(error?.sqlState == .uniqueViolation)
+                }
+                let answers = try transaction.tryCommit([Statement("INSERT INTO item VALUES (4) RETURNING id")])
+                #expect(answers.count == 1)
+                #expect(try answers.first?.onlyRow.int32(0) == 4)
+            }
+            #expect(try await pool.count("SELECT sum(id) FROM item") == 5)
+        }
+    }
+
+    @Test func `a commit tried at once begins and commits`() async throws {
+        try await TestDatabase.withPool(script: table) { pool in
+            try await pool.withTransaction { transaction in
+                #expect(throws: PostgresError.self) {
+                    try transaction.tryCommit([
+                        Statement("INSERT INTO item VALUES (1)"), Statement("INSERT INTO item VALUES (1)"),
+                    ])
+                }
+                _ = try transaction.tryCommit([Statement("INSERT INTO item VALUES (2)")])
+            }
+            #expect(try await pool.count("SELECT sum(id) FROM item") == 2)
+        }
+    }
+
+    @Test func `a body that gives up after a commit in vain leaves nothing behind`() async throws {
+        try await TestDatabase.withPool(script: table) { pool in
+            let backend = try await pool.backend()
+            let error = try await postgresError {
+                try await pool.withTransaction { transaction in
+                    _ = try transaction.run([Statement("INSERT INTO item VALUES (1)")])
+                    _ = try transaction.tryCommit([Statement("INSERT INTO item VALUES (1)")])
+                }
+            }
+            #expect(error.sqlState == .uniqueViolation)
+            #expect(try await pool.count("SELECT count(*) FROM item") == 0)
+            #expect(try await pool.backend() == backend, "the connection is kept")
+        }
+    }
+
     @Test func `a constraint that fails at COMMIT is the server's error, not an ambiguous one`() async throws {
         let script = "CREATE TABLE late (id int UNIQUE DEFERRABLE INITIALLY DEFERRED)"
         try await TestDatabase.withPool(script: script) { pool in

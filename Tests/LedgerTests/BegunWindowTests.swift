@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Ledger
+import TestSupport
+import Testing
+import Verification
+
+@Suite struct BegunWindowTests {
+    private static let policy = Policy.test { tenant in
+        tenant.limits = LimitPolicy(perRecipient: [RateLimit(count: 1, per: .seconds(3600))], perIP: [], perTenant: [])
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `a window that another worker began meanwhile counts, and only what was written is undone`() async throws {
+        try await LedgerDatabase.with { database in
+            try await MessageCounter.with(database.url) { counter in
+                try await database.withPool(connections: 1, url: counter.url) { pool in
+                    let worker = LedgerWorker(database.ledger(on: pool), policy: Self.policy)
+                    let now = try await worker.now()
+                    _ = try await worker.intake(.people(1, from: 10, at: now))
+                    let candidates = try await worker.candidates(.people(3, at: now))
+                    let people = try (0..<3).map { person in
+                        Recipient.phone(try #require(PhoneNumber("+4915\(100_000_000 + person)")))
+                    }
+                    let fingerprint = hexadecimal(CodeKeys.test.fingerprint(of: people[1]))
+
+                    async let other: Void = database.script(Self.beginWindow(fingerprint))
+                    try await eventually("the other worker has its window") { try await database.isWindowBegun() }
+                    var recorded: Recorded<[ClaimedSend]>?
+                    let count = try await counter.measure {
+                        recorded = try await worker.intake(candidates: candidates)
+                    }
+                    try await other
+
+                    #expect(recorded?.value.map(\.recipient) == [people[0], people[2]])
+                    #expect(recorded?.outbox.map { $0.json?.text("reason") } == ["quota_recipient"])
+                    // Facts, a COMMIT in vain, its end, the window, and COMMIT.
+                    #expect(count.roundTrips == 5)
+                    #expect(try await database.count("SELECT count(*) FROM courier.limit_window") == 4)
+                }
+            }
+        }
+    }
+
+    /// Begins a person's window and holds it until a worker waits for it: a minute at most, so that a test that fails
+    /// comes to its end.
+    private static func beginWindow(_ fingerprint: String) -> String {
+        """
+        BEGIN;
+        INSERT INTO courier.limit_window (scope, tenant, fingerprint, entries, expires_at)
+        VALUES ('recipient', 'default', '\\x\(fingerprint)',
+            int8send((extract(epoch FROM clock_timestamp()) * 1000000)::bigint) || int4send(1), 'infinity');
+        SELECT pg_advisory_xact_lock(1);
+        DO $$
+        BEGIN
+            FOR i IN 1..6000 LOOP
+                EXIT WHEN EXISTS (
+                    SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+                );
+                PERFORM pg_sleep(0.01);
+                PERFORM pg_stat_clear_snapshot();
+            END LOOP;
+        END
+        $$;
+        COMMIT;
+        """
+    }
+}
+
+extension LedgerDatabase {
+    fileprivate func isWindowBegun() async throws -> Bool {
+        try await count(
+            """
+            SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+            WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objid = 1
+            """
+        ) > 0
+    }
+}
