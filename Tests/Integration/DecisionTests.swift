@@ -102,7 +102,7 @@ extension Scenarios {
                     (TestRequest(phoneNumber: Numbers.one("FR")), Answer("rejected", "region_not_allowed")),
                     (TestRequest(phoneNumber: Numbers.one("IN")), Answer("rejected", "region_confirmed_only")),
                     (TestRequest(phoneNumber: Numbers.one("IN"), isConfirmed: true), Answer("sent")),
-                    (TestRequest(phoneNumber: "+4915"), Answer("rejected", "invalid_phone_number")),
+                    (TestRequest(phoneNumber: "+4915100000000000"), Answer("rejected", "invalid_phone_number")),
                     (unknown, Answer("rejected", "unknown_tenant")),
                     (stale, Answer("expired_unsent", "stale_request")),
                     (late, Answer("expired_unsent", "deadline")),
