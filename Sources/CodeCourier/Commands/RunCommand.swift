@@ -72,9 +72,10 @@ struct RunCommand: AsyncParsableCommand {
             try await worker.run(with: reloads, heartbeat: heartbeat, until: signals, logger: logger)
         } catch {
             logger.log(.workerFailed, [.workerID: .text(WorkerLog.workerID), .error: LogValue(error)])
-            throw ExitCode(1)
+            endProcess(1)
         }
         logger.log(.workerStopped, [.workerID: .text(WorkerLog.workerID)])
+        endProcess(0)
     }
 
     /// What reads the policy and the secrets again while the worker runs.

@@ -54,6 +54,9 @@ struct Ending: Sendable {
 }
 
 /// Ends the process without running anything else.
+///
+/// What C libraries have registered for the end of a process takes away the locks of those that other threads are still
+/// letting go of: OpenSSL's below libpq and librdkafka.
 func endProcess(_ code: Int32) -> Never {
     _exit(code)
 }
