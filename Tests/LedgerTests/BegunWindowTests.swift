@@ -25,7 +25,7 @@ import Verification
                     let fingerprint = hexadecimal(CodeKeys.test.fingerprint(of: people[1]))
 
                     async let other: Void = database.script(Self.beginWindow(fingerprint))
-                    try await eventually("the other worker has its window") { try await database.isWindowBegun() }
+                    try await database.waitForHolder()
                     var recorded: Recorded<[ClaimedSend]>?
                     let count = try await counter.measure {
                         recorded = try await worker.intake(candidates: candidates)
@@ -64,16 +64,5 @@ import Verification
         $$;
         COMMIT;
         """
-    }
-}
-
-extension LedgerDatabase {
-    fileprivate func isWindowBegun() async throws -> Bool {
-        try await count(
-            """
-            SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-            WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objid = 1
-            """
-        ) > 0
     }
 }

@@ -25,7 +25,7 @@ import Verification
             try await clocked.set(now)
 
             async let requestHolder: Void = database.script(Self.holdRequest)
-            try await database.waitForRequestHolder()
+            try await database.waitForHolder()
             let batch = people.enumerated()
                 .map { place, number in
                     Self.record("r\(place)", of: number, at: now, offset: Int64(place) + 2)
@@ -95,18 +95,6 @@ extension WindowOrderTests {
 }
 
 extension LedgerDatabase {
-    /// Waits until `holdRequest` has its request.
-    fileprivate func waitForRequestHolder() async throws {
-        try await eventually("the request is held") {
-            try await count(
-                """
-                SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-                WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objid = 1
-                """
-            ) > 0
-        }
-    }
-
     /// Waits until somebody waits for another one's transaction.
     fileprivate func waitForWaiter() async throws {
         try await eventually("a worker waits") {

@@ -55,8 +55,8 @@ struct Ending: Sendable {
 
 /// Ends the process without running anything else.
 ///
-/// What C libraries have registered for the end of a process takes away the locks of those that other threads are still
-/// letting go of: OpenSSL's below libpq and librdkafka.
+/// An ordinary exit runs what C libraries have registered for it, such as OpenSSL's clean-up, while other threads may
+/// still be closing the connections that use them.
 func endProcess(_ code: Int32) -> Never {
     _exit(code)
 }
