@@ -44,25 +44,23 @@ final class BatchQueue<Element: Sendable>: Sendable {
 
     /// The batches, until the queue is finished and empty.
     ///
-    /// While much is under way (`isBusy`), a small batch waits for a moment to become larger: each batch costs the
-    /// database and the broker as much as many of its elements.
+    /// A batch of less than half of the maximum waits once for `moment` to become larger, where that is not zero: each
+    /// batch costs the database and the broker as much as many of its elements.
     func batches(
         of maximum: Int,
-        after moment: Duration = .milliseconds(10),
-        isBusy: @escaping @Sendable () -> Bool = { false },
+        after moment: @escaping @Sendable () -> Duration = { .zero },
         pause: @escaping @Sendable (Duration) async -> Void = { moment in
             // Whether more comes nobody can tell. A cancelled sleep ends at once, and what is there is taken.
             try? await Task.sleep(for: moment)
         }
     ) -> Batches {
-        Batches(queue: self, maximum: maximum, moment: moment, isBusy: isBusy, pause: pause)
+        Batches(queue: self, maximum: maximum, moment: moment, pause: pause)
     }
 
     struct Batches: AsyncSequence, Sendable {
         let queue: BatchQueue
         let maximum: Int
-        let moment: Duration
-        let isBusy: @Sendable () -> Bool
+        let moment: @Sendable () -> Duration
         let pause: @Sendable (Duration) async -> Void
 
         func makeAsyncIterator() -> Iterator { Iterator(batches: self, signals: queue.signals.makeAsyncIterator()) }
@@ -76,9 +74,8 @@ final class BatchQueue<Element: Sendable>: Sendable {
             let (queue, maximum) = (batches.queue, batches.maximum)
             while true {
                 if queue.count > 0 {
-                    if queue.count < maximum / 2, batches.isBusy() {
-                        await batches.pause(batches.moment)
-                    }
+                    let moment = batches.moment()
+                    if moment > .zero, queue.count < maximum / 2 { await batches.pause(moment) }
                     if let batch = queue.take(maximum) { return batch }
                 }
                 guard await signals.next(isolation: #isolation) != nil else { return queue.take(maximum) }

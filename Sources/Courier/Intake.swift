@@ -90,7 +90,7 @@ struct Intake: Service {
     /// Nothing waits for it, and each commit costs the broker as much as reading a batch. A record that comes again
     /// meanwhile is a request that is known.
     private func commit(_ recorded: BatchQueue<SourceBatch>) async {
-        for await batches in recorded.batches(of: .max, after: .milliseconds(50), isBusy: { true }) {
+        for await batches in recorded.batches(of: .max, after: { .milliseconds(50) }) {
             await progress.during(.commit) {
                 await source.commit(batches)
                 settings.observe(.intakeCommitted)

@@ -22,7 +22,8 @@ struct Publish: Service {
         let published = BatchQueue<OutboxRecord>()
         await withDiscardingTaskGroup { group in
             group.addTask { await forget(published) }
-            for await batch in outbox.batches(of: 2 * settings.batchSize, isBusy: { inFlight.isBusy }) {
+            let batches = outbox.batches(of: 2 * settings.batchSize) { .milliseconds(inFlight.isBusy ? 10 : 0) }
+            for await batch in batches {
                 published.append(await progress.during(.publish) { await publish(batch) })
             }
             published.finish()
@@ -48,7 +49,7 @@ struct Publish: Service {
 
     /// Deletes what is published, for which no event waits: many records together.
     private func forget(_ published: BatchQueue<OutboxRecord>) async {
-        for await batch in published.batches(of: 2 * settings.batchSize, after: .milliseconds(25), isBusy: { true }) {
+        for await batch in published.batches(of: 2 * settings.batchSize, after: { .milliseconds(25) }) {
             await progress.during(.publish) {
                 let isForgotten: Void? = await retry.withinLease(.publish, { try await ledger.published(batch) })
                 if isForgotten != nil { settings.observe(.publishForgotten) }

@@ -17,7 +17,7 @@ struct Record: Service {
     /// Ends when the stage before has finished its queue and everything in it is written.
     func run() async throws {
         // Answers come one by one, and a transaction for each would cost the database more than the sends did.
-        for await batch in results.batches(of: settings.batchSize, after: .milliseconds(5), isBusy: { true }) {
+        for await batch in results.batches(of: settings.batchSize, after: { .milliseconds(5) }) {
             await progress.during(.record) {
                 let start = ContinuousClock.now
                 for round in Self.rounds(batch) {

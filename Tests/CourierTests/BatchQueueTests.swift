@@ -26,20 +26,20 @@ import Testing
         #expect(await batch == [7])
     }
 
-    @Test func `a small batch waits for what comes within a moment, a large one or an idle queue's does not`() async {
+    @Test func `a small batch waits for what comes within a moment, where there is one`() async {
         let queue = BatchQueue<Int>()
         let pauses = Mutex(0)
-        let isBusy = Mutex(true)
+        let moment = Mutex(Duration.seconds(1))
         let pause: @Sendable (Duration) async -> Void = { _ in
             pauses.withLock { $0 += 1 }
             queue.append([2])
         }
-        var batches = queue.batches(of: 4, isBusy: { isBusy.withLock { $0 } }, pause: pause).makeAsyncIterator()
+        var batches = queue.batches(of: 4, after: { moment.withLock { $0 } }, pause: pause).makeAsyncIterator()
         queue.append([1])
         #expect(await batches.next() == [1, 2])
         queue.append([3, 4])
         #expect(await batches.next() == [3, 4], "half of the maximum is enough")
-        isBusy.withLock { $0 = false }
+        moment.withLock { $0 = .zero }
         queue.append([5])
         #expect(await batches.next() == [5])
         #expect(pauses.withLock { $0 } == 1)
