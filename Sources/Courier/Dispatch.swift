@@ -116,7 +116,7 @@ struct Dispatch: Service {
         await withDiscardingTaskGroup { group in
             for candidate in batch where marked.contains(candidate.send.id) {
                 group.addTask(executorPreference: executor) {
-                    await progress.during(.dispatch) { await call(candidate) }
+                    await progress.during(.call) { await call(candidate) }
                 }
             }
             let left = batch.map(\.send).filter { !marked.contains($0.id) }

@@ -4,13 +4,16 @@ import Synchronization
 
 /// What a watchdog sees of the stages: which are at work, and whether they get on with it.
 package final class Progress: Sendable {
+    /// A stage, or a part of one that may stand still while the rest of it gets on.
     package enum Stage: String, Sendable, CaseIterable {
         case intake
         case commit
         case receipts
         case dispatch
+        case call
         case record
         case publish
+        case forget
         case sweep
     }
 

@@ -50,8 +50,8 @@ struct Publish: Service {
     /// Deletes what is published, for which no event waits: many records together.
     private func forget(_ published: BatchQueue<OutboxRecord>) async {
         for await batch in published.batches(of: 2 * settings.batchSize, after: { .milliseconds(25) }) {
-            await progress.during(.publish) {
-                let isForgotten: Void? = await retry.withinLease(.publish, { try await ledger.published(batch) })
+            await progress.during(.forget) {
+                let isForgotten: Void? = await retry.withinLease(.forget, { try await ledger.published(batch) })
                 if isForgotten != nil { settings.observe(.publishForgotten) }
             }
         }

@@ -42,6 +42,7 @@ final class MemoryLedger: Ledger {
         var outbox: [(record: OutboxRecord, isLeased: Bool)] = []
         var failures: [Method: [Failure]] = [:]
         var poison: Set<Int64> = []
+        var deletion: Gate?
     }
 
     private let state = Mutex(State())
@@ -59,6 +60,11 @@ final class MemoryLedger: Ledger {
     /// Refuses every batch that holds a request at one of these offsets.
     func poison(offsets: Set<Int64>) {
         state.withLock { $0.poison = offsets }
+    }
+
+    /// Keeps what is published until the gate is open.
+    func keepPublished(until gate: Gate) {
+        state.withLock { $0.deletion = gate }
     }
 
     /// Whether failures are still to come.
@@ -210,6 +216,7 @@ extension MemoryLedger {
     }
 
     func published(_ records: [OutboxRecord]) async throws {
+        await state.withLock(\.deletion)?.pass()
         try perform(.published) { state in
             state.outbox.removeAll { entry in records.contains(entry.record) }
         }

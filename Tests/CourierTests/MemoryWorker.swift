@@ -103,6 +103,9 @@ struct MemoryWorker: Sendable {
     /// The sends that it holds.
     var inFlight: Int { courier.load.inFlight }
 
+    /// How its stages get on.
+    var progress: Progress { courier.progress }
+
     /// Begins the graceful shutdown; `with` waits for its end.
     func stop() async {
         await group.triggerGracefulShutdown()

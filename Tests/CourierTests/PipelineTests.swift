@@ -68,6 +68,20 @@ import Verification
         }
     }
 
+    @Test func `a deletion that stands still is seen, though events are still published`() async throws {
+        let gate = Gate()
+        try await MemoryWorker.with { worker in
+            defer { gate.open() }
+            worker.ledger.keepPublished(until: gate)
+            worker.source.add([Self.numbers[0]])
+            // One step to begin with it, and one to try it.
+            try await eventually("its event is being deleted") { worker.progress.atWork[.forget] == 2 }
+            worker.source.add([Self.numbers[1]])
+            try await eventually("the next event is published") { worker.sink.answers.count == 2 }
+            #expect(worker.progress.atWork[.forget] == 2)
+        }
+    }
+
     @Test func `no offset is committed while the database is away`() async throws {
         try await MemoryWorker.with { worker in
             worker.ledger.fail(.intake, [.refused, .refused, .answerLost])

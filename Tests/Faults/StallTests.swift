@@ -17,7 +17,7 @@ extension Drill {
             }
         }
 
-        /// One worker a step, each with a request of its own; nobody takes over what they held before they end.
+        /// One worker a step, each with requests of its own.
         ///
         /// The sweep's step is not among them, since nothing is overdue before a worker has ended.
         private func stallAtEachStep(_ scenario: Scenario) async throws {
@@ -33,14 +33,19 @@ extension Drill {
             for (index, step) in steps.enumerated() where step.rawValue.hasPrefix("receipts.") {
                 try await cells[index].sendReceipt(of: requests[index])
             }
+            // What stands still must be seen beside what goes on, so requests keep coming for longer than it may stand.
+            for _ in 0..<30 where workers.contains(where: \.program.isRunning) {
+                try await Task.sleep(for: .seconds(2))
+                try await scenario.send(scenario.makeRequests(cells.count), to: cells)
+            }
             for (worker, step) in zip(workers, steps) { await expectEnd(of: worker, at: step, scenario) }
             try await scenario.restart(cells)
         }
 
-        /// 45 looks of the watchdog have to see nothing move.
+        /// 45 looks of the watchdog, a second apart, have to see it not move.
         private func expectEnd(of worker: Worker, at step: Step, _ scenario: Scenario) async {
             do {
-                #expect(try await worker.program.exit(within: .seconds(90)) == .code(Self.stalled), "\(step)")
+                #expect(try await worker.program.exit(within: .seconds(30)) == .code(Self.stalled), "\(step)")
                 #expect(worker.logged.contains("worker.stalled"), "\(step)")
                 scenario.countFaults()
             } catch {
