@@ -38,10 +38,14 @@ final class ConnectionPool {
         if connections.count < maximum { connect(for: call) }
     }
 
-    /// Drops connections that have been idle for long, and calls that are over.
+    /// Ends calls whose time is over, and drops connections that have been idle for long.
     func sweep(at now: NIODeadline) {
+        for call in waiting where call.deadline <= now { call.fail(.timeout) }
         waiting.removeAll { $0.isEnded }
-        for connection in connections.values where connection.isIdle(since: now - Self.idleTime) { connection.close() }
+        for connection in connections.values {
+            if let call = connection.call, call.deadline <= now { call.stop(.timeout) }
+            if connection.isIdle(since: now - Self.idleTime) { connection.close() }
+        }
         idle.removeAll { !$0.isIdle }
     }
 

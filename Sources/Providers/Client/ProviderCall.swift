@@ -86,6 +86,13 @@ final class ProviderCall {
         }
     }
 
+    /// Ends the call before its end, and the connection that it is on.
+    func stop(_ failure: TransportFailure) {
+        let last = state
+        fail(failure)
+        if case .departed(let connection) = last { connection.close(failure) }
+    }
+
     private func end(_ result: ExchangeResult) {
         guard !isEnded else { return }
         state = .ended

@@ -26,7 +26,6 @@ package final class ProviderClient: Sendable {
 
     private struct State {
         var pools: [Target.Origin: ConnectionPool] = [:]
-        var calls: [ObjectIdentifier: ProviderCall] = [:]
         var secure: NIOSSLContext?
         var isTicking = false
         var isShutDown = false
@@ -65,7 +64,7 @@ package final class ProviderClient: Sendable {
                 }
             }
         } onCancel: {
-            loop.execute { if let call = slot.value { self.stop(call, .cancelled) } }
+            loop.execute { slot.value?.stop(.cancelled) }
         }
     }
 
@@ -76,7 +75,6 @@ package final class ProviderClient: Sendable {
     private func start(_ call: ProviderCall) {
         guard !state.value.isShutDown else { return call.fail(.clientShutDown) }
         guard let pool = pool(for: call.target.origin) else { return call.fail(.tlsFailed) }
-        state.value.calls[ObjectIdentifier(call)] = call
         pool.run(call)
         tick()
     }
@@ -97,33 +95,14 @@ package final class ProviderClient: Sendable {
         return pool
     }
 
-    /// Ends a call before its end, and the connection that it was on.
-    private func stop(_ call: ProviderCall, _ failure: TransportFailure) {
-        let last = call.state
-        call.fail(failure)
-        if case .departed(let connection) = last { connection.close(failure) }
-    }
-
     /// Looks after deadlines and idle connections for as long as there are any.
     private func tick() {
         guard !state.value.isTicking else { return }
         state.value.isTicking = true
         loop.scheduleTask(in: Self.tick) {
             self.state.value.isTicking = false
-            self.sweep(at: .now())
+            for pool in self.state.value.pools.values { pool.sweep(at: .now()) }
             if self.state.value.pools.values.contains(where: { !$0.isEmpty }) { self.tick() }
         }
-    }
-
-    private func sweep(at now: NIODeadline) {
-        for (id, call) in state.value.calls {
-            if call.isEnded {
-                state.value.calls[id] = nil
-            } else if call.deadline <= now {
-                state.value.calls[id] = nil
-                stop(call, .timeout)
-            }
-        }
-        for pool in state.value.pools.values { pool.sweep(at: now) }
     }
 }

@@ -47,6 +47,11 @@ final class ProviderConnection: ChannelInboundHandler {
         if case .idle = phase { true } else { false }
     }
 
+    /// The call that it is on.
+    var call: ProviderCall? {
+        if case .calling(let call) = phase { call } else { nil }
+    }
+
     func isIdle(since moment: NIODeadline) -> Bool {
         if case .idle(let since) = phase { since <= moment } else { false }
     }
