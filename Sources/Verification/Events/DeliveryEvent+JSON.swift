@@ -62,12 +62,13 @@ extension DeliveryEvent {
 
 /// Lower-case hexadecimal digits.
 package func hexadecimal(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    var text: [UInt8] = []
-    text.reserveCapacity(bytes.count * 2)
-    for byte in bytes {
-        text.append(digits[Int(byte >> 4)])
-        text.append(digits[Int(byte & 15)])
+    String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+        for (index, byte) in bytes.enumerated() {
+            text[2 * index] = hexDigits[Int(byte >> 4)]
+            text[2 * index + 1] = hexDigits[Int(byte & 15)]
+        }
+        return 2 * bytes.count
     }
-    return String(decoding: text, as: UTF8.self)
 }
+
+private let hexDigits = Array("0123456789abcdef".utf8)

@@ -41,21 +41,22 @@ extension DeliveryEvent {
         source: String,
         appendedAt: Timestamp?
     ) -> OutboxRecord {
+        let key = Array(subject.utf8)
         var headers = [
-            RecordField("ce_specversion", "1.0"),
+            Self.specificationVersion,
             RecordField("ce_id", "\(stream)-\(sequence)"),
             RecordField("ce_source", source),
-            RecordField("ce_type", Self.type),
+            Self.eventType,
             RecordField("ce_time", occurredAt.rfc3339),
-            RecordField("ce_subject", subject),
-            RecordField("content-type", "application/json"),
+            RecordField(name: "ce_subject", value: key),
+            Self.contentType,
         ]
         if let trace = description.trace { headers.append(RecordField("traceparent", trace.traceparent)) }
         return OutboxRecord(
             stream: stream,
             sequence: sequence,
             isDeadLetter: false,
-            key: Array(subject.utf8),
+            key: key,
             value: json,
             headers: headers,
             summary: EventSummary(
@@ -66,6 +67,11 @@ extension DeliveryEvent {
             )
         )
     }
+
+    // The same in every event.
+    private static let specificationVersion = RecordField("ce_specversion", "1.0")
+    private static let eventType = RecordField("ce_type", type)
+    private static let contentType = RecordField("content-type", "application/json")
 }
 
 extension OutboxRecord {

@@ -7,6 +7,10 @@ package struct LanguageTag: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 
     package init?(_ text: String) {
+        if text.isPlainLanguageTag {
+            self.text = text
+            return
+        }
         guard text.utf8.count <= 64 else { return nil }
         let subtags = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         for subtag in subtags {
@@ -21,6 +25,7 @@ package struct LanguageTag: Sendable, Hashable, CustomStringConvertible {
     ///
     /// A single letter or digit in front of what fell off goes with it.
     package var fallbacks: [String] {
+        if text.isPlainLanguageTag { return text.utf8.count == 2 ? [text] : [text, String(text.prefix(2))] }
         var subtags = text.split(separator: "-")
         var tags: [String] = []
         while !subtags.isEmpty {
@@ -89,6 +94,19 @@ private struct LanguageTagParser {
 }
 
 extension String {
+    /// Whether this is a language's two letters, with a region's or without, in their usual case: what nearly all say.
+    fileprivate var isPlainLanguageTag: Bool {
+        let bytes = utf8
+        guard bytes.count == 2 || bytes.count == 5 else { return false }
+        return zip(bytes, "aa-AA".utf8).allSatisfy { byte, place in
+            switch place {
+            case UInt8(ascii: "a"): (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+            case UInt8(ascii: "A"): (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+            default: byte == place
+            }
+        }
+    }
+
     fileprivate var isLetters: Bool { utf8.allSatisfy(\.isASCIILetter) }
     fileprivate var isDigits: Bool { utf8.allSatisfy(\.isASCIIDigit) }
     fileprivate var startsWithDigit: Bool { utf8.first?.isASCIIDigit == true }
