@@ -72,10 +72,9 @@ struct RunCommand: AsyncParsableCommand {
             try await worker.run(with: reloads, heartbeat: heartbeat, until: signals, logger: logger)
         } catch {
             logger.log(.workerFailed, [.workerID: .text(WorkerLog.workerID), .error: LogValue(error)])
-            endProcess(1)
+            throw ExitCode.failure
         }
         logger.log(.workerStopped, [.workerID: .text(WorkerLog.workerID)])
-        endProcess(0)
     }
 
     /// What reads the policy and the secrets again while the worker runs.

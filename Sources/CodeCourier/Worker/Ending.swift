@@ -7,12 +7,6 @@ import ServiceLifecycle
 import UnixSignals
 import Verification
 
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
-
 /// How a worker ends: in order at the first signal, at the end of its time in any case, and at once at the second.
 ///
 /// Ending without order loses nothing: what a worker held is in the database, and others take it over.
@@ -51,12 +45,4 @@ struct Ending: Sendable {
         logger.log(.workerEnded, [.workerID: .text(WorkerLog.workerID), .signal: LogValue(signal)])
         endProcess(128 + signal.rawValue)
     }
-}
-
-/// Ends the process without running anything else.
-///
-/// An ordinary exit runs what C libraries have registered for it, such as OpenSSL's clean-up, while other threads may
-/// still be closing the connections that use them.
-func endProcess(_ code: Int32) -> Never {
-    _exit(code)
 }
