@@ -114,7 +114,7 @@ extension Outage {
 
         @Test func `commits are refused while the group is on the move`() async throws {
             let plan = Scenario.Plan(partitions: 6)
-            try await Scenario.run("commits_refused", quick: 3, full: 20, plan: plan) { scenario in
+            try await Scenario.run("commits_refused", quick: 3, full: 40, plan: plan) { scenario in
                 let mock = try #require(scenario.fleet.cluster.mock)
                 for _ in 0..<2 { try await scenario.startWorker(waiting: false) }
                 var watch = CommitWatch()
@@ -130,9 +130,9 @@ extension Outage {
                         // One commit covers what many requests came to; when it goes through, no refusal is left.
                         try await eventually("a commit goes through", within: .seconds(60)) {
                             try await scenario.send(scenario.makeRequests(6))
+                            // The pace of the requests.
                             try await Task.sleep(for: .milliseconds(100))
-                            try await watch.look(at: scenario)
-                            return watch.hasMoved
+                            return try await watch.look(at: scenario)
                         }
                     }
                     let running = scenario.fleet.workers.filter(\.program.isRunning)
@@ -161,17 +161,16 @@ private struct CommitWatch {
     private(set) var committed: [Int32: Int64] = [:]
     private(set) var looks = 0
 
-    /// Whether a commit has gone through between the last two looks.
-    private(set) var hasMoved = false
-
-    mutating func look(at scenario: Scenario) async throws {
+    /// Takes a look, and tells whether a commit has gone through since the last one.
+    @discardableResult
+    mutating func look(at scenario: Scenario) async throws -> Bool {
         let newest = try await scenario.fleet.committedOffsets()
         // Asked after the offsets: what was durable by then may only have become more.
         let known = Set(try await scenario.fleet.database.texts("SELECT request_id FROM courier.request"))
         for (partition, offset) in newest {
             #expect(offset >= committed[partition] ?? 0, "the committed offset of partition \(partition) falls")
         }
-        hasMoved = newest != committed
+        let hasMoved = newest != committed
         committed.merge(newest) { $1 }
         for request in scenario.requests {
             for place in request.places where place.offset < newest[place.partition] ?? 0 {
@@ -179,5 +178,6 @@ private struct CommitWatch {
             }
         }
         looks += 1
+        return hasMoved
     }
 }

@@ -35,6 +35,7 @@ extension Drill {
             }
             // What stands still must be seen beside what goes on, so requests keep coming for longer than it may stand.
             for _ in 0..<30 where workers.contains(where: \.program.isRunning) {
+                // The pace of the requests.
                 try await Task.sleep(for: .seconds(2))
                 try await scenario.send(scenario.makeRequests(cells.count), to: cells)
             }
