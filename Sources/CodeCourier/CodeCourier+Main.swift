@@ -24,11 +24,8 @@ extension CodeCourier {
         } catch {
             let (code, text) = (exitCode(for: error), fullMessage(for: error))
             // An error that is only a code has been explained already.
-            switch (text.isEmpty, code.isSuccess) {
-            case (true, _): break
-            case (_, true): print(text)
-            case (_, false): FileHandle.standardError.write(Data("\(text)\n".utf8))
-            }
+            guard !text.isEmpty else { return code.rawValue }
+            if code.isSuccess { print(text) } else { FileHandle.standardError.write(Data("\(text)\n".utf8)) }
             return code.rawValue
         }
     }

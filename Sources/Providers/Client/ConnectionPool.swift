@@ -43,7 +43,7 @@ final class ConnectionPool {
         for call in waiting where call.deadline <= now { call.fail(.timeout) }
         waiting.removeAll { $0.isEnded }
         for connection in connections.values {
-            if let call = connection.call, call.deadline <= now { call.stop(.timeout) }
+            if connection.isOver(at: now) { connection.close(.timeout) }
             if connection.isIdle(since: now - Self.idleTime) { connection.close() }
         }
         idle.removeAll { !$0.isIdle }

@@ -88,9 +88,7 @@ final class ProviderCall {
 
     /// Ends the call before its end, and the connection that it is on.
     func stop(_ failure: TransportFailure) {
-        let last = state
-        fail(failure)
-        if case .departed(let connection) = last { connection.close(failure) }
+        if case .departed(let connection) = state { connection.close(failure) } else { fail(failure) }
     }
 
     private func end(_ result: ExchangeResult) {

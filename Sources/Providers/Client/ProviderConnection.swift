@@ -47,9 +47,9 @@ final class ProviderConnection: ChannelInboundHandler {
         if case .idle = phase { true } else { false }
     }
 
-    /// The call that it is on.
-    var call: ProviderCall? {
-        if case .calling(let call) = phase { call } else { nil }
+    /// Whether the time of the call that it is on is over.
+    func isOver(at moment: NIODeadline) -> Bool {
+        if case .calling(let call) = phase { call.deadline <= moment } else { false }
     }
 
     func isIdle(since moment: NIODeadline) -> Bool {

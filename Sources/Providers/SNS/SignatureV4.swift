@@ -27,7 +27,7 @@ struct SignatureV4 {
 
         let scope = "\(stamp.prefix(8))/\(region)/\(service)/aws4_request"
         let text = "AWS4-HMAC-SHA256\n\(stamp)\n\(scope)\n\(Self.hash(request))"
-        let signature = Self.hexadecimal(Self.code(text, key: key(of: stamp.prefix(8))))
+        let signature = hexadecimal(Array(Self.code(text, key: key(of: stamp.prefix(8)))))
         let credential = "Credential=\(accessKey.id)/\(scope)"
         let authorization = "AWS4-HMAC-SHA256 \(credential), SignedHeaders=\(names), Signature=\(signature)"
         return all.map { ($0.name, $0.value) } + [("Authorization", authorization)]
@@ -46,14 +46,7 @@ struct SignatureV4 {
     }
 
     private static func hash(_ text: String) -> String {
-        hexadecimal(SHA256.hash(data: Data(text.utf8)))
-    }
-
-    private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-        bytes.map { byte in
-            let digits = String(byte, radix: 16)
-            return byte < 16 ? "0\(digits)" : digits
-        }.joined()
+        hexadecimal(Array(SHA256.hash(data: Data(text.utf8))))
     }
 
     /// The time as `20261120T123456Z`.

@@ -25,7 +25,6 @@ package struct LanguageTag: Sendable, Hashable, CustomStringConvertible {
     ///
     /// A single letter or digit in front of what fell off goes with it.
     package var fallbacks: [String] {
-        if text.isPlainLanguageTag { return text.utf8.count == 2 ? [text] : [text, String(text.prefix(2))] }
         var subtags = text.split(separator: "-")
         var tags: [String] = []
         while !subtags.isEmpty {
