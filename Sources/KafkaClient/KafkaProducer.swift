@@ -65,9 +65,11 @@ package actor KafkaProducer {
         guard records.count <= Backlog.maximumCount else {
             return records.map { _ in .failed(KafkaError(.invalidArgument)) }
         }
-        let number = backlog.append(records)
-        handOver()
-        return await withCheckedContinuation { senders[number] = $0 }
+        return await withCheckedContinuation { sender in
+            // Known before anything is handed over: the client may refuse all of it at once.
+            senders[backlog.append(records)] = sender
+            handOver()
+        }
     }
 
     private static let defaults = [

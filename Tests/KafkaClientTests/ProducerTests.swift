@@ -73,6 +73,22 @@ struct ProducerTests {
     }
 
     @Test
+    func `a call whose every record is refused at once returns`() async throws {
+        let broker = try TestBroker(.mock)
+        let topic = try await broker.makeTopic(partitions: 1)
+        try await broker.withProducer { producer in
+            // Once the client knows the topic it refuses a partition that is not there without asking anybody.
+            _ = await producer.send([ProducerRecord(topic: topic, key: nil, value: [0])])
+            let stray = ProducerRecord(topic: topic, key: nil, value: [1], partition: 9)
+            let (answers, answer) = AsyncStream.makeStream(of: [DeliveryResult].self)
+            // A call that never returns is given up at the time limit.
+            Task { answer.yield(await producer.send([stray, stray])) }
+            let results = await answers.first { _ in true }
+            #expect(results == Array(repeating: .failed(KafkaError(.unknownPartition)), count: 2))
+        }
+    }
+
+    @Test
     func `a client that failed for good is replaced and the caller may send again`() async throws {
         let broker = try TestBroker(.mock)
         let topic = try await broker.makeTopic(partitions: 1)
