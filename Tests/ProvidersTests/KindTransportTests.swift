@@ -4,7 +4,7 @@ import Providers
 import Testing
 import Verification
 
-@Suite(.serialized) struct `The transport of every kind of provider` {
+@Suite(.serialized, .timeLimit(.minutes(1))) struct `The transport of every kind of provider` {
     private static let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
     /// What a server does, and what must be made of it once the whole request has arrived.

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Verification
 
-@Suite(.serialized) struct `A failing transport` {
+@Suite(.serialized, .timeLimit(.minutes(1))) struct `A failing transport` {
     private static let head = "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n"
 
     /// Asserts that a call ends at its deadline, neither before nor more than 200 ms after it.
@@ -54,6 +54,16 @@ import Verification
             let answer = try await send(to: "https://127.0.0.1:\(server.port)", within: .milliseconds(400))
             #expect(answer.outcome == .notSent)
             #expect(server.seen.requests.isEmpty)
+        }
+    }
+
+    @Test func `that never shakes hands gives its place back`() async throws {
+        try await ScriptedServer.with([.silence]) { server in
+            try await withProvider(configuration(baseURL: "https://127.0.0.1:\(server.port)")) { provider in
+                let answer = await provider.send(try message(within: .milliseconds(400)))
+                #expect(answer.outcome == .notSent)
+                try await eventually("the connection is closed") { server.seen.closedConnections == 1 }
+            }
         }
     }
 

@@ -12,6 +12,9 @@ final class ConnectionPool {
     private static let idleTime = TimeAmount.seconds(15)
     private static let connectTimeout = TimeAmount.seconds(3)
 
+    /// A peer that takes the connection and then says nothing must not keep its place.
+    private static let handshakeTimeout = TimeAmount.seconds(3)
+
     private let origin: Target.Origin
     private let loop: any EventLoop
     private let maximum: Int
@@ -63,7 +66,8 @@ final class ConnectionPool {
     /// It is not tried again: a failed one surely sent nothing, and the pipeline has a next provider at hand. Once open, a
     /// connection serves whoever waits longest, and its end is no other call's failure.
     private func connect(for call: ProviderCall) {
-        let connection = ProviderConnection(isSecure: origin.isSecure) { [weak self] connection in
+        let limit = NIODeadline.now() + Self.connectTimeout + Self.handshakeTimeout
+        let connection = ProviderConnection(isSecure: origin.isSecure, openUntil: limit) { [weak self] connection in
             self?.take(connection)
         } onClose: { [weak self] connection, failure, wasOpening in
             self?.connections[ObjectIdentifier(connection)] = nil

@@ -11,7 +11,7 @@ final class ProviderConnection: ChannelInboundHandler {
 
     private enum Phase {
         /// Connecting, or shaking hands.
-        case opening
+        case opening(until: NIODeadline)
         case idle(since: NIODeadline)
         case calling(ProviderCall)
         case closed
@@ -21,7 +21,7 @@ final class ProviderConnection: ChannelInboundHandler {
         }
     }
 
-    private var phase = Phase.opening
+    private var phase: Phase
     private var context: ChannelHandlerContext?
 
     /// An answer before the final one (a status of 1xx) is being read.
@@ -35,10 +35,12 @@ final class ProviderConnection: ChannelInboundHandler {
     /// when it never took one.
     init(
         isSecure: Bool,
+        openUntil limit: NIODeadline,
         onIdle: @escaping (ProviderConnection) -> Void,
         onClose: @escaping (ProviderConnection, TransportFailure, _ wasOpening: Bool) -> Void
     ) {
         self.isSecure = isSecure
+        phase = .opening(until: limit)
         self.onIdle = onIdle
         self.onClose = onClose
     }
@@ -47,9 +49,13 @@ final class ProviderConnection: ChannelInboundHandler {
         if case .idle = phase { true } else { false }
     }
 
-    /// Whether the time of the call that it is on is over.
+    /// Whether the time to open it, or that of the call that it is on, is over.
     func isOver(at moment: NIODeadline) -> Bool {
-        if case .calling(let call) = phase { call.deadline <= moment } else { false }
+        switch phase {
+        case .opening(let limit): limit <= moment
+        case .calling(let call): call.deadline <= moment
+        case .idle, .closed: false
+        }
     }
 
     func isIdle(since moment: NIODeadline) -> Bool {
