@@ -28,5 +28,6 @@ package struct Migration: Sendable {
         Migration(6, "0006_erase", PackageResources._006_erase_sql),
         Migration(7, "0007_shards", PackageResources._007_shards_sql),
         Migration(8, "0008_tenant_totals", PackageResources._008_tenant_totals_sql),
+        Migration(9, "0009_maintenance", PackageResources._009_maintenance_sql),
     ]
 }

@@ -65,18 +65,6 @@ package struct PostgresLedger: Ledger {
         self.settings = settings
     }
 
-    package func maintain() async throws {
-        try await pool.withSession { session in
-            try session.execute(
-                Statement(
-                    "SELECT courier.maintain_partitions($1 * interval '1 microsecond')",
-                    [.int64(settings.retention.microseconds)]
-                )
-            )
-            try session.execute(Statement("SELECT courier.forget_limits()"))
-        }
-    }
-
     /// Settings of the sessions that run the ledger's statements.
     ///
     /// Every statement reaches its rows by their keys, a batch at a time. While a table's statistics are missing or old,

@@ -91,15 +91,125 @@ import Verification
     @Test func `the ids of a worker with a wrong clock find a place`() async throws {
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())
-            let now = try await worker.now()
-            let screener = Screener(policy: .unlimited, keys: .test, numbers: FixedNumbers())
-            for (index, clock) in [now + .seconds(10 * 86_400), now + .seconds(40 * 86_400)].enumerated() {
-                let records: [InboundRecord] = .people(1, from: index, at: now)
-                let candidates = records.map { screener.candidate(for: $0, now: clock) }
-                #expect(try await worker.intake(candidates: candidates).value.count == 1)
-            }
+            try await worker.takeStray(0, after: .seconds(10 * 86_400))
+            try await worker.takeStray(1, after: .seconds(40 * 86_400))
             #expect(try await database.count("SELECT count(*) FROM courier.verification_other") == 2)
             #expect(try await database.count("SELECT count(*) FROM courier.send_other") == 2)
+        }
+    }
+
+    @Test func `a day that has strays already is left to them, and the others are made`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            try await worker.takeStray(after: .seconds(10 * 86_400))
+            let before = try await database.partitions().count
+            let made = try await database.count("SELECT courier.maintain_partitions('24 hours', 12)::bigint")
+            // Nine days of three tables, but for the one day of the verification and its send.
+            #expect(made == 25)
+            #expect(try await database.partitions().count == before + 25)
+            #expect(try await database.count("SELECT count(*) FROM courier.verification_other") == 1)
+        }
+    }
+
+    @Test func `strays past retention are forgotten once their work is over, and after a week in any case`()
+        async throws
+    {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            for (index, days) in [3, 4, 20].enumerated() {
+                try await worker.takeStray(index, after: .seconds(-days * 86_400))
+            }
+            let rows = "SELECT count(*) FROM courier.verification_other" as StaticString
+            #expect(try await database.count(rows) == 3)
+            // The work of two of them is not over, one of which is too old to be waited for.
+            try await database.script(
+                """
+                UPDATE courier.verification SET ended_at = clock_timestamp()
+                WHERE id = (SELECT id FROM courier.verification_other ORDER BY id DESC LIMIT 1);
+                UPDATE courier.send SET lease_until = NULL
+                WHERE id = (SELECT id FROM courier.send_other ORDER BY id DESC LIMIT 1);
+                """
+            )
+            try await worker.ledger.maintain()
+            #expect(try await database.count(rows) == 1)
+            #expect(try await database.count("SELECT count(*) FROM courier.send_other") == 1)
+        }
+    }
+
+    @Test(arguments: [
+        "UPDATE courier.verification SET ended_at = NULL", "UPDATE courier.send SET lease_until = clock_timestamp()",
+    ])
+    func `a day whose work is not over is kept until it is, and for a week at most`(isOpen: String) async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            for days in [4, 12] {
+                try await database.createPartitions(daysAgo: days)
+                let claim = try await worker.claim(days)
+                try await database.age(claim.reference.verificationID, days: days)
+                try await database.script(
+                    """
+                    UPDATE courier.send s SET id = v.id FROM courier.verification v
+                    WHERE s.id = '\(claim.id)' AND v.request_id = s.request_id
+                    """
+                )
+            }
+            try await database.script(
+                "UPDATE courier.send SET lease_until = NULL; UPDATE courier.verification SET ended_at = clock_timestamp()"
+            )
+            try await database.script(isOpen)
+            try await database.script("SELECT courier.maintain_partitions()")
+            #expect(try await database.rowsOfBoth() == 1)
+            try await database.script(
+                "UPDATE courier.send SET lease_until = NULL; UPDATE courier.verification SET ended_at = clock_timestamp()"
+            )
+            try await database.script("SELECT courier.maintain_partitions()")
+            #expect(try await database.rowsOfBoth() == 0)
+        }
+    }
+
+    @Test func `old slots and windows are forgotten in slices, which workers share and which end`() async throws {
+        try await LedgerDatabase.with { database in
+            try await database.script(
+                """
+                INSERT INTO courier.slot (tenant, purpose, fingerprint, verification_id)
+                SELECT 't', 'sign_in', decode(lpad(to_hex(n), 8, '0'), 'hex'),
+                    courier.uuid_floor(clock_timestamp() - n % 2 * interval '10 days')
+                FROM generate_series(1, 10000) AS n;
+                INSERT INTO courier.limit_window (scope, tenant, fingerprint, entries, expires_at)
+                SELECT 'ip', 't', decode(lpad(to_hex(n), 8, '0'), 'hex'), '',
+                    clock_timestamp() + interval '1 hour' - n % 2 * interval '2 hours'
+                FROM generate_series(1, 10000) AS n;
+                """
+            )
+            var forgotten: [Int64] = []
+            repeat {
+                forgotten.append(try await database.count("SELECT courier.forget_slices('24 hours', 20)"))
+            } while forgotten.last != 0 && forgotten.count < 100
+            #expect(forgotten.count > 3 && forgotten.reduce(0, +) == 10_000)
+            // As many as twenty pages of each can hold.
+            #expect(forgotten.allSatisfy { $0 < 5_000 })
+            #expect(try await database.count("SELECT count(*) FROM courier.slot") == 5_000)
+            #expect(try await database.count("SELECT count(*) FROM courier.limit_window") == 5_000)
+
+            try await database.script("UPDATE courier.limit_window SET expires_at = clock_timestamp()")
+            #expect(try await database.count("SELECT courier.forget_slices()") == 0)
+            try await database.script("UPDATE courier.maintenance SET due_at = due_at - interval '1 hour'")
+            #expect(try await database.count("SELECT courier.forget_slices()") == 5_000)
+        }
+    }
+
+    @Test func `one worker of all maintains the partitions in an hour, also when a clock had been ahead`() async throws
+    {
+        try await LedgerDatabase.with { database in
+            let take = "SELECT courier.take_partitions()::int::bigint" as StaticString
+            let taken = try await inParallel(6) { _ in try await database.count(take) }
+            #expect(taken.reduce(0, +) == 1)
+            for (moment, expected) in [("30 minutes", 0), ("-1 second", 1), ("3 hours", 1)] as [(String, Int64)] {
+                try await database.script(
+                    "UPDATE courier.maintenance SET due_at = clock_timestamp() + interval '\(moment)'"
+                )
+                #expect(try await database.count(take) == expected, "due in \(moment)")
+            }
         }
     }
 
@@ -125,7 +235,23 @@ import Verification
     }
 }
 
+extension LedgerWorker {
+    /// Takes a request by a clock that is wrong by so much.
+    fileprivate func takeStray(_ person: Int = 0, after error: Duration) async throws {
+        let screener = Screener(policy: policy, keys: keys, numbers: FixedNumbers())
+        let now = try await now()
+        let records: [InboundRecord] = .people(1, from: person, at: now)
+        let candidates = records.map { screener.candidate(for: $0, now: now + error) }
+        _ = try await intake(candidates: candidates)
+    }
+}
+
 extension LedgerDatabase {
+    /// The verifications and sends that are still there, of which the test made one of two kinds unfinished.
+    fileprivate func rowsOfBoth() async throws -> Int64 {
+        try await count("SELECT (SELECT count(*) FROM courier.verification) + (SELECT count(*) FROM courier.send)")
+    }
+
     fileprivate func partitions() async throws -> [String?] {
         try await texts(
             """
@@ -159,7 +285,7 @@ extension LedgerDatabase {
         )
     }
 
-    /// Lets a verification, and the slot that points to it, be of noon so many days ago.
+    /// Lets a verification, and the slot that points to it, be of noon so many days ago, and over.
     fileprivate func age(_ verification: VerificationID, days: Int) async throws {
         try await script(
             """
@@ -169,7 +295,8 @@ extension LedgerDatabase {
             ), slot AS (
                 UPDATE courier.slot SET verification_id = old.id FROM old WHERE verification_id = '\(verification)'
             )
-            UPDATE courier.verification v SET id = old.id FROM old WHERE v.id = '\(verification)'
+            UPDATE courier.verification v SET id = old.id, ended_at = clock_timestamp()
+            FROM old WHERE v.id = '\(verification)'
             """
         )
     }

@@ -26,12 +26,17 @@ import Testing
         "provider_rate": "worker: raw",
         "receipt": "worker: rawd",
         "shard": "worker: r",
+        "maintenance": "",
     ]
 
     /// Who may execute each function, and whether it runs with its owner's rights.
     private static let functions: [String: String] = [
         "uuid_floor": "",
         "maintain_partitions": "worker, definer",
+        "maintain_days": "worker, definer",
+        "take_partitions": "worker, definer",
+        "forget_slices": "worker, definer",
+        "is_due": "",
         "check_code": "verifier, definer",
         "hash_key_of": "verifier, definer",
         "lock_tenants": "worker",

@@ -48,6 +48,9 @@ import Verification
             try await clocked.set(start)
             try await worker.ledger.maintain()
             _ = try await worker.claims(1)
+            try await database.script(
+                "UPDATE courier.send SET lease_until = NULL; UPDATE courier.verification SET ended_at = '2000-01-01Z'"
+            )
             try await clocked.set(start + .seconds(3 * 86_400))
             let reader = PostgresConnection(PostgresConfiguration(url: database.url))
             // Held for longer than the maintenance waits for a lock.
@@ -71,6 +74,8 @@ import Verification
             #expect(await refused == .lockNotAvailable)
             try await reading
             await reader.close()
+            // It is tried again an hour later.
+            try await clocked.set(start + .seconds(3 * 86_400 + 3601))
             try await worker.ledger.maintain()
             #expect(try await database.count("SELECT count(*) FROM courier.verification") == 1)
         }
@@ -118,8 +123,10 @@ extension ClockedDatabase {
         )
         try await database.script(
             """
-            ALTER FUNCTION courier.maintain_partitions(interval, integer) SET search_path = fake, pg_catalog, pg_temp;
-            ALTER FUNCTION courier.forget_limits() SET search_path = fake, pg_catalog, pg_temp;
+            ALTER FUNCTION courier.is_due(timestamptz) SET search_path = fake, pg_catalog, pg_temp;
+            ALTER FUNCTION courier.take_partitions() SET search_path = fake, pg_catalog, pg_temp;
+            ALTER FUNCTION courier.maintain_days(text, interval, integer) SET search_path = fake, pg_catalog, pg_temp;
+            ALTER FUNCTION courier.forget_slices(interval, integer) SET search_path = fake, pg_catalog, pg_temp;
             """
         )
         return Timestamp(microseconds: microseconds)

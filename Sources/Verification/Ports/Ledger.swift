@@ -42,7 +42,9 @@ package protocol Ledger: Sendable {
     /// Forgets records that the broker has.
     func published(_ records: [OutboxRecord]) async throws
 
-    /// Creates the partitions to come and drops those past retention.
+    /// Creates the partitions to come, drops those past retention, and forgets a part of what else is old.
+    ///
+    /// To be called every few seconds: it does what is due for all workers together.
     func maintain() async throws
 }
 
