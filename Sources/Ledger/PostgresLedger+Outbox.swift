@@ -6,21 +6,22 @@ package import Verification
 extension PostgresLedger {
     /// Inserts records leased to this worker, which publishes them at once.
     ///
-    /// A record behind an unpublished one of its stream is due at once instead: the sweep publishes it when the
-    /// earlier one is gone, so that a verification's events keep their order whoever publishes them.
+    /// A record behind an unpublished one of its stream, here or in the table, is due at once instead: the sweep publishes
+    /// it when the earlier one is gone, so that a verification's events keep their order whoever publishes them.
     package func insertOutbox(_ records: [OutboxRecord]) -> Statement {
         Statement(
             """
             INSERT INTO courier.outbox (stream, sequence, dead_letter, key, value, headers, lease_until)
-            SELECT u.*, CASE
-                WHEN u.sequence > 1 AND EXISTS (
+            SELECT u.stream, u.sequence, u.dead_letter, u.key, u.value, u.headers, CASE
+                WHEN u.follows OR u.sequence > 1 AND EXISTS (
                     SELECT FROM courier.outbox o WHERE o.stream = u.stream AND o.sequence < u.sequence
                 ) THEN '-infinity'::timestamptz
                 ELSE clock_timestamp() + $7 * interval '1 microsecond' END
             FROM (
                 SELECT
                     unnest($1::uuid[]) AS stream, unnest($2::int4[]) AS sequence, unnest($3::bool[]) AS dead_letter,
-                    unnest($4::bytea[]) AS key, unnest($5::bytea[]) AS value, unnest($6::bytea[]) AS headers
+                    unnest($4::bytea[]) AS key, unnest($5::bytea[]) AS value, unnest($6::bytea[]) AS headers,
+                    unnest($8::bool[]) AS follows
             ) AS u
             ON CONFLICT (stream, sequence) DO NOTHING
             RETURNING stream, sequence, lease_until = '-infinity'
@@ -29,9 +30,15 @@ extension PostgresLedger {
                 .uuids(records.map(\.stream.value)), .int32s(records.map(\.sequence)),
                 .bools(records.map(\.isDeadLetter)), .bytesArray(records.map(\.key)),
                 .bytesArray(records.map(\.value)), .bytesArray(records.map { RecordField.encode($0.headers) }),
-                leaseParameter,
+                leaseParameter, .bools(Self.follow(records)),
             ]
         )
+    }
+
+    /// Which of the records are behind another one of their stream.
+    private static func follow(_ records: [OutboxRecord]) -> [Bool] {
+        var streams = Set<UUIDValue>(minimumCapacity: records.count)
+        return records.map { !streams.insert($0.stream).inserted }
     }
 
     /// The records that this worker publishes itself, in their order.

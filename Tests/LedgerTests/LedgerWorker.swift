@@ -81,6 +81,20 @@ struct LedgerWorker: Sendable {
     }
 }
 
+extension Ledger {
+    /// Publishes what workers hand over and what they leave to the sweep: everything, in order.
+    func publishAll(_ handedOver: [OutboxRecord]) async throws -> [OutboxRecord] {
+        var all: [OutboxRecord] = []
+        var next = handedOver
+        while !next.isEmpty {
+            all += next
+            try await published(next)
+            next = try await sweepOutbox()
+        }
+        return all
+    }
+}
+
 extension Policy {
     /// A policy whose limits no test comes near to.
     static let unlimited = Policy.test { tenant in

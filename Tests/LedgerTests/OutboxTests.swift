@@ -30,6 +30,21 @@ import Verification
         }
     }
 
+    @Test func `of two events of one verification in one transaction the later one is parked`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            try await worker.publish(try await worker.settle(try await worker.claims(2), .sent))
+            let now = try await worker.now()
+            let handedOver = try await worker.intake(.people(2, round: 1, at: now) + .people(1, round: 2, at: now))
+                .outbox
+
+            #expect(handedOver.map(\.sequence) == [2, 2])
+            #expect(try await worker.ledger.sweepOutbox().isEmpty)
+            try await worker.ledger.published(handedOver)
+            #expect(try await worker.ledger.sweepOutbox().map(\.sequence) == [3])
+        }
+    }
+
     @Test func `once the earlier event is published, the next one is handed over at once`() async throws {
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())

@@ -73,9 +73,9 @@ struct Crowd {
         let records = queues.flatMap { $0.flatMap(\.self) }
         let recorded = try await clocked.decide(queues.map { $0.map { $0.map(\.inbound) } }, policy, at: now)
         let claims = recorded.flatMap(\.value)
-        check(records, claims, try await publish(recorded.flatMap(\.outbox)))
+        check(records, claims, try await publishAll(recorded.flatMap(\.outbox)))
         let settled = try await clocked.worker(policy).ledger.record(claims.map { SendResult($0, .sent) })
-        note(try await publish(settled.outbox))
+        note(try await publishAll(settled.outbox))
         reasons["sent", default: 0] += claims.count
     }
 
@@ -97,22 +97,13 @@ struct Crowd {
         past.append(record)
         return record
     }
-
-    /// Publishes what workers hand over and what they leave to the sweep: everything, in order.
-    private func publish(_ handedOver: [OutboxRecord]) async throws -> [OutboxRecord] {
-        let ledger = clocked.worker(policy).ledger
-        var published: [OutboxRecord] = []
-        var next = handedOver
-        while !next.isEmpty {
-            published += next
-            try await ledger.published(next)
-            next = try await ledger.sweepOutbox()
-        }
-        return published
-    }
 }
 
 extension Crowd {
+    private func publishAll(_ handedOver: [OutboxRecord]) async throws -> [OutboxRecord] {
+        try await clocked.worker(policy).ledger.publishAll(handedOver)
+    }
+
     private mutating func check(_ records: [ModelRecord], _ claims: [ClaimedSend], _ outbox: [OutboxRecord]) {
         let events = outbox.compactMap { ModelEvent($0, names: [:]) }
         // 1. Every record is answered once, however often it is delivered.

@@ -61,14 +61,14 @@ struct RuleDesk {
             return request.record(offset: Int64(requestCount))
         }
         let recorded = try await worker.intake(records, at: now)
-        try await worker.ledger.published(recorded.outbox)
+        let answers = try await worker.ledger.publishAll(recorded.outbox)
         claim = recorded.value.last ?? claim
         if let outcome, !recorded.value.isEmpty {
             let settled = try await worker.ledger.record(recorded.value.map { SendResult($0, outcome) })
             try await worker.ledger.published(settled.outbox)
         }
         return recorded.value.map { "send \($0.reference.number) of code \($0.generation)" }
-            + recorded.outbox.map { $0.json?.text("reason") ?? "unreadable" }
+            + answers.map { $0.json?.text("reason") ?? "unreadable" }
     }
 
     /// Guesses for the newest send.
