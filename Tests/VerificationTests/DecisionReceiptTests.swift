@@ -131,6 +131,14 @@ import Verification
         #expect(desk.statuses == ["delivered"])
     }
 
+    @Test func `another provider's message of the same name is another message`() throws {
+        var desk = try Desk(.sent, messageID: "1000123")
+        let receipt = Receipt(provider: "other", sendID: nil, providerMessageID: "1000123", status: .undelivered)
+        desk.receive([.init(receipt, in: .receipt(offset: 1))])
+        #expect(desk.send.state == .sent)
+        #expect(desk.statuses.isEmpty && desk.waiting.count == 1)
+    }
+
     @Test func `a verification that ran out stays expired, and its receipt is told all the same`() throws {
         var desk = try Desk(.sent)
         desk.verification.state = .expired
