@@ -12,7 +12,7 @@ import Verification
 /// batch in one statement. It holds no database connection while a provider is called, and every call ends well before
 /// the claim's lease.
 struct Dispatch: Service {
-    /// Sends claimed together, and when by this process's own clock.
+    /// Sends claimed together, and when by this process's own clock: before the transaction, whose time their lease counts.
     struct Claims: Sendable {
         let sends: [ClaimedSend]
         let claimedAt: ContinuousClock.Instant

@@ -44,16 +44,17 @@ struct Handover: Sendable {
                     verification: send.verification
                 )
             case .call(let name):
-                let elapsed = ContinuousClock.now - candidate.claimedAt
-                guard elapsed < settings.lease - settings.callDeadline * 5 / 4 else {
-                    step = plan.runOut()
-                    continue
-                }
                 if !hasTurn, await !desk.turn(name) {
                     step = plan.passOver(for: ProviderDesk.patience)
                     continue
                 }
                 hasTurn = false
+                // The call ends before the claim does, and begins before the message is too late.
+                let elapsed = ContinuousClock.now - candidate.claimedAt
+                guard elapsed < min(settings.lease - settings.callDeadline * 5 / 4, send.timeLeft) else {
+                    step = plan.runOut()
+                    continue
+                }
                 let message = message(send, elapsed: elapsed)
                 let start = (instant: ContinuousClock.now, time: settings.now())
                 switch await call(name, send, message) {

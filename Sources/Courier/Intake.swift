@@ -102,7 +102,8 @@ struct Intake: Service {
     private func record(
         _ screened: ScreenedRecords,
         as reason: DeadLetterReason?
-    ) async throws -> Recorded<[ClaimedSend]> {
+    ) async throws -> Recorded<Dispatch.Claims> {
+        let claimedAt = ContinuousClock.now
         let candidates = screened.candidates.map { reason.map($0.deadLetter) ?? $0 }
         let recorded = try await ledger.intake(candidates) { candidates, facts in
             IntakeDecision.decide(
@@ -115,7 +116,7 @@ struct Intake: Service {
         }
         // Only now: a batch that is decided again after a failure is reported once.
         for candidate in candidates { report(candidate) }
-        return recorded
+        return Recorded(Dispatch.Claims(sends: recorded.value, claimedAt: claimedAt), outbox: recorded.outbox)
     }
 
     /// Rules that let a request through and want it known.
@@ -133,10 +134,10 @@ struct Intake: Service {
         }
     }
 
-    private func handOver(_ recorded: Recorded<[ClaimedSend]>) {
+    private func handOver(_ recorded: Recorded<Dispatch.Claims>) {
         outbox.append(recorded.outbox)
-        guard !recorded.value.isEmpty else { return }
-        inFlight.add(recorded.value.count)
-        sends.append([Dispatch.Claims(sends: recorded.value, claimedAt: .now)])
+        guard !recorded.value.sends.isEmpty else { return }
+        inFlight.add(recorded.value.sends.count)
+        sends.append([recorded.value])
     }
 }

@@ -20,38 +20,49 @@ struct Sweep: Service {
     func run() async throws {
         var maintenance = ContinuousClock.now
         while !Task.isShuttingDownGracefully, !Task.isCancelled {
-            await progress.during(.sweep) {
+            let leavesMore = await progress.during(.sweep) {
                 if ContinuousClock.now >= maintenance {
-                    maintenance = .now + .seconds(3600)
+                    maintenance = .now + .seconds(10)
                     _ = await retry.once(.sweep, { try await ledger.maintain() })
                 }
-                await sweep()
+                return await sweep()
             }
+            if leavesMore { continue }
             // What has become due by time alone gives no signal; it waits for at most an interval.
             try? await cancelWhenGracefulShutdown { try await Task.sleep(for: settings.sweepInterval) }
         }
     }
 
-    private func sweep() async {
+    /// Sweeps once; true when there was so much of something that there may be more.
+    private func sweep() async -> Bool {
+        var most = 0
+        let claimedAt = ContinuousClock.now
         if let swept = await retry.once(.sweep, { try await ledger.sweepSends(capacity: inFlight.free) }) {
+            most = swept.value.count + swept.outbox.count
             outbox.append(swept.outbox)
             if !swept.value.isEmpty {
                 settings.observe(.sweepClaimed)
                 logger.log(.sweepTakenOver, [.sends: LogValue(swept.value.count)])
                 inFlight.add(swept.value.count)
-                sends.append([Dispatch.Claims(sends: swept.value, claimedAt: .now)])
+                sends.append([Dispatch.Claims(sends: swept.value, claimedAt: claimedAt)])
             }
         }
+        // While nobody takes events, what only makes more of them waits.
+        guard outbox.count < 20 * settings.batchSize else { return false }
         if let swept = await retry.once(.sweep, { try await ledger.sweepExpired() }) {
+            most = max(most, swept.outbox.count)
             outbox.append(swept.outbox)
         }
         if let swept = await retry.once(.sweep, { try await ledger.sweepReceipts() }) {
+            most = max(most, swept.outbox.count)
             outbox.append(swept.outbox)
         }
         // Records that this worker has not published yet come first.
-        guard outbox.count < settings.batchSize else { return }
-        if let records = await retry.once(.sweep, { try await ledger.sweepOutbox() }) {
+        if outbox.count < settings.batchSize, let records = await retry.once(.sweep, { try await ledger.sweepOutbox() })
+        {
+            most = max(most, records.count)
             outbox.append(records)
         }
+        return most * 2 > settings.batchSize
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Courier
 import Verification
 
 extension ReportedSend {
@@ -50,6 +51,7 @@ extension ClaimedSend {
             credential: claim.credential,
             rendering: claim.rendering,
             deadline: claim.deadline,
+            timeLeft: claim.deadline - .now,
             validityLeft: claim.validityLeft,
             generation: claim.generation,
             attempts: claim.attempts,

@@ -43,6 +43,7 @@ final class MemoryLedger: Ledger {
         var failures: [Method: [Failure]] = [:]
         var poison: Set<Int64> = []
         var deletion: Gate?
+        var runOut: [OutboxRecord] = []
     }
 
     private let state = Mutex(State())
@@ -66,6 +67,14 @@ final class MemoryLedger: Ledger {
     func keepPublished(until gate: Gate) {
         state.withLock { $0.deletion = gate }
     }
+
+    /// Lets verifications have run out, each with a record that tells it; a sweep takes ten.
+    func runOut(_ records: [OutboxRecord]) {
+        state.withLock { $0.runOut = records }
+    }
+
+    /// Verifications that have run out and are not swept yet.
+    var ranOut: Int { state.withLock { $0.runOut.count } }
 
     /// Whether failures are still to come.
     var hasFailures: Bool { state.withLock { $0.failures.values.contains { !$0.isEmpty } } }
@@ -181,7 +190,12 @@ extension MemoryLedger {
     }
 
     func sweepExpired() async throws -> Recorded<Void> {
-        try perform(.sweepExpired) { _ in Recorded((), outbox: []) }
+        try perform(.sweepExpired) { state in
+            let told = Array(state.runOut.prefix(10))
+            state.runOut.removeFirst(told.count)
+            state.outbox += told.map { ($0, true) }
+            return Recorded((), outbox: told)
+        }
     }
 
     func sweepOutbox() async throws -> [OutboxRecord] {

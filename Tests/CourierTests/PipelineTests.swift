@@ -270,4 +270,17 @@ import Verification
             #expect(worker.sink.answers.isEmpty)
         }
     }
+
+    @Test func `a sweep that leaves more behind is followed by the next one at once`() async throws {
+        var settings = CourierSettings.test
+        settings.batchSize = 10
+        settings.sweepInterval = .seconds(5)
+        try await MemoryWorker.with(settings: settings) { worker in
+            let records = (0..<100).map { InboundRecord.request(id: "r", offset: $0, at: .now) }
+            worker.ledger.runOut(records.map { .deadLetter($0, reason: .unknownReceipt, at: .now) })
+            try await eventually("all are swept", within: .seconds(20)) {
+                worker.ledger.ranOut == 0 && worker.sink.deadLetters.count == 100
+            }
+        }
+    }
 }

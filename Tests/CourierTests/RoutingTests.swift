@@ -29,6 +29,24 @@ import Verification
         }
     }
 
+    @Test func `what is too late when a provider has refused it is offered to no other`() async throws {
+        let journal = Journal()
+        let deadline = Timestamp.now + .seconds(8)
+        let first = MemoryProvider("first", journal: journal) { _ in
+            try? await Task.sleep(for: deadline - .now + .milliseconds(100))
+            return ProviderAnswer(.notSent, errorCode: "timeout")
+        }
+        let second = MemoryProvider("second", journal: journal)
+        try await MemoryWorker.with([first, second], journal: journal) { worker in
+            worker.source.add(records: [
+                .request(id: "r", offset: 1, at: .now, more: #","deadline":"\#(deadline.rfc3339)""#)
+            ])
+            try await eventually("the send is handed back") { journal.work.contains(.ledger(.record)) }
+            #expect(first.messages.count == 1)
+            #expect(second.messages.isEmpty)
+        }
+    }
+
     @Test func `a provider that takes nothing is passed over, and its messages go when it does again`() async throws {
         let journal = Journal()
         let isDown = Mutex(true)

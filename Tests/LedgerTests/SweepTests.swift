@@ -219,6 +219,19 @@ import Verification
         }
     }
 
+    @Test(arguments: [("pending", "failed"), ("claimed", "failed"), ("dispatching", "unknown")])
+    func `a send whose verification is gone is settled, and nobody told`(state: String, outcome: String) async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            _ = try await worker.claim()
+            try await database.script("DELETE FROM courier.verification; UPDATE courier.send SET state = '\(state)'")
+            try await database.lapseSends()
+            let swept = try await worker.ledger.sweepSends(capacity: 10)
+            #expect(swept.value.isEmpty && swept.outbox.isEmpty)
+            #expect(try await database.text("SELECT state FROM courier.send WHERE lease_until IS NULL") == outcome)
+        }
+    }
+
     @Test func `a verification does not expire while a send of it is open`() async throws {
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())

@@ -134,12 +134,18 @@ import Verification
         #expect(replaced.results.map(\.disposition) == [.failed(.providerUnavailable)])
     }
 
-    @Test func `a send whose verification is gone is left alone`() throws {
-        let (tables, claim) = try tables(.dispatching)
+    @Test(
+        arguments: [
+            (DueSend.State.pending, SendDisposition.expiredUnsent), (.claimed, .expiredUnsent),
+            (.dispatching, .unknown(.workerLost)),
+        ]
+    )
+    func `a send whose verification is gone is over`(state: DueSend.State, outcome: SendDisposition) throws {
+        let (tables, claim) = try tables(state)
         let held = try #require(tables.sends[claim.id])
         let swept = SweepDecision.decide([DueSend(held)], [:], now: tables.now, capacity: 9, keys: tables.keys)
         #expect(swept.claims.isEmpty)
-        #expect(swept.results.isEmpty)
+        #expect(swept.results.map(\.disposition) == [outcome])
     }
 
     @Test func `a verification that ran out is told once, under the request that began it`() throws {

@@ -46,6 +46,9 @@ package final class ClaimedSend: Sendable {
     /// After it the message is never handed over.
     package let deadline: Timestamp
 
+    /// What was left until then at the moment of the claim.
+    package let timeLeft: Duration
+
     /// What is left of the credential's validity at the moment of the claim.
     package let validityLeft: Duration
 
@@ -80,6 +83,7 @@ package final class ClaimedSend: Sendable {
         rendering: Rendering,
         actionCode: RequestActionCode? = nil,
         deadline: Timestamp,
+        timeLeft: Duration,
         validityLeft: Duration,
         shortCodeLeft: Duration? = nil,
         generation: Int32,
@@ -99,6 +103,7 @@ package final class ClaimedSend: Sendable {
         self.rendering = rendering
         self.actionCode = actionCode
         self.deadline = deadline
+        self.timeLeft = timeLeft
         self.validityLeft = validityLeft
         self.shortCodeLeft = shortCodeLeft
         self.generation = generation

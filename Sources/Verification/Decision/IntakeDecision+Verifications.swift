@@ -102,6 +102,7 @@ extension IntakeDecision {
         verification.policyVersion = policy.version
         keep(verification)
         let latest = request.asked(before: facts.now) + settings.maxRequestAge
+        let deadline = [request.deadline, latest, verification.expiresAt].compactMap(\.self).min() ?? latest
         let actionCode = request.channel == .email ? request.actionCode : nil
         changes.sends.append(
             ClaimedSend(
@@ -127,7 +128,8 @@ extension IntakeDecision {
                     sealedActionCode: actionCode.flatMap { seal($0.json, verification) }
                 ),
                 actionCode: actionCode,
-                deadline: [request.deadline, latest, verification.expiresAt].compactMap(\.self).min() ?? latest,
+                deadline: deadline,
+                timeLeft: deadline - facts.now,
                 validityLeft: verification.expiresAt - facts.now,
                 shortCodeLeft: verification.shortCode.map { $0.until - facts.now },
                 generation: verification.generation,

@@ -66,7 +66,11 @@ package enum SweepDecision {
     ) -> Swept {
         var swept = Swept()
         for send in due {
-            guard let verification = verifications[send.reference.verificationID] else { continue }
+            guard let verification = verifications[send.reference.verificationID] else {
+                // It ended before and is past retention: there is nobody to tell.
+                swept.results.append(send.result(send.state == .dispatching ? .unknown(.workerLost) : .expiredUnsent))
+                continue
+            }
             let isRepeat = send.state == .dispatching && repeatsUnknown && !send.isRepeated
             if send.state == .dispatching && !(isRepeat && send.deadline > now && verification.state == .live) {
                 swept.results.append(send.result(.unknown(.workerLost)))
@@ -136,6 +140,7 @@ extension DueSend {
             rendering: rendering,
             actionCode: actionCode,
             deadline: deadline,
+            timeLeft: deadline - now,
             validityLeft: verification.expiresAt - now,
             shortCodeLeft: verification.shortCode.map { $0.until - now },
             generation: generation,
