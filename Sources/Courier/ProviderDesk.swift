@@ -17,7 +17,8 @@ final class ProviderDesk: Service {
     let idempotent: Set<String>
     private let rates: any ProviderRates
     private let board: Mutex<HealthBoard>
-    private let turns: Mutex<ProviderTurns<Waiter>>
+    /// Nil once nobody asks the fleet for turns any more.
+    private let turns: Mutex<ProviderTurns<Waiter>?>
     private let limited: Set<String>
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
@@ -123,8 +124,11 @@ extension ProviderDesk {
         guard isLimited(name) else { return true }
         let until = ContinuousClock.now + Self.patience
         return await withCheckedContinuation { waiter in
-            let entry = turns.withLock { $0.enter(name, waiter, until: until, at: .now) }
-            if entry == .go { waiter.resume(returning: true) } else { signal.yield() }
+            switch turns.withLock({ $0?.enter(name, waiter, until: until, at: .now) }) {
+            case .go: waiter.resume(returning: true)
+            case .waits: signal.yield()
+            case nil: waiter.resume(returning: false)
+            }
         }
     }
 
@@ -139,27 +143,30 @@ extension ProviderDesk {
             }
         }
         // Nobody asks any more: who still waits is passed over, and another worker takes the message.
-        let left = turns.withLock { $0.expired(at: .now + .seconds(3600)) }
+        let left = turns.withLock { turns in
+            defer { turns = nil }
+            return turns?.expired(at: .now + .seconds(3600)) ?? []
+        }
         for waiter in left { waiter.resume(returning: false) }
     }
 
     private func askForTurns() async {
-        let wanted = turns.withLock { $0.wanted(at: .now) }
+        let wanted = turns.withLock { $0?.wanted(at: .now) ?? [:] }
         if !wanted.isEmpty {
             do {
                 let grants = try await rates.takeTurns(wanted)
-                for waiter in turns.withLock({ $0.granted(grants, at: .now) }) { waiter.resume(returning: true) }
+                for waiter in turns.withLock({ $0?.granted(grants, at: .now) ?? [] }) { waiter.resume(returning: true) }
             } catch {
-                turns.withLock { $0.failed(wanted.keys, at: .now) }
+                turns.withLock { $0?.failed(wanted.keys, at: .now) }
                 logger.log(.providerTurnsFailed, [.error: LogValue(error)])
             }
         }
-        for waiter in turns.withLock({ $0.expired(at: .now) }) { waiter.resume(returning: false) }
+        for waiter in turns.withLock({ $0?.expired(at: .now) ?? [] }) { waiter.resume(returning: false) }
     }
 
     /// Until something may have to be done: somebody has come to wait, or a time is over.
     private func waitForWork(_ signals: AsyncStream<Void>) async {
-        guard let next = turns.withLock(\.nextEvent) else {
+        guard let next = turns.withLock({ $0?.nextEvent }) else {
             var signals = signals.makeAsyncIterator()
             _ = await signals.next(isolation: #isolation)
             return
