@@ -31,6 +31,10 @@ struct ConfigurationFaultTests {
             "1: kafka.topics.deliveries: is the topic of another key too"
         ),
         ("kafka: { options: { group.id: g } }", "1: kafka.options.group.id: cannot be set here: use kafka.groupId"),
+        (
+            "kafka: { options: { message.timeout.ms: 120000 } }",
+            "1: kafka.options.message.timeout.ms: cannot be set here: code-courier tries for 30 s"
+        ),
         ("kafka: { options: { sasl: { password: p } } }", "1: kafka.options.sasl: must be a single value"),
         ("kafka: { options: { sasl.password: a,secret } }", "1: kafka.options: has an option without a value"),
         ("kafka: { options: { Acks: all } }", "1: kafka.options: the name of an option must be librdkafka's own"),

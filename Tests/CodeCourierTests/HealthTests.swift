@@ -26,6 +26,7 @@ struct HealthTests {
             process: 7,
             policyVersion: "test.1",
             standing: standing,
+            patience: 30,
             waitingFor: waitingFor,
             isStopping: isStopping
         )

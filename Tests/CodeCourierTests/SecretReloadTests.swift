@@ -133,6 +133,16 @@ struct SecretReloadTests {
         #expect(log.events == ["secrets.reloaded"])
     }
 
+    @Test func `an edit of the configuration waits for a new start, whatever file of a secret changes`() async throws {
+        let loader = loader()
+        let edited = Self.text.replacingOccurrences(of: "name: main", with: "name: main, baseURL: http://127.0.0.1:1")
+        _ = try folder.write(edited, to: "courier.yaml")
+        _ = try folder.write("canary-token-2", to: "token")
+        await loader.load(because: .change)
+        #expect(made.tokens == ["canary-token-1", "canary-token-2"])
+        #expect(made.addresses == [nil, nil])
+    }
+
     @Test func `a signal is answered, and leaves providers in peace where nothing is new`() async throws {
         let loader = loader()
         await loader.load(because: .signal)
@@ -145,13 +155,14 @@ struct SecretReloadTests {
 
 /// Providers that answer with the token that they were made with.
 private final class MadeProviders: Sendable {
-    private let made = Mutex<[String]>([])
+    private let made = Mutex<[(token: String, address: String?)]>([])
 
-    var tokens: [String] { made.withLock(\.self) }
+    var tokens: [String] { made.withLock { $0.map(\.token) } }
+    var addresses: [String?] { made.withLock { $0.map(\.address) } }
 
     func make(_ settings: ProviderSettings) -> any MessageProvider {
         guard case .twilio(let twilio) = settings.kind else { return Teller(name: settings.name, token: "") }
-        made.withLock { $0.append(twilio.authToken.revealed) }
+        made.withLock { $0.append((twilio.authToken.revealed, twilio.baseURL)) }
         return Teller(name: settings.name, token: twilio.authToken.revealed)
     }
 

@@ -16,6 +16,7 @@ struct ServiceManagerTests {
             process: 7,
             policyVersion: "test.1",
             standing: ["intake": late ? 30 : 2],
+            patience: 30,
             waitingFor: waitingFor,
             isStopping: false
         )

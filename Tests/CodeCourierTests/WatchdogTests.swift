@@ -17,6 +17,11 @@ import Testing
         #expect(looks.stalled(["poll": 5, "intake": 7]) == [])
     }
 
+    @Test func `a part is late when half a minute, and the longest call of a claim, are over`() {
+        #expect(Watchdog.lateness(lease: .seconds(10)) == 30)
+        #expect(Watchdog.lateness(lease: .seconds(150)) == 150)
+    }
+
     @Test func `a stage that does not get on is told, while tasks still run`() async throws {
         let told = Mutex<[String]>([])
         let (signals, signal) = AsyncStream.makeStream(of: Void.self)

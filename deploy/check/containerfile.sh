@@ -56,6 +56,6 @@ missing="$(in_root runtime ldd /usr/local/bin/code-courier | grep 'not found' ||
 [[ -z "$missing" ]] || fail "the runtime stage lacks libraries" "$missing"
 # A Swift program reads its arguments from /proc.
 version="$(unshare --mount --pid --fork --root="$folder/runtime" --mount-proc \
-    setpriv --reuid 10001 --regid 10001 --clear-groups /usr/local/bin/code-courier --version)"
+    setpriv --reuid 10001 --regid 10001 --clear-groups tini -- /usr/local/bin/code-courier --version)"
 [[ "$version" =~ ^[0-9]+\.[0-9]+\.[0-9]+\ \( ]] || fail "the program does not tell its version" "$version"
 say "In the runtime stage: $version"

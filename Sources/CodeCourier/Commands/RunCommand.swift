@@ -53,7 +53,12 @@ struct RunCommand: AsyncParsableCommand {
         }
         let heartbeat: Heartbeat
         do {
-            heartbeat = try Heartbeat(path: configuration.worker.healthPath, environment: environment, logger: logger)
+            heartbeat = try Heartbeat(
+                path: configuration.worker.healthPath,
+                patience: Watchdog.lateness(lease: configuration.worker.lease),
+                environment: environment,
+                logger: logger
+            )
         } catch {
             throw StartFailure.report(["worker.healthPath: \(error)"])
         }

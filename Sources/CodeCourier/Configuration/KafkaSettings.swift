@@ -21,6 +21,9 @@ package struct KafkaSettings: Sendable {
 }
 
 extension KafkaSettings {
+    /// A worker whose publishing stands still for longer is ended by its watchdog.
+    private static let keepsTrying = "code-courier tries for 30 s, and again from the outbox after it; remove it"
+
     /// The properties that have a key of their own or carry a promise, and what to do instead.
     private static let reserved = [
         "bootstrap.servers": "use kafka.bootstrapServers instead",
@@ -31,6 +34,8 @@ extension KafkaSettings {
         "enable.idempotence": "code-courier always sets it; remove it",
         "acks": "code-courier always waits for all replicas; remove it",
         "request.required.acks": "code-courier always waits for all replicas; remove it",
+        "delivery.timeout.ms": keepsTrying,
+        "message.timeout.ms": keepsTrying,
     ]
 
     static func read(_ source: ConfigurationSource) -> KafkaSettings {

@@ -19,23 +19,25 @@ final class Heartbeat: Sendable {
 
     private let file: HealthFile?
     private let manager: ServiceManager?
+    private let patience: Int
     private let logger: Logger
     private let told = Mutex(Told())
 
     /// Writes the first state at once, so that a path that cannot be written stops the start.
-    init(path: String?, environment: [String: String], logger: Logger) throws {
+    ///
+    /// `patience` is the number of looks after which a part that has not got on is late.
+    init(path: String?, patience: Int = 30, environment: [String: String], logger: Logger) throws {
         file = path.map { HealthFile(path: $0) }
         manager = ServiceManager(environment: environment)
+        self.patience = patience
         self.logger = logger
-        try file?.write(
-            try Self.state(standing: [:], waitingFor: [.kafka], policyVersion: "", isStopping: false).json()
-        )
+        try file?.write(try state(standing: [:], waitingFor: [.kafka], policyVersion: "", isStopping: false).json())
     }
 
     /// Tells what the watchdog has seen.
     func look(standing: [String: Int], waitingFor: [WorkerState.Need], policyVersion: String) {
         told.withLock { told in
-            let state = Self.state(
+            let state = state(
                 standing: standing,
                 waitingFor: waitingFor,
                 policyVersion: policyVersion,
@@ -68,7 +70,7 @@ final class Heartbeat: Sendable {
         file?.remove()
     }
 
-    private static func state(
+    private func state(
         standing: [String: Int],
         waitingFor: [WorkerState.Need],
         policyVersion: String,
@@ -80,6 +82,7 @@ final class Heartbeat: Sendable {
             process: getpid(),
             policyVersion: policyVersion,
             standing: standing,
+            patience: patience,
             waitingFor: waitingFor,
             isStopping: isStopping
         )

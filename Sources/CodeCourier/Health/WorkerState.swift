@@ -23,18 +23,18 @@ struct WorkerState: Sendable, Equatable, Codable {
 
     /// For how many looks, one a second, each part at work has not got on.
     var standing: [String: Int]
+
+    /// From so many looks on a part is late: well before the worker's own watchdog ends it.
+    var patience: Int
     var waitingFor: [Need]
     var isStopping: Bool
 
-    /// From so many looks on a part is late: half a minute, before the worker's own watchdog ends it.
-    static let patience = 30
-
     /// The parts that should have got on by now.
-    var late: [String] { standing.filter { $0.value >= Self.patience }.keys.sorted() }
+    var late: [String] { standing.filter { $0.value >= patience }.keys.sorted() }
 
     /// What there is to say of it in one sentence.
     var summary: String {
-        if !late.isEmpty { return "\(late.joined(separator: ", ")) did not get on for \(Self.patience) s or longer" }
+        if !late.isEmpty { return "\(late.joined(separator: ", ")) did not get on for \(patience) s or longer" }
         if isStopping { return "stopping" }
         if waitingFor.isEmpty { return "at work, policy \(policyVersion)" }
         return "waiting for \(waitingFor.map(\.rawValue).joined(separator: ", "))"

@@ -25,8 +25,9 @@ struct Ending: Sendable {
             count += 1
             if count > 1 { endNow(signal) }
             logger.log(.workerStopping, [.workerID: .text(WorkerLog.workerID), .signal: LogValue(signal)])
-            heartbeat?.stop()
+            // First of all: writing the health file may hang.
             endInTime()
+            heartbeat?.stop()
             await group.triggerGracefulShutdown()
         }
     }

@@ -7,10 +7,10 @@ import Verification
 
 /// Puts the contents of the secrets' files into force, or refuses them with their reasons.
 ///
-/// Only what a `…File` key names changes in a running worker. The rest of the configuration is read again with it and
-/// has to be right, but takes a new start.
+/// Only what a `…File` key names changes in a running worker: the configuration file is taken as it was at the start.
 actor SecretLoader: FileLoader {
     private let path: String?
+    private let text: String?
     private let environment: [String: String]
     private let secrets: WorkerSecrets
     private let logger: Logger
@@ -26,6 +26,7 @@ actor SecretLoader: FileLoader {
         logger: Logger
     ) {
         self.path = path
+        text = path.flatMap { try? TextFile.read($0, maximumBytes: YAMLDocument.maximumBytes) }
         self.environment = environment
         self.secrets = secrets
         self.logger = logger
@@ -35,7 +36,7 @@ actor SecretLoader: FileLoader {
     var paths: [String] { files.keys.sorted() }
 
     func load(because cause: ReloadCause) {
-        switch CourierConfiguration.load(path: path, environment: environment) {
+        switch CourierConfiguration.read(ConfigurationSource(path: path, text: text, environment: environment)) {
         case .failure(let faults):
             refuse(faults.faults.map(\.description))
         case .success(let configuration):

@@ -17,6 +17,10 @@ struct Watchdog: Service {
     /// Looks without a change after which something counts as stalled.
     var patience = 45
 
+    /// Looks without a change after which a part is late: a call may take nearly as long as its claim lasts, and shows no
+    /// progress meanwhile.
+    static func lateness(lease: Duration) -> Int { max(30, Int(lease / .seconds(1))) }
+
     /// Told at every look for how many looks each part has stood still, on the watchdog's own thread.
     var onLook: @Sendable ([String: Int]) -> Void = { _ in }
 

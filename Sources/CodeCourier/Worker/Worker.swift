@@ -52,6 +52,7 @@ struct Worker {
                 settings: .init(
                     source: settings.decision.source,
                     lease: settings.lease,
+                    sweepSize: Int32(clamping: settings.batchSize),
                     repeatsUnknown: settings.repeatsUnknown,
                     receiptGrace: configuration.worker.receiptGrace,
                     retention: configuration.postgres.retention
@@ -156,8 +157,7 @@ struct Worker {
                 for (stage, steps) in courier.progress.atWork { pulses[stage.rawValue] = steps }
                 return pulses
             },
-            // A call may take nearly as long as its claim lasts, and shows no progress meanwhile.
-            patience: max(45, Int(lease / .seconds(1)) + 15),
+            patience: Watchdog.lateness(lease: lease) + 15,
             onLook: { standing in
                 heartbeat?.look(standing: standing, waitingFor: waitingFor, policyVersion: policies.current.version)
             },
