@@ -25,7 +25,7 @@ extension CodeCourier {
             let (code, text) = (exitCode(for: error), fullMessage(for: error))
             // An error that is only a code has been explained already.
             guard !text.isEmpty else { return code.rawValue }
-            if code.isSuccess { print(text) } else { FileHandle.standardError.write(Data("\(text)\n".utf8)) }
+            if code.isSuccess { print(text) } else { printError(text) }
             return code.rawValue
         }
     }

@@ -19,7 +19,7 @@ enum StartFailure {
     /// Prints the faults and returns what to throw.
     static func report(_ faults: [some CustomStringConvertible]) -> ExitCode {
         for fault in faults {
-            FileHandle.standardError.write(Data("code-courier: \(fault)\n".utf8))
+            printError("code-courier: \(fault)")
         }
         return ExitCode(2)
     }

@@ -53,9 +53,9 @@ struct DeadLettersListCommand: AsyncParsableCommand {
             throw StartFailure.report(["kafka.bootstrapServers: \(error)"])
         }
         if json {
-            for line in list.json { PolicyCommand.write(line) }
+            for line in list.json { printOutput(line) }
         } else {
-            PolicyCommand.write(list.text)
+            printOutput(list.text)
         }
     }
 }

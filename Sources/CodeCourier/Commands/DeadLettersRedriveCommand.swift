@@ -56,7 +56,7 @@ struct DeadLettersRedriveCommand: AsyncParsableCommand {
                 outcome = try await run(plan, by: try await Redrive(topic, plan: plan))
             }
             let report = RedriveReport(plan: plan, outcome: dryRun ? nil : outcome, topics: topic.kafka.topics)
-            PolicyCommand.write(report.lines)
+            printOutput(report.lines)
             if outcome.isInterrupted { throw ExitCode(130) }
             if !report.isComplete { throw ExitCode(1) }
         } catch let error as KafkaError {

@@ -114,7 +114,7 @@ struct EraseCommand: AsyncParsableCommand {
 
     private func answer(_ given: String, _ what: String) throws -> String {
         guard given == "-" else { return given }
-        if isatty(STDIN_FILENO) == 1 { FileHandle.standardError.write(Data("\(what): ".utf8)) }
+        if isatty(STDIN_FILENO) == 1 { printError(what, terminator: ": ") }
         guard let line = readLine() else { throw fault("no \(what) on standard input") }
         return line.trimmed
     }
@@ -136,7 +136,7 @@ struct ErasureOutput {
     }
 
     func write() {
-        if isatty(STDOUT_FILENO) == 1 { PolicyCommand.write(lines) } else { PolicyCommand.write(json) }
+        if isatty(STDOUT_FILENO) == 1 { printOutput(lines) } else { printOutput(json) }
     }
 
     var lines: [String] {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Foundation
 import KafkaClient
 import UnixSignals
 
@@ -56,7 +55,7 @@ struct EventsCommand: AsyncParsableCommand {
                 for record in try await reader.next(maximum: 500, within: .milliseconds(200)) {
                     guard let value = record.value else { continue }
                     let line = json ? value : Array(EventLine(value).text.utf8)
-                    FileHandle.standardOutput.write(Data(line + [UInt8(ascii: "\n")]))
+                    printOutput(line)
                 }
             }
         }

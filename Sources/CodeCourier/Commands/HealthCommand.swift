@@ -49,7 +49,7 @@ struct HealthCommand: ParsableCommand {
         if isatty(STDOUT_FILENO) == 1 {
             print(verdict.text)
         } else {
-            PolicyCommand.write(verdict.json())
+            printOutput(verdict.json())
         }
         guard live ? verdict.isLive : verdict.isReady else { throw ExitCode(1) }
     }

@@ -85,12 +85,12 @@ struct MessagePreviewCommand: AsyncParsableCommand {
         switch channel {
         case .sms:
             let table = preview.textMessages()
-            PolicyCommand.write(table.lines)
+            printOutput(table.lines)
             guard table.isCheap else { throw ExitCode(1) }
         case .email where html:
-            PolicyCommand.write(preview.emails().map(\.html))
+            printOutput(preview.emails().map(\.html))
         case .email:
-            PolicyCommand.write(preview.emailLines())
+            printOutput(preview.emailLines())
         }
     }
 

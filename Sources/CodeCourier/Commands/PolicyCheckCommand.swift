@@ -31,6 +31,6 @@ struct PolicyCheckCommand: AsyncParsableCommand {
             PolicySettings.load(path: options.config, environment: options.environment)
         )
         let policy = try StartFailure.unwrap(PolicyFile.load(path: file, providers: settings.providers))
-        PolicyCommand.write(PolicySummary(policy: policy, now: .now).lines(file: file))
+        printOutput(PolicySummary(policy: policy, now: .now).lines(file: file))
     }
 }

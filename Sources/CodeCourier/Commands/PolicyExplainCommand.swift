@@ -75,7 +75,7 @@ struct PolicyExplainCommand: AsyncParsableCommand {
             maxRequestAge: settings.maxRequestAge,
             now: now
         )
-        if json { PolicyCommand.write(explanation.json) } else { PolicyCommand.write(explanation.text) }
+        if json { printOutput(explanation.json) } else { printOutput(explanation.text) }
         if explanation.isUnreadable { throw ExitCode(2) }
         guard explanation.isSent else { throw ExitCode(1) }
     }

@@ -2,7 +2,6 @@
 
 import ArgumentParser
 import Courier
-import Foundation
 import KafkaClient
 import PhoneNumbers
 import UnixSignals
@@ -67,9 +66,9 @@ struct PolicySimulateCommand: AsyncParsableCommand {
             throw StartFailure.report(["kafka.bootstrapServers: \(error)"])
         }
         if json {
-            PolicyCommand.write(report.json(versions: policies.both.map(\.policy.version)))
+            printOutput(report.json(versions: policies.both.map(\.policy.version)))
         } else {
-            PolicyCommand.write(report.text(policies: policies.both.map { "\($0.file), version \($0.policy.version)" }))
+            printOutput(report.text(policies: policies.both.map { "\($0.file), version \($0.policy.version)" }))
         }
         if report.isInterrupted { throw ExitCode(130) }
     }
@@ -97,9 +96,7 @@ struct PolicySimulateCommand: AsyncParsableCommand {
 
     /// Replays until the end of the range or Ctrl-C, after which the part that was replayed is reported.
     private func run(_ replay: PolicyReplay, over topic: TopicReplay) async throws -> ReplayReport {
-        let progress = ReplayProgress(start: topic.start, end: topic.end) { line in
-            FileHandle.standardError.write(Data("\(line)\n".utf8))
-        }
+        let progress = ReplayProgress(start: topic.start, end: topic.end) { printError($0) }
         return try await untilInterrupted(by: [.sigint], otherwise: ReplayReport()) {
             try await topic.run(replay, progress: progress)
         }

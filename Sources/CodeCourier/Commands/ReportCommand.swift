@@ -51,7 +51,7 @@ struct ReportCommand: ParsableCommand {
             throw StartFailure.report([error])
         }
         guard let output, output != "-" else {
-            FileHandle.standardOutput.write(Data(page.utf8))
+            printOutput(Array(page.utf8))
             return
         }
         do {

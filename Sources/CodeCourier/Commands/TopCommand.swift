@@ -111,10 +111,10 @@ private struct TopLoop {
                 }
                 next = newest + Self.printed
                 loop.fleet.forget(at: newest)
-                PolicyCommand.write([loop.screen.summary])
+                printOutput([loop.screen.summary])
             }
         }
-        if fleet.newest != nil { PolicyCommand.write([screen.summary]) }
+        if fleet.newest != nil { printOutput([screen.summary]) }
     }
 
     /// Waits for bytes, a key or a moment, and takes what has come; tells of each heartbeat.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
 import Synchronization
 
 /// Tells on standard error how far a long piece of work has come, every two seconds.
@@ -21,6 +20,6 @@ final class ProgressLines: Sendable {
             next = now + Self.interval
             return true
         }
-        if isDue { FileHandle.standardError.write(Data("\(line(count))\n".utf8)) }
+        if isDue { printError(line(count)) }
     }
 }
