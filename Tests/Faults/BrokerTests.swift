@@ -100,8 +100,7 @@ extension Outage {
                 try await scenario.startWorker()
                 for _ in 0..<scenario.size {
                     let requests = scenario.makeRequests(200)
-                    try await scenario.send(requests)
-                    try await scenario.waitForCalls(1)
+                    try await scenario.waitForCalls(1, sending: requests)
                     try mock.brokerDown()
                     scenario.countFaults()
                     // The calls take a second each; their events then fill the queue of ten, and none leaves it.

@@ -13,11 +13,9 @@ extension Outage {
                 let plan = Scenario.Plan(partitions: 6)
                 try await Scenario.run("postgres_crash", quick: 4, full: 100, plan: plan) { scenario in
                     for _ in 0..<3 { try await scenario.startWorker(waiting: false) }
-                    try await scenario.send(scenario.makeRequests(10))
-                    try await scenario.waitForCalls(1)
+                    try await scenario.waitForCalls(1, sending: scenario.makeRequests(10))
                     for _ in 0..<scenario.size {
-                        try await scenario.send(scenario.makeRequests(60))
-                        try await scenario.waitForCalls(1)
+                        try await scenario.waitForCalls(1, sending: scenario.makeRequests(60))
                         // The server dies at any point of the work, not always after the first call.
                         try await Task.sleep(for: scenario.randomTime(below: .milliseconds(300)))
                         try await server.crash()
@@ -44,8 +42,7 @@ extension Outage {
                 try await Scenario.run("postgres_connections", quick: 1, full: 10) { scenario in
                     for _ in 0..<2 { try await scenario.startWorker() }
                     for _ in 0..<scenario.size {
-                        try await scenario.send(scenario.makeRequests(50))
-                        try await scenario.waitForCalls(1)
+                        try await scenario.waitForCalls(1, sending: scenario.makeRequests(50))
                         try await exhaust(server, for: .seconds(10)) {
                             scenario.countFaults()
                             try await scenario.send(scenario.makeRequests(50))
@@ -61,8 +58,7 @@ extension Outage {
                 try await Scenario.run("postgres_disk_full", quick: 1, full: 10) { scenario in
                     let worker = try await scenario.startWorker()
                     for round in 1...scenario.size {
-                        try await scenario.send(scenario.makeRequests(50))
-                        try await scenario.waitForCalls(1)
+                        try await scenario.waitForCalls(1, sending: scenario.makeRequests(50))
                         try server.fillDisk()
                         scenario.countFaults()
                         let failures = worker.logged.count { $0 == "postgres.failing" }
@@ -92,8 +88,7 @@ extension Outage {
             try await PrivatePostgres.with { server in
                 try await Scenario.run("postgres_silent", quick: 20, full: 60, plan: plan) { scenario in
                     let worker = try await scenario.startWorker()
-                    try await scenario.send(scenario.makeRequests(500))
-                    try await scenario.waitForCalls(400)
+                    try await scenario.waitForCalls(400, sending: scenario.makeRequests(500))
                     let before = try #require(worker.program.figures)
                     server.pause()
                     // Whatever happens: what cleans up needs the server.

@@ -5,10 +5,15 @@ import TestSupport
 import Testing
 
 extension Scenario {
-    /// Waits until the provider has got more calls than it had when this was asked.
-    func waitForCalls(_ count: Int, within limit: Duration = .seconds(60)) async throws {
+    /// Waits until the provider has got more calls than it had when this was asked, and before these requests.
+    func waitForCalls(
+        _ count: Int,
+        sending requests: [TestRequest] = [],
+        within limit: Duration = .seconds(60)
+    ) async throws {
         let name = TestFleet.recordFile
         let length = fleet.folder.size(of: name)
+        try await send(requests)
         // A call's line has more than 200 bytes.
         try await eventually("the provider gets \(count) calls", within: limit) {
             fleet.folder.size(of: name) > length + 200 * (count - 1)
