@@ -31,18 +31,24 @@ import Verification
 
     @Test func `what is too late when a provider has refused it is offered to no other`() async throws {
         let journal = Journal()
-        let deadline = Timestamp.now + .seconds(8)
+        let time = Duration.seconds(2)
         let first = MemoryProvider("first", journal: journal) { _ in
-            try? await Task.sleep(for: deadline - .now + .milliseconds(100))
+            try? await Task.sleep(for: time)
             return ProviderAnswer(.notSent, errorCode: "timeout")
         }
         let second = MemoryProvider("second", journal: journal)
         try await MemoryWorker.with([first, second], journal: journal) { worker in
-            worker.source.add(records: [
-                .request(id: "r", offset: 1, at: .now, more: #","deadline":"\#(deadline.rfc3339)""#)
-            ])
-            try await eventually("the send is handed back") { journal.work.contains(.ledger(.record)) }
-            #expect(first.messages.count == 1)
+            // On a busy machine a request may be too late before it is decided: then there is another one.
+            for offset: Int64 in 1... {
+                let deadline = (Timestamp.now + time).rfc3339
+                let more = #","deadline":"\#(deadline)""#
+                worker.source.add(records: [.request(id: "r\(offset)", offset: offset, at: .now, more: more)])
+                try await eventually("it is answered or handed back") {
+                    worker.sink.answers.count == offset || journal.work.contains(.ledger(.record))
+                }
+                if !first.messages.isEmpty { break }
+            }
+            #expect(journal.work.contains(.ledger(.record)))
             #expect(second.messages.isEmpty)
         }
     }
