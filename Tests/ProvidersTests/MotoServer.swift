@@ -4,6 +4,7 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import TestSupport
 import Testing
 import Verification
 
@@ -25,18 +26,24 @@ struct MotoServer {
         )
         let installed = FileManager.default.isExecutableFile(atPath: python.path)
         try #require(installed, "there is no moto in .local/moto; run deploy/local/wheels.sh")
-        let port = try await ScriptedServer.with([.silence]) { $0.port }
+        let output = FileManager.default.temporaryDirectory.appending(path: "moto-\(UUID().uuidString)")
+        try Data().write(to: output)
+        defer { try? FileManager.default.removeItem(at: output) }
         let process = Process()
         process.executableURL = python
-        process.arguments = ["-m", "moto.server", "-H", "127.0.0.1", "-p", String(port)]
+        process.arguments = ["-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
         process.environment = ["INITIAL_NO_AUTH_ACTION_COUNT": String(setUp.count), "PATH": "/usr/bin:/bin"]
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
+        process.standardError = try FileHandle(forWritingTo: output)
         try process.run()
         defer { kill(process.processIdentifier, SIGKILL) }
-        let url = "http://127.0.0.1:\(port)"
-        try await waitUntilItAnswers(url, process)
+        // Python takes seconds to start. It takes the port itself, so that no other test can have it meanwhile.
+        let url = try await eventually("moto listens", within: .seconds(60)) {
+            let said = try String(contentsOf: output, encoding: .utf8)
+            try #require(process.isRunning, "moto ended: \(said)")
+            return said.firstMatch(of: /Running on (http:\S+)\n/).map { String($0.1) }
+        }
         return try await body(MotoServer(url: url, accessKey: try await makeUser(url)))
     }
 
@@ -89,16 +96,5 @@ struct MotoServer {
         let body = try await answer.body.collect(upTo: 4 * 1024 * 1024)
         try #require(answer.status == .ok, "\(String(buffer: body))")
         return String(buffer: body)
-    }
-
-    /// Waits until the server answers, for at most a minute: Python takes seconds to load it.
-    private static func waitUntilItAnswers(_ url: String, _ process: Process) async throws {
-        let end = ContinuousClock.now.advanced(by: .seconds(60))
-        while (try? await text(of: HTTPClientRequest(url: "\(url)/moto-api/data.json"))) == nil {
-            try #require(process.isRunning, "moto ended with \(process.terminationStatus)")
-            try #require(ContinuousClock.now < end, "moto does not answer within a minute")
-            // Another process, which gives no sign of listening but its answer.
-            try await Task.sleep(for: .milliseconds(50))
-        }
     }
 }
