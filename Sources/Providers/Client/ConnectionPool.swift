@@ -19,17 +19,25 @@ final class ConnectionPool {
     private let loop: any EventLoop
     private let maximum: Int
     private let secure: NIOSSLContext?
+    private let resolver: (any Resolver & Sendable)?
 
     /// The newest last: it is used first, so that those that are too many grow old.
     private var idle: [ProviderConnection] = []
     private var connections: [ObjectIdentifier: ProviderConnection] = [:]
     private var waiting = CircularBuffer<ProviderCall>()
 
-    init(_ origin: Target.Origin, loop: any EventLoop, maximum: Int, secure: NIOSSLContext?) {
+    init(
+        _ origin: Target.Origin,
+        loop: any EventLoop,
+        maximum: Int,
+        secure: NIOSSLContext?,
+        resolver: (any Resolver & Sendable)?
+    ) {
         self.origin = origin
         self.loop = loop
         self.maximum = maximum
         self.secure = secure
+        self.resolver = resolver
     }
 
     /// Gives a call an idle connection, or the next one that is free; a new one is opened while there may be more.
@@ -55,8 +63,8 @@ final class ConnectionPool {
     var isEmpty: Bool { connections.isEmpty && waiting.isEmpty }
 
     func close() {
-        for connection in connections.values { connection.close(.clientShutDown) }
         while let call = waiting.popFirst() { call.fail(.clientShutDown) }
+        for connection in connections.values { connection.close(.clientShutDown) }
     }
 
     // MARK: - Opening
@@ -93,10 +101,12 @@ final class ConnectionPool {
                         leftOverBytesStrategy: .dropBytes,
                         enableOutboundHeaderValidation: false
                     )
-                    try pipeline.addHandler(bound.value)
                 }
             }
+            .resolver(resolver)
             .connect(host: origin.host, port: origin.port)
+            // Not before: a name has many addresses, and each one that is tried has a channel of its own.
+            .flatMapThrowing { try $0.pipeline.syncOperations.addHandler(bound.value) }
             .whenFailure { bound.value.close(TransportFailure($0)) }
     }
 

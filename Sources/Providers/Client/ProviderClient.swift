@@ -20,6 +20,7 @@ package final class ProviderClient: Sendable {
     private let loop: any EventLoop
     private let state: NIOLoopBoundBox<State>
     private let maximumConnections: Int
+    private let resolver: (any Resolver & Sendable)?
 
     /// How exactly deadlines are kept.
     private static let tick = TimeAmount.milliseconds(100)
@@ -32,11 +33,17 @@ package final class ProviderClient: Sendable {
     }
 
     /// A client with so many connections to one origin at most.
-    package init(maximumConnections: Int) {
+    package convenience init(maximumConnections: Int) {
+        self.init(maximumConnections: maximumConnections, resolver: nil)
+    }
+
+    /// A client that looks names up with `resolver`, where there is one, and else with the system.
+    init(maximumConnections: Int, resolver: (any Resolver & Sendable)?) {
         loop = MultiThreadedEventLoopGroup.singleton.next()
         executor = LoopExecutor(loop)
         state = NIOLoopBoundBox.makeBoxSendingValue(State(), eventLoop: loop)
         self.maximumConnections = max(1, maximumConnections)
+        self.resolver = resolver
     }
 
     /// Ends every call and connection.
@@ -89,7 +96,8 @@ package final class ProviderClient: Sendable {
             origin,
             loop: loop,
             maximum: maximumConnections,
-            secure: origin.isSecure ? state.value.secure : nil
+            secure: origin.isSecure ? state.value.secure : nil,
+            resolver: resolver
         )
         state.value.pools[origin] = pool
         return pool

@@ -5,6 +5,8 @@ import NIOHTTP1
 import NIOTLS
 
 /// One HTTP/1.1 connection: one call at a time, so that a cut connection leaves one outcome in doubt and not a hundred.
+///
+/// It is added to a channel that has been connected.
 final class ProviderConnection: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart
@@ -87,16 +89,15 @@ final class ProviderConnection: ChannelInboundHandler {
 
     // MARK: - What the channel says
 
+    /// The channel is connected by now.
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        if case .closed = phase { return context.close(promise: nil) }
+        if !isSecure { becomeIdle() }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
-    }
-
-    func channelActive(context: ChannelHandlerContext) {
-        if !isSecure { becomeIdle() }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

@@ -32,9 +32,11 @@ extension HTTPAnswer {
     /// The outcome by the status alone, where the body says nothing that is known.
     ///
     /// A success without a readable id is unknown: the provider most likely has the message, and nobody can prove it.
-    /// So is an error of the server, which may have come after the message was taken.
+    /// So is an error of the server, which may have come after the message was taken, and 303, by which a server answers
+    /// a form that it has taken (RFC 9110, 15.4.4).
     var outcome: ProviderOutcome {
         switch status {
+        case 303: .unknown
         case 300...399: .misconfigured
         case 400...499: Self.outcomes[status] ?? .refused
         default: .unknown

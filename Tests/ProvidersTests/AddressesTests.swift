@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOPosix
+import TestSupport
+import Testing
+import Verification
+
+@testable import Providers
+
+/// Names that have many addresses, each of which is tried on a channel of its own.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct `A provider with two addresses` {
+    /// Sends two messages, one after the other, to a server at the second address.
+    private func sendTwice(_ first: SocketAddress, then server: ScriptedServer) async throws -> [ProviderAnswer] {
+        let addresses = [first, try SocketAddress(ipAddress: "127.0.0.1", port: server.port)]
+        let client = ProviderClient(maximumConnections: 8, resolver: FixedAddresses(addresses: addresses))
+        let provider = TwilioProvider(configuration: configuration(baseURL: "http://sms.example"), client: client)
+        let answers = [await provider.send(try patientMessage()), await provider.send(try patientMessage())]
+        await client.shutdown()
+        return answers
+    }
+
+    private func expectOneConnection(_ answers: [ProviderAnswer], _ server: ScriptedServer) async throws {
+        #expect(answers.map(\.outcome) == [.accepted, .accepted])
+        #expect(server.seen.requests.count == 2)
+        #expect(server.seen.connections == 1)
+        try await eventually("the connection is closed") { server.seen.closedConnections == 1 }
+    }
+
+    @Test func `is reached by the second when the first refuses`() async throws {
+        try await ScriptedServer.with([created]) { server in
+            let first = try SocketAddress(ipAddress: "127.0.0.2", port: server.port)
+            try await expectOneConnection(try await sendTwice(first, then: server), server)
+        }
+    }
+
+    @Test func `is reached by the second when there is no way to the first`() async throws {
+        try await ScriptedServer.with([created]) { server in
+            // A group to which no stream can be opened: refused by the kernel at once, as an address without a route is.
+            let first = try SocketAddress(ipAddress: "ff02::1", port: server.port)
+            try await expectOneConnection(try await sendTwice(first, then: server), server)
+        }
+    }
+
+    @Test func `is reached by the second when the first says nothing`() async throws {
+        try await withBlackHole { port, _ in
+            try await ScriptedServer.with([created]) { server in
+                let first = try SocketAddress(ipAddress: "127.0.0.1", port: port)
+                try await expectOneConnection(try await sendTwice(first, then: server), server)
+            }
+        }
+    }
+}
+
+/// Knows these addresses of any name, in this order.
+private struct FixedAddresses: Resolver, Sendable {
+    let addresses: [SocketAddress]
+
+    func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
+        MultiThreadedEventLoopGroup.singleton.any().makeSucceededFuture(addresses)
+    }
+
+    func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
+        MultiThreadedEventLoopGroup.singleton.any().makeSucceededFuture([])
+    }
+
+    func cancelQueries() {}
+}
