@@ -5,19 +5,22 @@ import Verification
 
 // Receipts that name a send by the provider's id alone, of which only one of several databases knows.
 extension PostgresLedger {
-    /// Those of some ids that belong to a send of this database.
-    func knownMessages(_ messages: [String]) async throws -> Set<String> {
-        let statement = Self.findMessages(messages)
+    /// Those of this database's sends whose messages have one of some ids.
+    func knownMessages(_ ids: [String]) async throws -> Set<ProviderMessage> {
+        let statement = Self.findMessages(ids)
         let rows = try await pool.withSession { session in try session.execute(statement) }
-        var known: Set<String> = []
-        for row in rows { known.insert(try row.text(0)) }
+        var known: Set<ProviderMessage> = []
+        for row in rows { known.insert(ProviderMessage(provider: try row.text(0), id: try row.text(1))) }
         return known
     }
 
-    static func findMessages(_ messages: [String]) -> Statement {
+    static func findMessages(_ ids: [String]) -> Statement {
         Statement(
-            "SELECT s.provider_message_id FROM courier.send s WHERE s.provider_message_id = ANY ($1::text[])",
-            [.texts(messages)]
+            """
+            SELECT s.provider, s.provider_message_id FROM courier.send s
+            WHERE s.provider_message_id = ANY ($1::text[]) AND s.provider IS NOT NULL
+            """,
+            [.texts(ids)]
         )
     }
 

@@ -53,26 +53,26 @@ extension ShardedLedger {
     }
 
     /// Where the sends are that receipts name by the provider's id alone.
-    private func locate(_ receipts: [ReceivedReceipt]) async throws -> [String: Int] {
-        let messages = receipts.filter { $0.receipt.sendID == nil }.compactMap(\.receipt.providerMessageID)
-        guard !messages.isEmpty else { return [:] }
-        let results = await all { try await $0.knownMessages(messages) }
+    private func locate(_ receipts: [ReceivedReceipt]) async throws -> [ProviderMessage: Int] {
+        let ids = receipts.filter { $0.receipt.sendID == nil }.compactMap(\.receipt.providerMessageID)
+        guard !ids.isEmpty else { return [:] }
+        let results = await all { try await $0.knownMessages(ids) }
         try failing(results)
-        var found: [String: Int] = [:]
+        var found: [ProviderMessage: Int] = [:]
         for (shard, known) in results.values.reversed() {
             for message in known { found[message] = shard }
         }
         return found
     }
 
-    private func isFound(_ received: ReceivedReceipt, _ found: [String: Int]) -> Bool {
-        received.receipt.providerMessageID.map { found[$0] != nil } ?? false
+    private func isFound(_ received: ReceivedReceipt, _ found: [ProviderMessage: Int]) -> Bool {
+        received.receipt.message.map { found[$0] != nil } ?? false
     }
 
     /// The shard of a receipt's send, or the one where it waits for it.
-    private func home(of received: ReceivedReceipt, _ found: [String: Int]) -> Int {
+    private func home(of received: ReceivedReceipt, _ found: [ProviderMessage: Int]) -> Int {
         if let sendID = received.receipt.sendID { return shard(of: sendID.uuid) }
-        return received.receipt.providerMessageID.flatMap { found[$0] } ?? shard(of: received.id)
+        return received.receipt.message.flatMap { found[$0] } ?? shard(of: received.id)
     }
 }
 

@@ -149,7 +149,9 @@ extension ShardedLedger {
     }
 
     /// The shard that an id names; an id from elsewhere is as good in any one.
-    func shard(of id: UUIDValue) -> Int { Int(id.shard) % shards.count }
+    func shard(of id: UUIDValue) -> Int { id.database(of: shards.count) }
+
+    package var databases: Int { shards.count }
 
     /// Throws the failure of work that every shard had to do.
     func failing<Value: Sendable>(_ results: ShardResults<Value>) throws {

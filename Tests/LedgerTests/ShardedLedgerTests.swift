@@ -80,6 +80,32 @@ import Verification
         }
     }
 
+    @Test func `a receipt finds its provider's message, and not another one's of that name in another shard`()
+        async throws
+    {
+        try await LedgerDatabase.withShards(2) { databases in
+            let worker = LedgerWorker(databases.ledger())
+            let claims = try await worker.claims(20)
+            var sends: [ClaimedSend] = []
+            for shard: UInt8 in 0..<2 { sends.append(try #require(claims.first { $0.id.uuid.shard == shard })) }
+            _ = try await worker.ledger.markDispatching(sends)
+            let results = zip(sends, ["first", "second"]).map { send, provider in
+                SendResult(
+                    send: send.reference,
+                    disposition: .sent,
+                    attempts: 1,
+                    attempt: .init(provider: provider, messageID: "42", segments: nil, encoding: nil, errorCode: nil)
+                )
+            }
+            try await worker.publish(try await worker.ledger.record(results))
+            for (send, provider) in zip(sends, ["first", "second"]) {
+                let receipt = Receipt(provider: provider, sendID: nil, providerMessageID: "42", status: .delivered)
+                let told = try await worker.ledger.receive([ReceivedReceipt(receipt)], deadLetters: [])
+                #expect(told.value.map(\.reference.id) == [send.id])
+            }
+        }
+    }
+
     @Test func `when every shard is away, that is said`() async throws {
         try await LedgerDatabase.withShards(2) { databases in
             let ledger = databases.ledger()

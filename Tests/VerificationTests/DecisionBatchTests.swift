@@ -17,6 +17,31 @@ import Verification
         }
     }
 
+    @Test(arguments: [["r\u{e9}", "re\u{301}"], ["re\u{301}", "r\u{e9}"]])
+    func `ids of the same look and other bytes are two requests`(ids: [String]) {
+        var tables = DecisionTables()
+        let records = ids.enumerated().map { index, id in
+            InboundRecord.request(
+                id: id,
+                phoneNumber: "+491512345678\(index)",
+                offset: Int64(index),
+                at: tables.now
+            )
+        }
+        #expect(tables.intake(tables.candidates(records)).sends.count == 2)
+        #expect(tables.requests.count == 2)
+        #expect(tables.intake(tables.candidates(records)).outbox.isEmpty)
+    }
+
+    @Test func `a request of no tenant takes nobody's id`() {
+        var tables = DecisionTables()
+        let stray = tables.intake(.request(id: "1", at: tables.now, more: #","tenant":"acme corp""#))
+        #expect(stray.events.first?.reason == "invalid_request")
+        #expect(stray.events.first?.requestID == "1")
+        #expect(tables.intake(.request(id: "1", at: tables.now, more: #","tenant":"acme corp""#)).outbox.isEmpty)
+        #expect(tables.intake(.request(id: "1", offset: 1, at: tables.now)).sends.count == 1)
+    }
+
     /// Plays a history and tells where both ways part.
     private static func difference(of history: DecisionHistory) -> String? {
         var history = history

@@ -103,6 +103,20 @@ import Verification
         #expect(sent.object("code")?["length"] != nil)
     }
 
+    @Test(arguments: [
+        (#"{"method":"recaptcha","score":0.4}"#, "app_verification_failed"),
+        (#"{"score":0.4}"#, "app_verification_failed"), (#"{"verdict":"fail"}"#, "app_verification_failed"),
+        (#"{"method":"recaptcha","score":0.5}"#, nil),
+        (#"{"method":"recaptcha","verdict":"pass","score":0.4}"#, "app_verification_failed"),
+        (#"{"method":"recaptcha","verdict":"pass"}"#, nil), ("{}", nil),
+    ])
+    func `what speaks against an app is heard where none need be shown`(shown: String, reason: String?) {
+        var tables = DecisionTables()
+        let changes = tables.intake(.email(id: "r1", at: tables.now, more: #","appVerification":\#(shown)"#))
+        #expect(changes.events.first?.reason == reason)
+        #expect(changes.sends.count == (reason == nil ? 1 : 0))
+    }
+
     @Test func `a tenant without app verification sends no links`() throws {
         var tables = DecisionTables { $0.appVerification = .off }
         #expect(tables.intake(.email(id: "r1", at: tables.now)).events.first?.reason == "test_number_only")
@@ -162,6 +176,20 @@ import Verification
         #expect(claim.credential == first.credential)
         #expect(claim.validityLeft == .seconds(1200) && claim.shortCodeLeft == .seconds(600))
         #expect(claim.reference.validity == .seconds(1200))
+    }
+
+    @Test func `the code beside a link keeps its own time when links live longer meanwhile`() throws {
+        var tables = DecisionTables()
+        tables.settle(
+            try #require(tables.intake(.email(id: "r1", at: tables.now)).sends.first),
+            .failed(.providerUnavailable)
+        )
+        tables.change { $0.emailLinks.validity = .seconds(86_400) }
+        tables.now = tables.now + .seconds(100)
+        let claim = try #require(tables.intake(.email(id: "r2", offset: 1, at: tables.now)).sends.first)
+        #expect(claim.validityLeft == .seconds(86_400) && claim.shortCodeLeft == .seconds(600))
+        tables.settle(claim, .sent)
+        #expect(tables.verifications.values.first?.shortCode?.until == tables.now + .seconds(600))
     }
 
     @Test func `a lost claim is taken over with the same link`() throws {

@@ -124,6 +124,21 @@ import Verification
         #expect(desk.statuses.isEmpty && desk.waiting.isEmpty)
     }
 
+    @Test func `the message is whose name for it is learnt, whoever was asked before`() throws {
+        var desk = try Desk(.unknown, messageID: nil)
+        let receipt = Receipt(
+            provider: "backup",
+            sendID: desk.send.reference.id,
+            providerMessageID: "B1",
+            status: .sent
+        )
+        desk.receive([.init(receipt, in: .receipt(offset: 1))])
+        #expect(desk.send.provider == "backup" && desk.send.messageID == "B1")
+        let later = Receipt(provider: "backup", sendID: nil, providerMessageID: "B1", status: .delivered)
+        desk.receive([.init(later, in: .receipt(offset: 2))])
+        #expect(desk.statuses == ["sent", "delivered"])
+    }
+
     @Test func `the provider's own id finds the send as well as ours`() throws {
         var desk = try Desk(.sent, messageID: "SM7")
         let receipt = Receipt(provider: "main", sendID: nil, providerMessageID: "SM7", status: .delivered)

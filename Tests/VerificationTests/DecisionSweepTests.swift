@@ -115,6 +115,15 @@ import Verification
         #expect(tables.verifications[claim.reference.verificationID]?.sendsUsed == 0)
     }
 
+    @Test func `a send whose key is gone is unknown where it may have left`() throws {
+        var (tables, claim) = try tables(.dispatching)
+        tables.keys = Self.lostKeys[0]
+        let event = try #require(tables.sweep(repeatsUnknown: true).outbox.first.flatMap(EventsView.init))
+        #expect(event.status == "unknown")
+        #expect(event.reason == "worker_lost")
+        #expect(tables.verifications[claim.reference.verificationID]?.sendsUsed == 1)
+    }
+
     @Test func `a send that cannot be read or whose code has been replaced fails`() throws {
         let (tables, claim) = try tables(.claimed)
         func swept(generation: Int32, rendering: Rendering?) -> SweepDecision.Swept {

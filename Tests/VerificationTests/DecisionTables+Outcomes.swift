@@ -44,11 +44,21 @@ extension DecisionTables {
     }
 
     /// Takes over what is due: the claims, and the events of what is settled.
-    mutating func sweep(capacity: Int = 100) -> (claims: [ClaimedSend], outbox: [OutboxRecord]) {
+    mutating func sweep(
+        capacity: Int = 100,
+        repeatsUnknown: Bool = false
+    ) -> (claims: [ClaimedSend], outbox: [OutboxRecord]) {
         let due = sends.values.filter { $0.leaseUntil < now }.map(DueSend.init).sorted {
             $0.reference.id < $1.reference.id
         }
-        let swept = SweepDecision.decide(due, verifications, now: now, capacity: capacity, keys: keys)
+        let swept = SweepDecision.decide(
+            due,
+            verifications,
+            now: now,
+            capacity: capacity,
+            repeatsUnknown: repeatsUnknown,
+            keys: keys
+        )
         for claim in swept.claims {
             sends[claim.id]?.claim = claim
             sends[claim.id]?.state = .claimed

@@ -11,7 +11,7 @@ import Verification
 struct DecisionTables {
     static let source = "/test"
 
-    let policy: Policy
+    private(set) var policy: Policy
     let numbers: any NumberDirectory
     var keys: CodeKeys
     var now = Timestamp.test
@@ -43,6 +43,14 @@ struct DecisionTables {
         }
         self.numbers = numbers
         self.keys = keys
+    }
+
+    /// Changes the policy from now on.
+    mutating func change(_ change: (inout TenantPolicy) -> Void) {
+        policy = .test { tenant in
+            tenant.limits = LimitPolicy(perRecipient: [], perIP: [], perTenant: [])
+            change(&tenant)
+        }
     }
 
     mutating func candidate(_ record: InboundRecord) -> Candidate {

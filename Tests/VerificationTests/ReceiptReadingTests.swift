@@ -60,6 +60,20 @@ import Testing
         #expect(ReceiptSample.read(value) == .deadLetter(reason))
     }
 
+    @Test(arguments: [
+        ("30003", "30003"), ("handset-off", "handset-off"), ("Unknown subscriber +14155550123", nil),
+        ("4155550123", nil), ("no route", nil),
+    ])
+    func `an error code is a code, and no text that may name the number`(text: String, code: String?) {
+        let value = #"{"provider":"main","providerMessageId":"m","status":"undelivered","errorCode":"\#(text)"}"#
+        guard case .receipt(let receipt) = ReceiptSample.read(value) else {
+            Issue.record("it is no receipt")
+            return
+        }
+        #expect(receipt.status == .undelivered)
+        #expect(receipt.errorCode == code)
+    }
+
     @Test func `a receipt that is too large, too deep or of another type is a dead letter`() {
         let large = #"{"provider":"\#(String(repeating: "x", count: 65_536))"}"#
         #expect(ReceiptSample.read(large) == .deadLetter(.tooLarge))

@@ -213,6 +213,9 @@ package final class OutboxRecord: Sendable, Equatable, Redacted {
     /// The database whose outbox holds it, counted from 0.
     package let shard: UInt8
 
+    /// Bytes of value and headers.
+    package var size: Int { headers.reduce(value?.count ?? 0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) } }
+
     package var description: String { "record \(stream)-\(sequence)" }
 
     package init(

@@ -68,7 +68,10 @@ extension IntakeDecision {
         if let credential = sameCredential(verification, passed) {
             // While no message has left, the credential's life has not begun.
             let isFirst = verification.sendsUsed == 0
-            if isFirst { verification.restart(at: facts.now, validity: validity) }
+            if isFirst {
+                verification.restart(at: facts.now, validity: validity)
+                verification.shortCode?.until = facts.now + passed.tenant.shortCodeValidity
+            }
             send(candidate, request, passed, verification, credential, validity: isFirst ? validity : nil)
             return
         }

@@ -118,20 +118,9 @@ package enum ReceiptDecision {
         return desk.changes
     }
 
-    /// What a provider calls a message; two of them may count alike.
-    private struct Message: Hashable {
-        let provider: String
-        let id: String
-
-        init?(_ provider: String?, _ id: String?) {
-            guard let provider, let id else { return nil }
-            (self.provider, self.id) = (provider, id)
-        }
-    }
-
     private struct Desk {
         private var sends: [SendID: ReportedSend]
-        private var messages: [Message: SendID] = [:]
+        private var messages: [ProviderMessage: SendID] = [:]
         private var verifications: [VerificationID: StoredVerification]
         private let now: Timestamp
         private let settings: Settings
@@ -145,7 +134,7 @@ package enum ReceiptDecision {
         ) {
             self.sends = Dictionary(sends.map { ($0.reference.id, $0) }) { first, _ in first }
             for send in sends {
-                if let message = Message(send.provider, send.messageID) { messages[message] = send.reference.id }
+                if let message = send.message { messages[message] = send.reference.id }
             }
             self.verifications = verifications
             self.now = now
@@ -168,7 +157,7 @@ package enum ReceiptDecision {
         private func send(of receipt: Receipt) -> ReportedSend? {
             let named = receipt.sendID.flatMap { sends[$0] }
             return named
-                ?? Message(receipt.provider, receipt.providerMessageID).flatMap { messages[$0] }.flatMap { sends[$0] }
+                ?? receipt.message.flatMap { messages[$0] }.flatMap { sends[$0] }
         }
 
         private mutating func wait(_ received: ReceivedReceipt) {
@@ -183,10 +172,13 @@ package enum ReceiptDecision {
         private mutating func settle(_ old: ReportedSend, by receipt: Receipt) {
             var send = old
             send.state = receipt.status.sendState
-            send.provider = send.provider ?? receipt.provider
+            if send.provider == nil || (send.messageID == nil && receipt.providerMessageID != nil) {
+                // An earlier one may have refused it: the message is whose name for it we learn now.
+                send.provider = receipt.provider
+            }
             send.messageID = send.messageID ?? receipt.providerMessageID
             send.errorCode = receipt.errorCode
-            if let message = Message(send.provider, send.messageID) { messages[message] = send.reference.id }
+            if let message = send.message { messages[message] = send.reference.id }
             sends[send.reference.id] = send
             changes.sends[send.reference.id] = send
             guard var verification = verifications[send.reference.verificationID] else { return }

@@ -38,7 +38,10 @@ package struct Screener: Sendable {
         case .deadLetter(let reason):
             return candidate(.deadLetter(reason), .place(of: record), record.value ?? [])
         case .invalid(let invalid):
-            let key = RequestKey(tenant: invalid.tenant, requestID: invalid.requestID)
+            // An id belongs to its tenant: one whose tenant cannot be read is nobody's.
+            let key: RequestKey =
+                invalid.field == "tenant"
+                ? .place(of: record) : RequestKey(tenant: invalid.tenant, requestID: invalid.requestID)
             return candidate(.invalid(invalid, refusal(of: invalid)), key, record.value ?? [])
         case .request(let request):
             let key = RequestKey(tenant: request.tenant, requestID: request.requestID)

@@ -103,12 +103,12 @@ extension Screener {
         func refuse(_ reason: RejectionReason, _ rule: String) -> RuleVerdict {
             .refuses(Refusal(reason, rule: "appVerification.\(rule)", region: facts?.region))
         }
-        guard let shown = request.appVerification, shown.method != .notVerified, let verdict = shown.verdict else {
-            return isRequired ? refuse(.appVerificationRequired, "required") : .passes
-        }
-        if verdict == .fail { return refuse(.appVerificationFailed, "verdict") }
-        if let score = shown.score, score < minimumScore { return refuse(.appVerificationFailed, "minimumScore") }
-        return .passes
+        // What speaks against an app is heard, whatever else is missing: a score may come without a verdict.
+        let shown = request.appVerification
+        if shown?.verdict == .fail { return refuse(.appVerificationFailed, "verdict") }
+        if let score = shown?.score, score < minimumScore { return refuse(.appVerificationFailed, "minimumScore") }
+        let isShown = shown?.verdict == .pass && shown?.method != .notVerified
+        return isShown || !isRequired ? .passes : refuse(.appVerificationRequired, "required")
     }
 }
 

@@ -213,7 +213,19 @@ package struct RequestKey: Sendable, Hashable, Comparable {
         RequestKey(tenant: "", requestID: "\(record.source)/\(record.offset)")
     }
 
+    /// Ids are compared by their bytes, as PostgreSQL does: Swift takes letters for equal that only look alike.
+    package static func == (left: RequestKey, right: RequestKey) -> Bool {
+        left.requestID.hasSameBytes(as: right.requestID) && left.tenant == right.tenant
+    }
+
     package static func < (left: RequestKey, right: RequestKey) -> Bool {
-        (left.tenant, left.requestID) < (right.tenant, right.requestID)
+        guard left.tenant == right.tenant else { return left.tenant < right.tenant }
+        return left.requestID.utf8.lexicographicallyPrecedes(right.requestID.utf8)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        var id = requestID
+        id.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        hasher.combine(tenant)
     }
 }

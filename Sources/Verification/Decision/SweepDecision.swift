@@ -81,7 +81,8 @@ package enum SweepDecision {
                 if swept.claims.count < capacity { swept.claims.append(claim) }
             } else {
                 // The key that sealed the recipient or derives the credential is gone from the ring.
-                swept.results.append(send.result(.failed(.providerUnavailable)))
+                let mayHaveLeft = isRepeat || send.isRepeated
+                swept.results.append(send.result(mayHaveLeft ? .unknown(.workerLost) : .failed(.providerUnavailable)))
             }
         }
         return swept

@@ -5,6 +5,9 @@
 /// Each method is one transaction for a whole batch, and may be repeated after an error: a change that was made is
 /// recognised by its key and not made again. Errors mean that the database failed, never that a request is wrong.
 package protocol Ledger: Sendable {
+    /// How many databases there are; an id names its own.
+    var databases: Int { get }
+
     /// Locks and reads the facts of a batch, lets `decide` decide, and records the changes.
     ///
     /// `decide` is given the candidates that the facts are of: all of them, or those of one database; they are decided
@@ -46,6 +49,10 @@ package protocol Ledger: Sendable {
     ///
     /// To be called every few seconds: it does what is due for all workers together.
     func maintain() async throws
+}
+
+extension Ledger {
+    package var databases: Int { 1 }
 }
 
 /// A batch holds something that the database refuses to store, now and at every other time.

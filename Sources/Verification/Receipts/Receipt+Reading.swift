@@ -35,7 +35,7 @@ extension ReceiptRecord {
             messageID: providerMessageID,
             status: status,
             reason: isUndelivered ? errorCode.flatMap { secrets.reason(of: $0, by: provider) } : nil,
-            errorCode: isUndelivered ? errorCode : nil,
+            errorCode: isUndelivered ? errorCode.flatMap(AnswerWord.errorCode) : nil,
             occurredAt: occurredAt
         )
     }

@@ -61,12 +61,11 @@ extension NaiveModel {
 
     private func app(_ request: ModelRequest, _ tenant: TenantPolicy) -> String? {
         guard case .on(let isRequired, let minimumScore) = tenant.appVerification else { return nil }
-        if let shown = request.shown, shown.method != "none", let verdict = shown.verdict {
-            if verdict == "fail" { return "app_verification_failed" }
-            if let score = shown.score, score < minimumScore { return "app_verification_failed" }
-            return nil
-        }
-        return isRequired ? "app_verification_required" : nil
+        guard let shown = request.shown else { return isRequired ? "app_verification_required" : nil }
+        if shown.verdict == "fail" { return "app_verification_failed" }
+        if let score = shown.score, score < minimumScore { return "app_verification_failed" }
+        guard isRequired else { return nil }
+        return shown.method != "none" && shown.verdict == "pass" ? nil : "app_verification_required"
     }
 
     /// The reason of the first limit that one more send would break; without one the send counts.

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Verification
-
 /// Which of a provider's words may be kept: ids and codes, and no text that may repeat a number or the message.
-enum AnswerWord {
+package enum AnswerWord {
     /// A message id: 1 to 128 letters, digits and `-_.:`.
-    static func messageID(_ text: String) -> String? {
+    package static func messageID(_ text: String) -> String? {
         (1...128).contains(text.utf8.count) && text.utf8.allSatisfy(isWord) ? text : nil
     }
 
     /// An error code: 1 to 64 such characters, with fewer digits in a row than a phone number has.
-    static func errorCode(_ text: String) -> String? {
+    package static func errorCode(_ text: String) -> String? {
         guard text.utf8.count <= 64, messageID(text) != nil else { return nil }
         let digits = text.utf8.split { !isDigit($0) }
         return digits.allSatisfy { $0.count < 7 } ? text : nil
@@ -32,7 +30,7 @@ enum AnswerWord {
 
 extension JSONValue {
     /// A string as it is or a number as it is spelt: providers write ids and codes either way.
-    var word: String? {
+    package var word: String? {
         switch self {
         case .string(let text): text
         case .number(let number): number.literal
