@@ -29,5 +29,6 @@ package struct Migration: Sendable {
         Migration(7, "0007_shards", PackageResources._007_shards_sql),
         Migration(8, "0008_tenant_totals", PackageResources._008_tenant_totals_sql),
         Migration(9, "0009_maintenance", PackageResources._009_maintenance_sql),
+        Migration(10, "0010_search_path", PackageResources._010_search_path_sql),
     ]
 }

@@ -120,7 +120,7 @@ extension PostgresLedger {
             FROM moment
             LEFT JOIN unnest($1::text[], $2::int4[], $3::int8[]) AS l(tenant, count, ms) ON true
             """,
-            limitParameters(keys)
+            limitParameters(keys.tenantLimits)
         )
     }
 
@@ -130,21 +130,23 @@ extension PostgresLedger {
 
     /// Counts the batch's admissions for tenants that have a limit; nil when there are none.
     package static func admitTenants(_ admissions: [String: Int], _ keys: IntakeKeys, at now: Timestamp) -> Statement? {
+        // Nobody else's: a limit that was lowered may be broken already, by what was let through before.
+        let limits = keys.tenantLimits.filter { admissions[$0.tenant] != nil }
         let tenants = keys.limitedTenants.filter { admissions[$0] != nil }
         guard !tenants.isEmpty else { return nil }
         return Statement(
             "SELECT courier.admit_tenants($4::text[], $5::int4[], $6, $1::text[], $2::int4[], $3::int8[])",
-            limitParameters(keys) + [
+            limitParameters(limits) + [
                 .texts(tenants), .int32s(tenants.map { Int32(clamping: admissions[$0] ?? 0) }),
                 .timestamp(microsecondsSinceUnixEpoch: now.microseconds),
             ]
         )
     }
 
-    private static func limitParameters(_ keys: IntakeKeys) -> [Parameter] {
+    private static func limitParameters(_ limits: [TenantLimit]) -> [Parameter] {
         [
-            .texts(keys.tenantLimits.map(\.tenant)), .int32s(keys.tenantLimits.map { Int32(clamping: $0.limit.count) }),
-            .int64s(keys.tenantLimits.map { $0.limit.per.microseconds / 1000 }),
+            .texts(limits.map(\.tenant)), .int32s(limits.map { Int32(clamping: $0.limit.count) }),
+            .int64s(limits.map { $0.limit.per.microseconds / 1000 }),
         ]
     }
 }

@@ -55,7 +55,7 @@ extension PostgresLedger {
         return try await pool.withTransaction { transaction in
             let rows = try transaction.commit([statement])[0]
             var records: [OutboxRecord] = []
-            for row in rows {
+            for row in rows where try !row.bool(6) {
                 records.append(
                     OutboxRecord(
                         stream: UUIDValue(try row.uuid(0)),
@@ -71,27 +71,48 @@ extension PostgresLedger {
         }
     }
 
-    func takeOverOutbox() -> Statement {
+    /// The first record of each stream goes, as many as a sweep takes and 16 MiB at most, or one that is larger.
+    ///
+    /// A sweep looks at four times as many. When there are more, those that are behind another one come again a second
+    /// later, so that they do not stand before the rest for ever, however many of them wait for a broker.
+    package func takeOverOutbox() -> Statement {
         Statement(
             """
             WITH due AS (
-                -- 1. The first record of each stream, if nobody holds it.
-                SELECT o.stream, o.sequence
+                -- 1. What nobody holds, the longest waiting first.
+                SELECT o.stream, o.sequence, o.lease_until,
+                    coalesce(octet_length(o.value), 0) + octet_length(o.headers) AS size
                 FROM courier.outbox o
                 WHERE o.lease_until < statement_timestamp()
-                  AND NOT EXISTS (
-                      SELECT FROM courier.outbox e WHERE e.stream = o.stream AND e.sequence < o.sequence
-                  )
                 ORDER BY o.lease_until
-                LIMIT $1
+                LIMIT 4 * $1
                 FOR UPDATE SKIP LOCKED
+            ), judged AS (
+                -- 2. Whether an earlier one of its stream is unpublished.
+                SELECT d.*, EXISTS (
+                    SELECT FROM courier.outbox e WHERE e.stream = d.stream AND e.sequence < d.sequence
+                ) AS follows
+                FROM due d
+            ), counted AS (
+                -- 3. How many and how much go with it.
+                SELECT j.stream, j.sequence, j.follows,
+                    count(*) FILTER (WHERE NOT j.follows) OVER before AS place,
+                    sum(j.size) FILTER (WHERE NOT j.follows) OVER before AS bytes
+                FROM judged j
+                WINDOW before AS (ORDER BY j.lease_until, j.stream, j.sequence)
             )
-            -- 2. Ours for one lease.
+            -- 4. Ours for one lease.
             UPDATE courier.outbox o
-            SET lease_until = clock_timestamp() + $2 * interval '1 microsecond'
-            FROM due
-            WHERE o.stream = due.stream AND o.sequence = due.sequence
-            RETURNING o.stream, o.sequence, o.dead_letter, o.key, o.value, o.headers
+            SET lease_until = clock_timestamp()
+                + CASE WHEN c.follows THEN interval '1 second' ELSE $2 * interval '1 microsecond' END
+            FROM counted c
+            WHERE o.stream = c.stream AND o.sequence = c.sequence
+              AND CASE
+                  WHEN c.follows THEN (SELECT count(*) FROM due) = 4 * $1
+                  ELSE c.place = 1 OR c.place <= $1 AND c.bytes <= 16777216 END
+            RETURNING o.stream, o.sequence, o.dead_letter,
+                CASE WHEN NOT c.follows THEN o.key END, CASE WHEN NOT c.follows THEN o.value END,
+                CASE WHEN c.follows THEN ''::bytea ELSE o.headers END, c.follows
             """,
             [.int32(settings.sweepSize), leaseParameter]
         )

@@ -14,7 +14,7 @@ import Verification
             #expect(try await migrator.migrate() == [])
             try await migrator.check()
             let versions = try await database.texts(
-                "SELECT version::text FROM courier.schema_migration ORDER BY version"
+                "SELECT version::text FROM courier.schema_migration s ORDER BY s.version"
             )
             #expect(versions == Migration.all.map { String($0.version) })
         }

@@ -86,6 +86,54 @@ import Verification
         }
     }
 
+    @Test func `a sweep takes no more than sixteen MiB, or one record that is larger`() async throws {
+        try await LedgerDatabase.with { database in
+            try await database.script(
+                """
+                INSERT INTO courier.outbox (stream, sequence, dead_letter, value, headers, lease_until)
+                SELECT gen_random_uuid(), 1, true, convert_to(repeat('x', size << 20), 'UTF8'), '', moment::timestamptz
+                FROM (VALUES (7, '2026-01-01 00:00+00'), (8, '2026-01-01 00:01+00'), (2, '2026-01-01 00:02+00'),
+                    (20, '2026-01-01 00:03+00')) AS row(size, moment)
+                """
+            )
+            var sizes: [[Int]] = []
+            for _ in 0..<4 {
+                let swept = try await database.ledger().sweepOutbox()
+                sizes.append(swept.map { ($0.value?.count ?? 0) >> 20 }.sorted())
+            }
+            #expect(sizes == [[7, 8], [2], [20], []])
+        }
+    }
+
+    /// Every stream's first record is held by somebody, save those of a few; what is behind was parked before.
+    @Test func `those that wait behind others hide nobody, and are not read again and again`() async throws {
+        try await LedgerDatabase.with { database in
+            try await database.script(
+                """
+                CREATE TEMP TABLE stream AS SELECT gen_random_uuid() AS id, n FROM generate_series(1, 3000) AS n;
+                INSERT INTO courier.outbox (stream, sequence, dead_letter, headers, lease_until)
+                SELECT id, 1, false, '', CASE WHEN n <= 3 THEN now() - interval '1 minute' ELSE now() + interval '1 hour' END
+                FROM stream;
+                INSERT INTO courier.outbox (stream, sequence, dead_letter, headers, lease_until)
+                SELECT id, 2, false, '', '-infinity' FROM stream;
+                ANALYZE courier.outbox;
+                """
+            )
+            try await database.withPool(connections: 1, settings: PostgresLedger.sessionSettings) { pool in
+                let ledger = database.ledger(on: pool, sweepSize: 100)
+                var found = 0
+                var sweeps = 0
+                while found < 3, sweeps < 20 {
+                    sweeps += 1
+                    let cost = try await ReadCost.measure(pool) { found += try await ledger.sweepOutbox().count }
+                    #expect(cost.largest <= 20 * 400, "\(cost)")
+                }
+                #expect(found == 3)
+                #expect(sweeps <= 8, "four hundred of three thousand at a time")
+            }
+        }
+    }
+
     @Test(.timeLimit(.minutes(5))) func `parallel sweepers share no record and keep each verification's order`()
         async throws
     {

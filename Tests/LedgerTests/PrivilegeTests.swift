@@ -140,7 +140,9 @@ import Testing
             let loose = try await database.texts(
                 """
                 SELECT p.proname::text FROM pg_proc p
-                WHERE p.pronamespace = 'courier'::regnamespace AND p.prosecdef
+                WHERE p.pronamespace = 'courier'::regnamespace
+                  -- Or that may be called by one that does.
+                  AND (p.prosecdef OR array_to_string(p.proconfig, ';') LIKE '%search_path%')
                   AND NOT coalesce(p.proconfig, '{}') && ARRAY['search_path=pg_catalog, pg_temp']
                 """
             )

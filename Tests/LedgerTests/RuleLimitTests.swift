@@ -118,6 +118,37 @@ import Verification
         }
     }
 
+    @Test func `a limit that was lowered holds up no other tenant`() async throws {
+        func policy(_ count: Int) -> Policy {
+            func tenant(_ count: Int) -> TenantPolicy? {
+                let policy = Policy.desk { $0.limits.perTenant = [RateLimit(count: count, per: .seconds(3600))] }
+                return policy.tenants.values.first
+            }
+            let tenants = ["pumped": tenant(count), "other": tenant(10)]
+            return Policy(version: "desk.\(count)", tenants: tenants.compactMapValues(\.self))
+        }
+        func records(_ tenant: String, _ range: Range<Int64>, at time: Timestamp) -> [InboundRecord] {
+            range.map { offset in
+                .request(
+                    id: "r\(offset)",
+                    phoneNumber: "+4915123450\(100 + offset)",
+                    offset: offset,
+                    at: time,
+                    more: #","tenant":"\#(tenant)""#
+                )
+            }
+        }
+        try await LedgerDatabase.with { database in
+            let before = LedgerWorker(database.ledger(), policy: policy(3))
+            #expect(try await before.intake(records("pumped", 0..<3, at: try await before.now())).value.count == 3)
+            let after = LedgerWorker(database.ledger(), policy: policy(2))
+            let now = try await after.now()
+            let taken = try await after.intake(records("pumped", 3..<4, at: now) + records("other", 4..<5, at: now))
+            #expect(taken.value.map(\.tenant) == ["other"])
+            #expect(taken.outbox.map { $0.json?.text("reason") } == ["quota_tenant"])
+        }
+    }
+
     @Test func `a restart and a changed policy go on counting`() async throws {
         func policy(_ count: Int) -> Policy {
             .desk(version: "desk.\(count)") { tenant in
