@@ -8,6 +8,7 @@ import Synchronization
 final class BatchQueue<Element: Sendable>: Sendable {
     private struct State {
         var elements: [Element] = []
+        var weight = 0
         var isFinished = false
     }
 
@@ -15,19 +16,25 @@ final class BatchQueue<Element: Sendable>: Sendable {
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
     private let limit: Int
+    private let weigh: @Sendable (Element) -> Int
 
-    /// - Parameter limit: elements held at most; `append` refuses what would exceed it.
-    init(limit: Int = .max) {
+    /// - Parameters:
+    ///   - limit: the weight held at most; `append` refuses what would exceed it.
+    ///   - weigh: what an element counts in limits and batches, at least 1.
+    init(limit: Int = .max, weighing weigh: @escaping @Sendable (Element) -> Int = { _ in 1 }) {
         self.limit = limit
+        self.weigh = weigh
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Adds elements, or none of them when the queue is full or finished.
     @discardableResult
     func append(_ elements: [Element]) -> Bool {
+        let weight = elements.reduce(0) { $0 + weigh($1) }
         let isAdded = state.withLock { state in
-            guard !state.isFinished, state.elements.count + elements.count <= limit else { return false }
+            guard !state.isFinished, weight <= limit - state.weight else { return false }
             state.elements.append(contentsOf: elements)
+            state.weight += weight
             return true
         }
         if isAdded { signal.yield() }
@@ -41,8 +48,9 @@ final class BatchQueue<Element: Sendable>: Sendable {
     }
 
     var count: Int { state.withLock { $0.elements.count } }
+    var weight: Int { state.withLock { $0.weight } }
 
-    /// The batches, until the queue is finished and empty.
+    /// The batches of a weight, until the queue is finished and empty; what is heavier is a batch alone.
     ///
     /// A batch of less than half of the maximum waits once for `moment` to become larger, where that is not zero: each
     /// batch costs the database and the broker as much as many of its elements.
@@ -75,7 +83,7 @@ final class BatchQueue<Element: Sendable>: Sendable {
             while true {
                 if queue.count > 0 {
                     let moment = batches.moment()
-                    if moment > .zero, queue.count < maximum / 2 { await batches.pause(moment) }
+                    if moment > .zero, queue.weight < maximum / 2 { await batches.pause(moment) }
                     if let batch = queue.take(maximum) { return batch }
                 }
                 guard await signals.next(isolation: #isolation) != nil else { return queue.take(maximum) }
@@ -85,9 +93,16 @@ final class BatchQueue<Element: Sendable>: Sendable {
 
     private func take(_ maximum: Int) -> [Element]? {
         state.withLock { state in
-            if state.elements.isEmpty { return nil }
-            let batch = Array(state.elements.prefix(maximum))
-            state.elements.removeFirst(batch.count)
+            guard let first = state.elements.first else { return nil }
+            var (count, weight) = (1, weigh(first))
+            while count < state.elements.count {
+                let next = weight + weigh(state.elements[count])
+                guard next <= maximum else { break }
+                (count, weight) = (count + 1, next)
+            }
+            let batch = Array(state.elements.prefix(count))
+            state.elements.removeFirst(count)
+            state.weight -= weight
             return batch
         }
     }

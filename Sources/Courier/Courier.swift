@@ -90,8 +90,9 @@ package struct Courier: Sendable {
     ) {
         let sends = BatchQueue<Dispatch.Claims>()
         let results = BatchQueue<SendResult>()
-        // Beyond this the sweep takes records from the database, where they are anyway.
-        let outbox = BatchQueue<OutboxRecord>(limit: 40 * settings.batchSize)
+        // Beyond this the sweep takes records from the database, where they are anyway. A dead letter may be as large as
+        // a thousand events.
+        let outbox = BatchQueue<OutboxRecord>(limit: 40 * settings.batchSize) { 1 + $0.size / 1024 }
         let desk = ProviderDesk(parts.providers, limits: parts.limits, rates: parts.rates, logger: logger)
         self.desk = desk
         let inFlight = InFlight(limit: settings.maxInFlight)
@@ -157,6 +158,7 @@ package struct Courier: Sendable {
             ledger: parts.ledger,
             sends: sends,
             outbox: outbox,
+            desk: desk,
             settings: settings,
             inFlight: inFlight,
             retry: retry,
@@ -197,9 +199,9 @@ package struct Courier: Sendable {
 
     /// The services in the order in which they depend on each other; they stop in the reverse order.
     ///
-    /// So a worker stops reading first, leaves its group, stops sweeping, finishes the sends it holds, writes what
-    /// became of them, publishes that, and closes the producer last.
+    /// So a worker stops sweeping and reading first, leaves its group, finishes the sends it holds, writes what became of
+    /// them, publishes that, and closes the producer last.
     package var services: [any Service] {
-        [sinkService, publish, record, desk, dispatch, sweep, receiptService, receipts, sourceService, intake]
+        [sinkService, publish, record, desk, dispatch, receiptService, receipts, sourceService, intake, sweep]
     }
 }

@@ -32,6 +32,7 @@ struct Handover: Sendable {
         var plan = AttemptPlan(providers: candidate.providers, idempotent: desk.idempotent, attempts: send.attempts)
         var step = plan.start()
         var last: SendResult.Attempt?
+        var handed: (provider: String, message: OutboundMessage?)?
         var hasTurn = true
         while true {
             switch step {
@@ -55,7 +56,9 @@ struct Handover: Sendable {
                     step = plan.runOut()
                     continue
                 }
-                let message = message(send, elapsed: elapsed)
+                // What is repeated under its idempotency key is the same to the byte, or the provider refuses it.
+                let message = handed?.provider == name ? handed?.message : message(send, elapsed: elapsed)
+                handed = (name, message)
                 let start = (instant: ContinuousClock.now, time: settings.now())
                 switch await call(name, send, message) {
                 case .pauses(let wait):

@@ -35,15 +35,14 @@ final class LedgerRetry: Sendable {
     }
 
     /// Repeats what only this worker knows: through an outage of any length, and after another failure for a lease.
-    ///
-    /// One of several databases that is away is another failure: what is for the others does not wait any longer.
     func persistently<Value: Sendable>(
         _ stage: Progress.Stage,
         _ operation: @Sendable () async throws -> Value
     ) async -> Value? {
         let end = ContinuousClock.now + lease
         return await attempt(stage, operation) { error in
-            (error as? any OutageTelling)?.isOutage == true || ContinuousClock.now < end
+            let cause = (error as? ShardFailure)?.error ?? error
+            return (cause as? any OutageTelling)?.isOutage == true || ContinuousClock.now < end
         }
     }
 

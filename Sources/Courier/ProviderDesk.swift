@@ -57,6 +57,11 @@ extension ProviderDesk {
         }
     }
 
+    /// Whether some provider takes nothing for now.
+    var hasPause: Bool {
+        board.withLock { board in providers.keys.contains { board.pause(of: $0) != nil } }
+    }
+
     /// How long nobody of these takes a message; nil when somebody does.
     func pause(of names: [String]) -> Duration? {
         board.withLock { board in

@@ -11,6 +11,7 @@ struct Sweep: Service {
     let ledger: any Ledger
     let sends: BatchQueue<Dispatch.Claims>
     let outbox: BatchQueue<OutboxRecord>
+    let desk: ProviderDesk
     let settings: CourierSettings
     let inFlight: InFlight
     let retry: LedgerRetry
@@ -38,7 +39,8 @@ struct Sweep: Service {
         var most = 0
         let claimedAt = ContinuousClock.now
         if let swept = await retry.once(.sweep, { try await ledger.sweepSends(capacity: inFlight.free) }) {
-            most = swept.value.count + swept.outbox.count
+            // What a provider does not take now is handed back, and would be claimed again and again.
+            most = swept.outbox.count + (desk.hasPause ? 0 : swept.value.count)
             outbox.append(swept.outbox)
             if !swept.value.isEmpty {
                 settings.observe(.sweepClaimed)
@@ -48,7 +50,7 @@ struct Sweep: Service {
             }
         }
         // While nobody takes events, what only makes more of them waits.
-        guard outbox.count < 20 * settings.batchSize else { return false }
+        guard outbox.weight < 20 * settings.batchSize else { return false }
         if let swept = await retry.once(.sweep, { try await ledger.sweepExpired() }) {
             most = max(most, swept.outbox.count)
             outbox.append(swept.outbox)
@@ -58,8 +60,8 @@ struct Sweep: Service {
             outbox.append(swept.outbox)
         }
         // Records that this worker has not published yet come first.
-        if outbox.count < settings.batchSize, let records = await retry.once(.sweep, { try await ledger.sweepOutbox() })
-        {
+        guard outbox.weight < settings.batchSize else { return most * 2 > settings.batchSize }
+        if let records = await retry.once(.sweep, { try await ledger.sweepOutbox() }) {
             most = max(most, records.count)
             outbox.append(records)
         }

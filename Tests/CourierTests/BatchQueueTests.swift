@@ -63,6 +63,19 @@ import Testing
         #expect(queue.append([3]))
     }
 
+    @Test func `what weighs more leaves less room, and goes in smaller batches`() async {
+        let queue = BatchQueue<Int>(limit: 10) { $0 }
+        #expect(queue.append([1, 2, 5, 1]))
+        #expect(!queue.append([2]))
+        #expect(queue.append([1]))
+        #expect(queue.weight == 10 && queue.count == 5)
+        queue.finish()
+        var batches: [[Int]] = []
+        for await batch in queue.batches(of: 3) { batches.append(batch) }
+        #expect(batches == [[1, 2], [5], [1, 1]])
+        #expect(queue.weight == 0)
+    }
+
     @Test func `nothing is lost or repeated among many producers, and each keeps its order`() async {
         let queue = BatchQueue<[Int]>()
         let (producers, each) = (8, 500)

@@ -15,6 +15,7 @@ final class MemorySource: RecordSource, Service {
     }
 
     private let state = Mutex(State())
+    private let exit = Mutex<Gate?>(nil)
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
     private let journal: Journal
@@ -68,6 +69,12 @@ final class MemorySource: RecordSource, Service {
     func run() async throws {
         try? await gracefulShutdown()
         journal.note(.left)
+        await exit.withLock(\.self)?.pass()
+    }
+
+    /// Lets leaving take until the gate is open.
+    func leave(through gate: Gate) {
+        exit.withLock { $0 = gate }
     }
 }
 

@@ -46,11 +46,23 @@ final class MemoryLedger: Ledger {
         var runOut: [OutboxRecord] = []
     }
 
+    let databases: Int
     private let state = Mutex(State())
+    private let away = Mutex<Set<Int>>([])
     private let journal: Journal
 
-    init(journal: Journal) {
-        self.journal = journal
+    init(databases: Int = 1, journal: Journal) {
+        (self.databases, self.journal) = (databases, journal)
+    }
+
+    /// Lets outcomes not be recorded that are for one of these databases.
+    func setAway(_ databases: Set<Int>) {
+        away.withLock { $0 = databases }
+    }
+
+    /// Sends of a database, counted from 0, of which the outcome is recorded.
+    func settled(in database: Int) -> Int {
+        state.withLock { $0.sends.count { $1.state == nil && $0.uuid.database(of: databases) == database } }
     }
 
     /// Lets the next calls of a method fail.
@@ -153,7 +165,11 @@ extension MemoryLedger {
     }
 
     func record(_ results: [SendResult]) async throws -> Recorded<Void> {
-        try perform(.record) { state in
+        let missing = away.withLock { away in
+            results.map { $0.send.id.uuid.database(of: databases) }.first(where: away.contains)
+        }
+        if let missing { throw ShardFailure(shard: missing, error: Away(isOutage: true)) }
+        return try perform(.record) { state in
             let taken = results.filter { result in
                 guard let held = state.sends[result.send.id] else { return false }
                 return held.claim.reference == result.send && held.state != nil

@@ -13,6 +13,7 @@ final class MemoryProvider: MessageProvider {
 
     let name: String
     let channel: Channel
+    let isIdempotent: Bool
     private let state = Mutex(State())
     private let journal: Journal
     private let answer: @Sendable (OutboundMessage) async -> ProviderAnswer
@@ -20,11 +21,13 @@ final class MemoryProvider: MessageProvider {
     init(
         _ name: String = "main",
         channel: Channel = .sms,
+        isIdempotent: Bool = false,
         journal: Journal,
         answer: @escaping @Sendable (OutboundMessage) async -> ProviderAnswer = { _ in .init(.accepted, messageID: "1")
         }
     ) {
         (self.name, self.channel, self.journal, self.answer) = (name, channel, journal, answer)
+        self.isIdempotent = isIdempotent
     }
 
     var messages: [OutboundMessage] { state.withLock(\.messages) }

@@ -31,10 +31,21 @@ struct MemoryWorker: Sendable {
         log: LogRecord = LogRecord(),
         statistics: Statistics = Statistics(),
         isReporting: Bool = false,
+        databases: Int = 1,
         _ body: (MemoryWorker) async throws -> Void
     ) async throws {
         let providers = providers.isEmpty ? [MemoryProvider(journal: journal)] : providers
-        let worker = MemoryWorker(providers, journal, settings, limits, messages, log, statistics, isReporting)
+        let worker = MemoryWorker(
+            providers,
+            journal,
+            settings,
+            limits,
+            messages,
+            log,
+            statistics,
+            isReporting,
+            databases
+        )
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await worker.group.run() }
             let outcome: Result<Void, any Error>
@@ -57,13 +68,14 @@ struct MemoryWorker: Sendable {
         _ messages: MessagePolicy,
         _ log: LogRecord,
         _ statistics: Statistics,
-        _ isReporting: Bool
+        _ isReporting: Bool,
+        _ databases: Int
     ) {
         self.journal = journal
         self.log = log
         source = MemorySource(journal: journal)
         sink = MemorySink(journal: journal)
-        ledger = MemoryLedger(journal: journal)
+        ledger = MemoryLedger(databases: databases, journal: journal)
         let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let policy = Policy.test { tenant in
             func route(_ channel: Channel) -> Route { .ordered(providers.filter { $0.channel == channel }.map(\.name)) }

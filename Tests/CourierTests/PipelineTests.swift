@@ -126,6 +126,24 @@ import Verification
         }
     }
 
+    @Test func `a database that is away holds up no outcome of another one`() async throws {
+        try await MemoryWorker.with(settings: .test(lease: .milliseconds(400)), databases: 2) { worker in
+            worker.ledger.setAway([1])
+            defer { worker.ledger.setAway([]) }
+            worker.source.add(Array(Self.numbers[..<10]))
+            try await eventually("there are outcomes of the one") { worker.ledger.settled(in: 0) > 0 }
+            worker.source.add(Array(Self.numbers[10..<20]))
+            // Longer than a lease.
+            try await Task.sleep(for: .seconds(1))
+            let open = worker.ledger.open
+            #expect(worker.sink.answers.count == 20 - open)
+            #expect(worker.inFlight == open)
+            #expect(worker.ledger.settled(in: 1) == 0)
+            worker.ledger.setAway([])
+            try await eventually("all is told") { worker.sink.answers == [String](repeating: "sent", count: 20) }
+        }
+    }
+
     @Test func `an outcome that the database does not take holds up no other for longer than a lease`() async throws {
         try await MemoryWorker.with(settings: .test(lease: .milliseconds(400))) { worker in
             worker.ledger.fail(.record, [MemoryLedger.Failure](repeating: .faulty, count: 1000))
@@ -253,6 +271,20 @@ import Verification
             try await worker.settle(events: 1)
             #expect(!worker.journal.work.contains(.called(provider: "second")))
             #expect(worker.sink.answers == ["unknown timeout"])
+        }
+    }
+
+    @Test func `what is repeated under its key is the same message`() async throws {
+        let journal = Journal()
+        let provider = MemoryProvider(isIdempotent: true, journal: journal) { _ in
+            ProviderAnswer(.unknown, errorCode: "timeout")
+        }
+        try await MemoryWorker.with([provider], journal: journal) { worker in
+            worker.source.add([Self.numbers[0]])
+            try await worker.settle(events: 1)
+            #expect(provider.messages.count == 3)
+            // Of the validity something is over at each call.
+            #expect(Set(provider.messages.map(\.validity)).count == 1)
         }
     }
 

@@ -76,4 +76,22 @@ import Verification
             #expect(worker.sink.answers.count { $0 == "sent" } >= 15)
         }
     }
+
+    @Test func `what a provider does not take now is not claimed at once, again and again`() async throws {
+        var settings = CourierSettings.test
+        settings.batchSize = 2
+        settings.sweepInterval = .milliseconds(500)
+        let journal = Journal()
+        let provider = MemoryProvider(journal: journal) { _ in
+            ProviderAnswer(.throttled, errorCode: "429", retryAfter: .seconds(60))
+        }
+        try await MemoryWorker.with([provider], journal: journal, settings: settings) { worker in
+            worker.source.add(Self.numbers)
+            try await eventually("all are decided") { journal.work.count { $0 == .ledger(.intake) } >= 10 }
+            let before = journal.entries.count { $0 == .ledger(.sweepSends) }
+            try await Task.sleep(for: .seconds(2))
+            let sweeps = journal.entries.count { $0 == .ledger(.sweepSends) } - before
+            #expect((1...6).contains(sweeps))
+        }
+    }
 }

@@ -57,6 +57,22 @@ import Verification
     }
 
     @Test(.timeLimit(.minutes(1)))
+    func `a worker that is told to stop takes nothing over any more while it leaves its group`() async throws {
+        let gate = Gate()
+        try await MemoryWorker.with { worker in
+            worker.source.leave(through: gate)
+            defer { gate.open() }
+            try await eventually("it sweeps") { worker.journal.entries.contains(.ledger(.sweepSends)) }
+            await worker.stop()
+            try await eventually("it leaves") { worker.journal.entries.contains(.left) }
+            let sweeps = worker.journal.entries.count { $0 == .ledger(.sweepSends) }
+            // Time for some sweeps.
+            try await Task.sleep(for: .milliseconds(200))
+            #expect(worker.journal.entries.count { $0 == .ledger(.sweepSends) } == sweeps)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
     func `an idle worker stops long before its time to drain is over`() async throws {
         let start = ContinuousClock.now
         try await MemoryWorker.with { worker in
