@@ -40,8 +40,9 @@ struct CodeCourier: AsyncParsableCommand {
               code-courier report worker-*.log --output report.html
               tail -F worker.log | code-courier top
 
-            Every setting of the file may come from the environment instead:
-            kafka.bootstrapServers is KAFKA_BOOTSTRAP_SERVERS.
+            A single value of the file may come from the environment instead:
+            kafka.bootstrapServers is KAFKA_BOOTSTRAP_SERVERS. kafka.options, and headers
+            and answers of http providers, come from the file only.
 
             Each command has examples of its own: code-courier help policy simulate.
             The pages are in docs: gateways, verifiers, operators, guarantees, threats.

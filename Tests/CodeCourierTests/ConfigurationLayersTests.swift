@@ -60,6 +60,26 @@ struct ConfigurationLayersTests {
         #expect(lines == ["environment WORKER_BATCH_SIZE: worker.batchSize: must be a whole number from 1 to 10000"])
     }
 
+    @Test func `a variable for an option of Kafka is a fault, since options come from the file`() throws {
+        let variables = [
+            "KAFKA_OPTIONS_SECURITY_PROTOCOL": "SASL_SSL", "KAFKA_OPTIONS_SASL_PASSWORD": "hidden",
+            "KAFKA_OPTIONS_ACKS": "", "KAFKA_OPTIONSET": "x",
+        ]
+        let message = "cannot be set here: options come from the file only; write it there, such as "
+        let expected = ["SASL_PASSWORD", "SECURITY_PROTOCOL"].map { name in
+            "environment KAFKA_OPTIONS_\(name): kafka.options: \(message)"
+                + "security.protocol: SASL_SSL, and unset the variable"
+        }
+        let text = "kafka: { options: { security.protocol: SASL_SSL } }\n\(ExampleFiles.smallest)"
+        #expect(try faults(ExampleFiles.smallest, variables) == expected)
+        #expect(try faults(text, variables) == expected)
+        #expect(try faults(text, ["KAFKA_OPTIONS_ACKS": "", "KAFKA_OPTIONSET": "x"]).isEmpty)
+        let path = try folder.write(text, to: "courier.yaml")
+        #expect(throws: ConfigurationFaults.self) {
+            try CourierConfiguration.loadKafka(path: path, environment: variables).get()
+        }
+    }
+
     @Test func `a variable names several shards, each with several hosts`() throws {
         let uris = "postgresql://a,b/one, postgres://c:1,d:2/two"
         let text = ExampleFiles.smallest.replacing(

@@ -38,6 +38,13 @@ enum DeadLetterSample {
         )
     }
 
+    /// The record that a worker publishes instead where no broker takes the whole one, whose value is so long.
+    static func shortened(_ record: ProducerRecord, bytes: Int) -> ProducerRecord {
+        var record = record
+        record.headers.append(RecordHeader(name: "dead-letter-value-bytes", value: Array(String(bytes).utf8)))
+        return record
+    }
+
     /// A record as a reader of the topic gets it.
     static func consumed(_ record: ProducerRecord, offset: Int64 = 0) -> ConsumerRecord {
         ConsumerRecord(

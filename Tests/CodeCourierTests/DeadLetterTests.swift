@@ -99,6 +99,55 @@ import Verification
         #expect(!report.isComplete)
     }
 
+    @Test func `of a record whose beginning alone is left nothing goes back`() throws {
+        let whole = try #require(DeadLetterSample.letter(DeadLetterSample.record()))
+        let record = DeadLetterSample.shortened(DeadLetterSample.record(offset: 7), bytes: 100_000)
+        let short = try #require(DeadLetterSample.letter(record))
+        #expect(short.isShortened && !whole.isShortened)
+        var topics = KafkaSettings.Topics()
+        topics.requests = "requests"
+        for selection in [DeadLetterSelection.all, .reason(.notJSON), .ids([whole.id, short.id])] {
+            var plan = RedrivePlan(selection, topics: topics)
+            for letter in [short, whole, short] { plan.consider(letter) }
+            #expect(plan.waiting == [whole.id])
+            #expect(plan.missing.isEmpty)
+            let taken = [short, whole].map { plan.take($0) }
+            #expect(taken == [false, true])
+            let report = RedriveReport(plan: plan, outcome: Redrive.Outcome(sent: ["requests": 1]), topics: topics)
+            #expect(report.lines.count == 2)
+            #expect(report.lines.last?.hasPrefix("1 refused: only their beginnings are here") == true)
+            #expect(!report.isComplete)
+        }
+    }
+
+    @Test func `a record that is among the dead letters whole too goes back as that`() throws {
+        let first = try #require(DeadLetterSample.letter(DeadLetterSample.record()))
+        let again = DeadLetterSample.shortened(DeadLetterSample.diedAgain(first, offset: 9), bytes: 100_000)
+        let repeated = DeadLetterSample.shortened(DeadLetterSample.record(), bytes: 100_000)
+        let short = try [again, repeated].map { try #require(DeadLetterSample.letter($0)) }
+        var topics = KafkaSettings.Topics()
+        topics.requests = "requests"
+        var plan = RedrivePlan(.all, topics: topics)
+        for letter in short + [first] { plan.consider(letter) }
+        #expect(plan.shortenedCount == 0)
+        let taken = (short + [first]).map { plan.take($0) }
+        #expect(taken == [false, false, true])
+        #expect(RedriveReport(plan: plan, outcome: Redrive.Outcome(sent: ["requests": 1]), topics: topics).isComplete)
+    }
+
+    @Test(arguments: [("100000", 100_000), ("1", 4), ("-5", 4), ("many", 4), ("99999999999999999999", 4)])
+    func `the list shows how long a shortened value was`(header: String, size: Int) throws {
+        var record = DeadLetterSample.record("1234")
+        record.headers.append(RecordHeader(name: "dead-letter-value-bytes", value: Array(header.utf8)))
+        let letter = try #require(DeadLetterSample.letter(record))
+        #expect(letter.isShortened)
+        var list = DeadLetterList(limit: 1, showsPayload: false)
+        list.add(letter)
+        #expect(list.text.last?.contains(" \(size) ") == true, "\(list.text)")
+        let line = try #require(list.json.first.map { String(decoding: $0, as: UTF8.self) })
+        #expect(line.contains(#""size":\#(size),"isShortened":true"#), "\(line)")
+    }
+
     @Test func `the list shows the newest once, and payloads only when asked for`() throws {
         var records = (0..<5).map { index in
             DeadLetterSample.record("{\u{1b}+4915112345678", offset: Int64(index), died: .test + .seconds(9 - index))

@@ -94,6 +94,31 @@ import Verification
         #expect(!report.isComplete)
     }
 
+    @Test func `what went back is told, also when the rest cannot be read`() async throws {
+        let letters = try (0..<3).map { offset in
+            try #require(DeadLetterSample.letter(DeadLetterSample.record(offset: Int64(offset))))
+        }
+        var plan = RedrivePlan(.all, topics: kafka.topics)
+        for letter in letters { plan.consider(letter) }
+        let source = BreakingSource(kafka: kafka, letters: Array(letters.prefix(2)))
+        let outcome = try await Redrive(source, plan: plan).run(plan) { _ in }
+        #expect(outcome == Redrive.Outcome(sent: ["requests": 2], failure: KafkaError(.authentication)))
+        #expect(try await records(of: "requests").count == 2)
+        let report = RedriveReport(plan: plan, outcome: outcome, topics: kafka.topics)
+        #expect(report.lines == ["2 are back on requests", "1 are not back: KafkaError(_AUTHENTICATION)"])
+        #expect(!report.isComplete)
+    }
+
+    /// Dead letters of which one batch can be read and no more.
+    private struct BreakingSource: DeadLetterSource {
+        let kafka: KafkaSettings
+        let letters: [DeadLetter]
+
+        func read(_ body: ([DeadLetter]) async -> Bool) async throws(KafkaError) {
+            if await body(letters) { throw KafkaError(.authentication) }
+        }
+    }
+
     @Test func `a redrive that is cancelled stops and says so`() async throws {
         try await produce((0..<50).map { DeadLetterSample.record(offset: Int64($0)) })
         let source = DeadLetterTopic(kafka: kafka, since: nil)

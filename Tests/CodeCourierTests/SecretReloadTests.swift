@@ -42,11 +42,11 @@ struct SecretReloadTests {
           - { name: main, kind: twilio, accountSid: ACxxx, authTokenFile: token, from: "+15005550006" }
         """
 
-    private func loader() -> SecretLoader {
+    private func loader(_ configuration: CourierConfiguration? = nil) -> SecretLoader {
         SecretLoader(
             path: path,
             environment: [:],
-            configuration: configuration,
+            configuration: configuration ?? self.configuration,
             secrets: secrets,
             logger: log.logger
         )
@@ -141,6 +141,26 @@ struct SecretReloadTests {
         await loader.load(because: .change)
         #expect(made.tokens == ["canary-token-1", "canary-token-2"])
         #expect(made.addresses == [nil, nil])
+    }
+
+    @Test func `what Kafka and PostgreSQL are reached with waits for a new start, without a word`() async throws {
+        let url = "url: \"postgresql://courier_worker@127.0.0.1/courier\""
+        let text = Self.text.replacingOccurrences(of: url, with: "urlFile: url")
+        _ = try folder.write("\(text)\nkafka: { options: { sasl.passwordFile: password } }", to: "courier.yaml")
+        _ = try folder.write("postgresql://courier_worker:canary-1@127.0.0.1/courier", to: "url")
+        _ = try folder.write("canary-1", to: "password")
+        let loader = loader(try CourierConfiguration.load(path: path, environment: [:]).get())
+        #expect(await loader.paths == Self.files.keys.map { "\(folder.path)/\($0)" }.sorted())
+
+        _ = try folder.write("postgresql://courier_worker:canary-2@127.0.0.1/courier", to: "url")
+        _ = try folder.write("canary-2", to: "password")
+        await loader.load(because: .change)
+        #expect(log.events.isEmpty)
+        #expect(made.tokens == ["canary-token-1"])
+        _ = try folder.write("canary-token-2", to: "token")
+        await loader.load(because: .change)
+        #expect(log.events == ["secrets.reloaded"])
+        #expect(made.tokens == ["canary-token-1", "canary-token-2"])
     }
 
     @Test func `a signal is answered, and leaves providers in peace where nothing is new`() async throws {

@@ -89,6 +89,18 @@ import Verification
         #expect(history.workers["host-1"]?.gaps == [.init(from: LogSample.time(45), to: LogSample.time(200))])
     }
 
+    @Test func `A worker that is started anew under its name goes on`() throws {
+        let stop = LogSample.line(12, "worker.stopped", severity: "notice", #""worker.id":"host-1""#)
+        let start = LogSample.line(14, "worker.started", severity: "notice", #""worker.id":"host-1""#)
+        let lines = [LogSample.Heartbeat().line(10), stop]
+        #expect(try LogSample.history(lines).workers["host-1"]?.hasStopped == true)
+        for next in [start, LogSample.Heartbeat().line(24)] {
+            #expect(try LogSample.history(lines + [next]).workers["host-1"]?.hasStopped == false)
+        }
+        let again = LogSample.line(30, "worker.drain_timeout", severity: "error", #""worker.id":"host-1""#)
+        #expect(try LogSample.history(lines + [start, again]).workers["host-1"]?.hasStopped == true)
+    }
+
     @Test func `Warnings and errors are counted by what they say, with those that were held back`() throws {
         let failing = #""stage":"intake","sqlstate":"57P01""#
         let history = try LogSample.history([

@@ -108,6 +108,23 @@ import Verification
         #expect(open == [])
     }
 
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            0, Double.leastNonzeroMagnitude, Double.leastNormalMagnitude, 1e-10, -1, Double.nan, Double.infinity,
+            Double.greatestFiniteMagnitude,
+        ]
+    )
+    func `A value that is too small or too great to have steps ends no chart`(greatest: Double) {
+        #expect(ValueAxis(greatest: greatest).ticks == ValueAxis(greatest: 1).ticks)
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [1e-9, 1e-6, 7, 1e15, 1e300])
+    func `However small or great a value is, its axis has a few steps`(greatest: Double) {
+        let axis = ValueAxis(greatest: greatest)
+        #expect((2...6).contains(axis.ticks.count) && axis.top >= 0.999 * greatest)
+    }
+
     @Test func `Numbers, spans and axes are what people read`() {
         #expect(
             [0, 0.256, 9.999, 12.34, 99.96, 1234.5, 48_120, 3_600_000, 2e9].map(Figure.short) == [

@@ -15,7 +15,8 @@ struct DeadLettersRedriveCommand: AsyncParsableCommand {
             A record goes back with its own key, value, headers and time, so a request that
             has grown too old meanwhile is answered and never sent. A request that was
             decided before is not decided again. Only the request and the receipt topic get
-            records back. The dead letters stay where they are.
+            records back. A dead letter that no broker took whole is refused: it holds only
+            the beginning of its record. The dead letters stay where they are.
 
               code-courier dead-letters redrive --since 2h --all --dry-run
 

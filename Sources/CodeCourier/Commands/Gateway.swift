@@ -87,16 +87,12 @@ struct Gateway {
         }
     }
 
-    /// The first event that answers a request, or nil when none comes in time.
-    func event(answering requestID: String, within limit: Duration) async -> [UInt8]? {
-        let end = ContinuousClock.now + limit
-        while ContinuousClock.now < end {
-            guard let records = try? await events.next(maximum: 500, within: .milliseconds(200)) else { return nil }
-            for record in records {
-                if let value = record.value, EventLine(value).requestID == requestID { return value }
-            }
+    /// The first event that answers a request, or nil when none comes in time; a cancelled task ends the wait.
+    func event(answering requestID: String, within limit: Duration) async throws -> [UInt8]? {
+        let event = try await events.first(within: limit) { record in
+            record.value.map { EventLine($0).requestID == requestID } ?? false
         }
-        return nil
+        return event?.value
     }
 
     func close() async {

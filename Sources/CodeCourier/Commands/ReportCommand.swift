@@ -21,7 +21,8 @@ struct ReportCommand: ParsableCommand {
 
               code-courier report worker-*.log --output report.html
               journalctl -u 'code-courier@*' -o cat | code-courier report - > r.html
-              kubectl logs -l app=code-courier --tail=-1 | code-courier report - > r.html
+              kubectl logs -l app.kubernetes.io/name=code-courier --tail=-1 \\
+                | code-courier report - > r.html
 
             For the same live in a terminal: code-courier top.
             """

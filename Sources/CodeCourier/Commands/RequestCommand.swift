@@ -75,15 +75,15 @@ struct RequestCommand: AsyncParsableCommand {
                 let gateway = try await Gateway(settings)
                 let place = try await gateway.send(request)
                 print("request \(request.requestID) is on \(settings.topics.requests), \(place)")
-                if wait > 0 { await show(request, gateway) }
+                if wait > 0 { try await show(request, gateway) }
                 await gateway.close()
             } catch {
                 throw StartFailure.report(["kafka.bootstrapServers: \(error)"])
             }
         }
 
-        private func show(_ request: GatewayRequest, _ gateway: Gateway) async {
-            guard let event = await gateway.event(answering: request.requestID, within: .seconds(wait)) else {
+        private func show(_ request: GatewayRequest, _ gateway: Gateway) async throws {
+            guard let event = try await gateway.event(answering: request.requestID, within: .seconds(wait)) else {
                 print("no event came within \(wait) s: is a worker running? (code-courier run)")
                 return
             }

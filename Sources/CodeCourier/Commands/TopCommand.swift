@@ -21,7 +21,7 @@ struct TopCommand: ParsableCommand {
 
               tail -F worker-*.log | code-courier top
               journalctl -u 'code-courier@*' -o cat -f | code-courier top
-              kubectl logs -f -l app=code-courier | code-courier top
+              kubectl logs -f -l app.kubernetes.io/name=code-courier | code-courier top
               code-courier top worker.log
 
             A file is followed as it grows and when it is rotated. For a page with the

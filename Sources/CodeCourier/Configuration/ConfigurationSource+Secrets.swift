@@ -35,6 +35,9 @@ extension ConfigurationSource {
         }
     }
 
+    /// The sections whose secrets are those of a worker's start: its clients connect with them until it ends.
+    private static let sectionsOfStart: Set = ["kafka", "postgres"]
+
     /// The key under which a secret is given as a file: `keys.codeFile` for `keys.code`.
     static func fileKey(of key: SettingKey) -> SettingKey {
         Array(key.dropLast()) + key.suffix(1).map { "\($0)File" }
@@ -48,7 +51,7 @@ extension ConfigurationSource {
             let path = resolve(setting.text, at: setting.origin)
             var text = try TextFile.read(path, maximumBytes: 65_536)
             if text.last?.isNewline == true { text.removeLast() }
-            secretFiles[path] = Secret(text)
+            if !Self.sectionsOfStart.contains(key[0]) { secretFiles[path] = Secret(text) }
             if !text.isEmpty { return SecretSetting(secret: Secret(text), key: key, origin: setting.origin) }
             report(key, at: setting.origin, "must name a file that is not empty")
         } catch {

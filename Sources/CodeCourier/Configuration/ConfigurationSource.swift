@@ -27,7 +27,10 @@ final class ConfigurationSource {
     /// Whether there is no file or it is a mapping; otherwise what it lacks is not known.
     let isUnderstood: Bool
 
-    /// The files of secrets that have been read so far.
+    /// The names of the variables that are set, in order.
+    let variableNames: [String]
+
+    /// The files that have been read so far of secrets that a running worker takes anew.
     var secretFiles: [String: Secret] = [:]
 
     /// The folder to which the file's relative paths belong; nil without a file.
@@ -53,7 +56,9 @@ final class ConfigurationSource {
         file = FileSettings(root: root)
         isUnderstood = path == nil || root?.isMapping == true
         folder = path?.lastIndex(of: "/").flatMap { slash in path?[...slash] }.map(String.init)
-        variables = EnvironmentVariablesProvider(environmentVariables: environment.filter { !$0.value.isEmpty })
+        let environment = environment.filter { !$0.value.isEmpty }
+        variableNames = environment.keys.sorted()
+        variables = EnvironmentVariablesProvider(environmentVariables: environment)
         let values = file.scalars.map { key, scalar in
             (AbsoluteConfigKey(key), ConfigValue(.string(scalar.text), isSecret: true))
         }

@@ -17,7 +17,7 @@ package struct CourierConfiguration: Sendable {
     package let worker: WorkerSettings
     package let log: LogSettings
 
-    /// What the files hold that `…File` keys name, by their paths.
+    /// What the files hold that `…File` keys of `keys` and `providers` name, by their paths.
     package var secretFiles: [String: Secret] = [:]
 
     /// Reads the whole configuration; without a path, from the environment alone.

@@ -70,8 +70,14 @@ extension KafkaSettings {
 
     /// The options come from the file alone: `KAFKA_OPTIONS_SESSION_TIMEOUT_MS` would not say where the dots are.
     ///
-    /// A secret among them may stand in a file, as `sasl.passwordFile`.
+    /// Such a variable is a fault, for without an option that somebody believes in a worker may speak in the clear. A
+    /// secret among the options may stand in a file, as `sasl.passwordFile`.
     private static func options(_ source: ConfigurationSource) -> [String: Secret] {
+        for variable in source.variableNames where variable.hasPrefix("KAFKA_OPTIONS_") {
+            let advice = "write it there, such as security.protocol: SASL_SSL, and unset the variable"
+            let message = "cannot be set here: options come from the file only; \(advice)"
+            source.faults.report(variable: variable, key: "kafka.options", message)
+        }
         guard let value = source.file.kafkaOptions else { return [:] }
         var options: [String: Secret] = [:]
         for (name, option) in value.entries(.optionName, called: "an option") ?? [] {
@@ -83,7 +89,7 @@ extension KafkaSettings {
             let isPath = name.hasSuffix("File")
             let key = isPath ? String(name.dropLast(4)) : name
             let setting = ConfigurationSource.Setting(text: text, origin: .file(option))
-            let secret = isPath ? source.contents(of: setting, [name])?.secret : Secret(text)
+            let secret = isPath ? source.contents(of: setting, ["kafka", "options", name])?.secret : Secret(text)
             if options.updateValue(secret ?? Secret(""), forKey: key) != nil {
                 option.fault("is given both as \(key) and as \(key)File; keep one of the two")
             }

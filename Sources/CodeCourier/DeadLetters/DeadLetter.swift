@@ -29,6 +29,12 @@ struct DeadLetter: Redacted {
     /// How often the record was put back before it came here.
     let redrives: Int
 
+    /// Whether no broker took it whole: key, value and headers are then only the beginning of the record's.
+    let isShortened: Bool
+
+    /// How many bytes the record's value had; nil for a tombstone.
+    let size: Int?
+
     let record: ConsumerRecord
 
     /// Nil for a record that is no dead letter of ours.
@@ -46,6 +52,8 @@ struct DeadLetter: Redacted {
         (self.topic, self.partition, self.offset) = (topic, partition, offset)
         timestamp = headers["timestamp"].flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) }
         redrives = headers["redrives"].flatMap { Int($0) }.map { min(max($0, 0), 1_000_000) } ?? 0
+        isShortened = record.headers.contains { $0.name == "\(Self.prefix)value-bytes" }
+        size = record.value.map { value in max(value.count, headers["value-bytes"].flatMap { Int($0) } ?? 0) }
         self.record = record
     }
 

@@ -43,7 +43,7 @@ struct DeadLetterList {
                 letter.time.rfc3339,
                 letter.reason,
                 "\(letter.topic)/\(letter.partition)@\(letter.offset)",
-                letter.record.value.map { String($0.count) } ?? "none",
+                letter.size.map { String($0) } ?? "none",
                 letter.record.key == nil ? "no" : "yes",
                 String(letter.redrives)
             )
@@ -72,7 +72,8 @@ struct DeadLetterList {
             object.member("partition", Int64(letter.partition))
             object.member("offset", letter.offset)
             object.member("timestamp", ifPresent: letter.timestamp?.rfc3339)
-            object.member("size", ifPresent: letter.record.value.map { Int64($0.count) })
+            object.member("size", ifPresent: letter.size.map { Int64($0) })
+            object.member("isShortened", letter.isShortened)
             object.member("hasKey", letter.record.key != nil)
             object.member("redrives", Int64(letter.redrives))
             if showsPayload, let value = letter.record.value {

@@ -3,8 +3,16 @@
 import KafkaClient
 import Verification
 
+/// Where dead letters are read, each time from the beginning.
+protocol DeadLetterSource: Sendable {
+    var kafka: KafkaSettings { get }
+
+    /// Gives every dead letter that is wanted, in batches, until `body` says no more.
+    func read(_ body: ([DeadLetter]) async -> Bool) async throws(KafkaError)
+}
+
 /// The past of the dead letter topic.
-struct DeadLetterTopic {
+struct DeadLetterTopic: DeadLetterSource {
     let kafka: KafkaSettings
 
     /// Dead letters that were found before are left out; nil for none.

@@ -11,16 +11,18 @@ struct Redrive {
 
         var sentCount: Int { sent.values.reduce(0, +) }
 
-        /// The first error for which records were not written, and how many those are.
+        /// The first error that kept records from being read or written.
         var failure: KafkaError?
+
+        /// How many could not be written.
         var failedCount = 0
         var isInterrupted = false
     }
 
-    let source: DeadLetterTopic
+    let source: any DeadLetterSource
     private let partitions: [String: Int]
 
-    init(_ source: DeadLetterTopic, plan: RedrivePlan) async throws(KafkaError) {
+    init(_ source: any DeadLetterSource, plan: RedrivePlan) async throws(KafkaError) {
         self.source = source
         var partitions: [String: Int] = [:]
         for (topic, _) in plan.counts {
@@ -32,7 +34,7 @@ struct Redrive {
     /// Reads the dead letters a first time, to see what goes back.
     static func plan(
         _ selection: DeadLetterSelection,
-        _ source: DeadLetterTopic
+        _ source: any DeadLetterSource
     ) async throws(KafkaError) -> RedrivePlan {
         var plan = RedrivePlan(selection, topics: source.kafka.topics)
         try await source.read { letters in
@@ -44,8 +46,8 @@ struct Redrive {
 
     /// Reads the dead letters a second time and sends those of the plan.
     ///
-    /// It ends early when all of them are sent, when a record cannot be written, or when its task is cancelled; a batch
-    /// that has begun is finished.
+    /// It ends early when all of them are sent, when a record cannot be read or written, or when its task is cancelled;
+    /// a batch that has begun is finished. Throws only before anything is sent.
     func run(
         _ plan: RedrivePlan,
         progress: @Sendable (_ sent: Int) -> Void
@@ -53,38 +55,38 @@ struct Redrive {
         let producer = try KafkaProducer(configuration: source.kafka.client)
         // Served until `close`, which the end of this function waits for; what it throws the results tell too.
         let serving = Task { try await producer.run() }
-        let result: Result<Outcome, KafkaError>
-        do throws(KafkaError) {
-            result = .success(try await send(plan, producer, progress))
-        } catch {
-            result = .failure(error)
-        }
+        let outcome = await send(plan, producer, progress)
         await producer.close(within: .seconds(5))
         _ = await serving.result
-        return try result.get()
+        return outcome
     }
 
     private func send(
         _ plan: RedrivePlan,
         _ producer: KafkaProducer,
         _ progress: @Sendable (Int) -> Void
-    ) async throws(KafkaError) -> Outcome {
+    ) async -> Outcome {
         var plan = plan
         var outcome = Outcome()
-        try await source.read { letters in
-            let records = letters.filter { plan.take($0) }.map { letter in
-                letter.redriven(partitions: partitions[letter.topic] ?? 0)
-            }
-            for (record, result) in zip(records, await producer.send(records)) {
-                switch result {
-                case .delivered: outcome.sent[record.topic, default: 0] += 1
-                case .failed(let error):
-                    outcome.failedCount += 1
-                    outcome.failure = outcome.failure ?? error
+        do throws(KafkaError) {
+            try await source.read { letters in
+                let records = letters.filter { plan.take($0) }.map { letter in
+                    letter.redriven(partitions: partitions[letter.topic] ?? 0)
                 }
+                for (record, result) in zip(records, await producer.send(records)) {
+                    switch result {
+                    case .delivered: outcome.sent[record.topic, default: 0] += 1
+                    case .failed(let error):
+                        outcome.failedCount += 1
+                        outcome.failure = outcome.failure ?? error
+                    }
+                }
+                progress(outcome.sentCount)
+                return outcome.failure == nil && !plan.waiting.isEmpty
             }
-            progress(outcome.sentCount)
-            return outcome.failure == nil && !plan.waiting.isEmpty
+        } catch {
+            // What is back already is told beside it.
+            outcome.failure = outcome.failure ?? error
         }
         outcome.isInterrupted = Task.isCancelled && !plan.waiting.isEmpty
         return outcome

@@ -22,6 +22,9 @@ struct RedrivePlan {
     /// The ids of selected dead letters from other topics, by topic.
     private var refusals: [String: Set<String>] = [:]
 
+    /// The first ids of selected dead letters that hold only the beginning of their record.
+    private var shortened: Set<String> = []
+
     /// The ids that were asked for and have not been seen.
     private(set) var missing: Set<String> = []
 
@@ -46,12 +49,21 @@ struct RedrivePlan {
         refusals.map { ($0, $1.count) }.sorted { $0.0 < $1.0 }
     }
 
+    /// How many records are refused because only their beginning is left.
+    ///
+    /// One of which an earlier dead letter is whole goes back as that.
+    var shortenedCount: Int { shortened.count { choices[$0] == nil } }
+
     /// Takes a dead letter into the plan, if it is meant.
     mutating func consider(_ letter: DeadLetter) {
         guard selection.contains(letter) else { return }
         missing.remove(letter.id)
         guard topics.contains(letter.topic) else {
             refusals[letter.topic, default: []].insert(letter.id)
+            return
+        }
+        guard !letter.isShortened else {
+            shortened.insert(letter.firstID)
             return
         }
         let earlier = choices[letter.firstID]
@@ -63,6 +75,6 @@ struct RedrivePlan {
 
     /// Whether a dead letter is to go back now; true once for each.
     mutating func take(_ letter: DeadLetter) -> Bool {
-        waiting.remove(letter.id) != nil
+        !letter.isShortened && waiting.remove(letter.id) != nil
     }
 }

@@ -10,7 +10,8 @@ struct RedriveReport {
 
     /// Whether everything that was asked for went back, or would.
     var isComplete: Bool {
-        plan.missing.isEmpty && plan.refused.isEmpty && (outcome.map { $0.sentCount == plan.count } ?? true)
+        plan.missing.isEmpty && plan.refused.isEmpty && plan.shortenedCount == 0
+            && (outcome.map { $0.sentCount == plan.count } ?? true)
     }
 
     var lines: [String] {
@@ -24,6 +25,12 @@ struct RedriveReport {
         lines += plan.refused.map { topic, count in
             "\(count.grouped) refused: they came from \(topic), and only \(topics.requests) and \(topics.receipts) get"
                 + " records back"
+        }
+        if plan.shortenedCount > 0 {
+            lines.append(
+                "\(plan.shortenedCount.grouped) refused: only their beginnings are here, since no broker took them"
+                    + " whole; dead-letters list tells where they came from"
+            )
         }
         lines += plan.missing.sorted().map { "not found: \($0)" }
         return lines.isEmpty ? ["no dead letters"] : lines

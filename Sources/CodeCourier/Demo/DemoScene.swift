@@ -24,14 +24,28 @@ struct DemoScene {
 
     private static let patience = Duration.seconds(30)
 
+    /// Plays the scene to its end; a cancelled task ends it with an error at once.
     func play() async throws -> DemoResult {
-        var result = DemoResult()
         let gateway = try await Gateway(settings)
         let deadLetters = try await TopicReader.open(
             configuration: settings.client,
             topic: settings.topics.deadLetters,
             from: .end
         )
+        let result: Result<DemoResult, any Error>
+        do {
+            result = .success(try await play(gateway, deadLetters))
+        } catch {
+            result = .failure(error)
+        }
+        await gateway.close()
+        await deadLetters.close()
+        await verifier.close()
+        return try result.get()
+    }
+
+    private func play(_ gateway: Gateway, _ deadLetters: TopicReader) async throws -> DemoResult {
+        var result = DemoResult()
         say("A PostgreSQL, an embedded Kafka broker, a pretended SMS provider and one worker are running.")
         say("Messages arrive on the phones of \(inbox)\n")
 
@@ -54,9 +68,6 @@ struct DemoScene {
         say("4. A broken gateway writes half a JSON.")
         _ = try await gateway.send(value: Array(#"{"requestId": "half"#.utf8), key: "broken")
         try await expectDeadLetter(deadLetters, &result)
-        await gateway.close()
-        await deadLetters.close()
-        await verifier.close()
         return result
     }
 
@@ -79,7 +90,7 @@ struct DemoScene {
     private func ask(_ gateway: Gateway, _ number: String, _ result: inout DemoResult) async throws -> EventLine? {
         let request = GatewayRequest(requestID: GatewayRequest.newID(), purpose: "sign_in", phoneNumber: number)
         _ = try await gateway.send(request)
-        guard let value = await gateway.event(answering: request.requestID, within: Self.patience) else {
+        guard let value = try await gateway.event(answering: request.requestID, within: Self.patience) else {
             say("   No event came.")
             return nil
         }
@@ -111,16 +122,13 @@ struct DemoScene {
     }
 
     private func expectDeadLetter(_ reader: TopicReader, _ result: inout DemoResult) async throws {
-        let end = ContinuousClock.now + Self.patience
-        while ContinuousClock.now < end {
-            for record in try await reader.next(maximum: 10, within: .milliseconds(200)) {
-                result.deadLetters += 1
-                let reason = record.headers.last { $0.name == "dead-letter-reason" }?.value ?? []
-                say("   dead letter: \(String(decoding: reason, as: UTF8.self)), with the original bytes")
-                return
-            }
+        guard let record = try await reader.first(within: Self.patience) else {
+            say("   No dead letter came.")
+            return
         }
-        say("   No dead letter came.")
+        result.deadLetters += 1
+        let reason = record.headers.last { $0.name == "dead-letter-reason" }?.value ?? []
+        say("   dead letter: \(String(decoding: reason, as: UTF8.self)), with the original bytes")
     }
 
     private func say(_ line: String) {

@@ -63,7 +63,13 @@ struct DemoStage {
                     verifier: .init(url: postgresURL, hashKeys: keys.hash),
                     inbox: address
                 )
-                let result = try await scene.play()
+                let result: DemoResult
+                do {
+                    result = try await scene.play()
+                } catch _ where Task.isCancelled {
+                    // Ctrl-C, or what the worker failed with, ended the scene.
+                    return nil
+                }
                 if staying {
                     scene.explainWhatNext(bootstrapServers: cluster.bootstrapServers)
                     await sleepUntilCancelled()

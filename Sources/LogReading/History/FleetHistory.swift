@@ -58,6 +58,8 @@ package struct FleetHistory {
             if let provider = entry.fields.text("provider") { pauses.pause(provider.cut, by: worker, at: entry.time) }
         case "provider.resumed":
             if let provider = entry.fields.text("provider") { pauses.resume(provider.cut, by: worker, at: entry.time) }
+        // In a container a worker that is started anew may have the name of the one before.
+        case "worker.started": workers[worker]?.hasStopped = false
         case _ where entry.tellsAnEnd: workers[worker]?.hasStopped = true
         default: break
         }

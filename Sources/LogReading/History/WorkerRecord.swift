@@ -21,6 +21,8 @@ struct WorkerRecord {
     private(set) var cpuSeconds = 0.0
     private(set) var coveredSeconds = 0.0
     private var lastHeartbeat: Timestamp?
+
+    /// Whether its last end has no beginning after it.
     var hasStopped = false
 
     /// More are of no use to a reader.
@@ -42,6 +44,7 @@ struct WorkerRecord {
             gaps.append(Gap(from: before, to: time))
         }
         lastHeartbeat = time
+        hasStopped = false
         heartbeats += 1
         requests += stats.requests
         uptime = stats.uptime ?? uptime

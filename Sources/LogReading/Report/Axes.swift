@@ -45,7 +45,8 @@ struct ValueAxis {
     let ticks: [Double]
 
     init(greatest: Double) {
-        let greatest = greatest > 0 ? greatest : 1
+        // Beyond these bounds no step is found: what is left of a tiny number after the division may be 0.
+        let greatest = (1e-9...1e300).contains(greatest) ? greatest : 1
         var step = 1.0
         while step > greatest / 4 { step /= 10 }
         while step * 10 <= greatest / 4 { step *= 10 }
