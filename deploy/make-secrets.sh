@@ -24,6 +24,8 @@ keep() {
     local file="$folder/$1"
     if [[ -e "$file" ]]; then
         printf 'kept    %s\n' "$file" >&2
+        # Whoever writes to a pipe that nobody reads is ended, and this script with it.
+        cat >/dev/null
         return
     fi
     cat >"$file.new"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Evaluates the part of Grafana Loki's query language that alerts.yaml keeps to, over lines in memory.
 
-Known are: line filters `|=` and `|~`; the stages `json name="path"`, `regexp`, label filters and `unwrap`;
+Known are: line filters `|=` and `|~`; the stages `json name="path"`, `regexp`, label filters, `unwrap`, and
+`label_format` with a text that is no template;
 count, sum, avg, min, max and absent `_over_time`; sum, min, max, avg and count with or without `by`; arithmetic,
 comparisons, `and`, `or`, `unless`, and `on () group_left ()`. Anything else is refused rather than guessed.
 """
@@ -141,6 +142,13 @@ class Parser:
             return ("regexp", self.text())
         if word == "unwrap":
             return ("unwrap", self.next(kind="word"))
+        if word == "label_format":
+            name = self.next(kind="word")
+            self.next("=")
+            text = self.text()
+            if "{{" in text:
+                raise QueryError(f"{text!r} is a template")
+            return ("label_format", name, text)
         if word != "json":
             return ("label", word, self.next(), self.text())
         paths = []
@@ -216,6 +224,8 @@ class Log:
                 case ("label", name, "=", other):
                     if labels.get(name, "") != other:
                         return None
+                case ("label_format", name, part):
+                    labels[name] = part
                 case ("unwrap", name):
                     try:
                         value = float(labels.pop(name, ""))

@@ -23,12 +23,12 @@ STATS = {
     },
     "regions": {"US": {"sent": 600, "rejected": 10}, "GB": {"sent": 350, "rejected": 30}},
     "providers": {
-        "main": {
-            "accepted": 900, "notSent": 0, "throttled": 0, "refused": 4, "impossible": 1, "fraud": 0, "misconfigured": 0,
-            "unknown": 0, "breaker": "closed", "score": 100,
-        },
         "backup": {
             "accepted": 50, "notSent": 0, "throttled": 0, "refused": 0, "impossible": 0, "fraud": 0, "misconfigured": 0,
+            "unknown": 0, "breaker": "closed", "score": 100,
+        },
+        "main": {
+            "accepted": 900, "notSent": 0, "throttled": 0, "refused": 4, "impossible": 1, "fraud": 0, "misconfigured": 0,
             "unknown": 0, "breaker": "closed", "score": 100,
         },
     },

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads alerts.yaml."""
 
+import itertools
 import pathlib
 import sys
 
@@ -12,15 +13,28 @@ except ImportError:
     sys.exit("PyYAML is missing: apt install python3-yaml")
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-KEYS = {"name", "severity", "condition", "expression", "is", "threshold", "for", "unit"}
+KEYS = {"name", "severity", "condition", "expression", "each", "of", "is", "threshold", "for", "unit"}
+
+
+def each(alert):
+    """The query that `{each}` stands for: one for every combination of the texts, joined by `or`."""
+    queries = []
+    for texts in itertools.product(*alert["of"].values()):
+        query = alert["each"]
+        for name, text in zip(alert["of"], texts):
+            query = query.replace(f"{{{name}}}", text)
+        queries.append(query)
+    return " or ".join(queries)
 
 
 def load():
-    """The table, with the selector in its expressions."""
+    """The table, with the selector in its expressions and a query in them for each that may be affected."""
     table = yaml.safe_load((FOLDER / "alerts.yaml").read_text("utf-8"))
     for alert in table["alerts"]:
         if unknown := set(alert) - KEYS:
             sys.exit(f"alerts.yaml: {alert.get('name')} has {sorted(unknown)}")
+        if "each" in alert:
+            alert["expression"] = alert["expression"].replace("{each}", each(alert))
         alert["expression"] = alert["expression"].replace("{stream}", table["stream"])
     for panel in table["panels"]:
         panel["series"] = {name: query.replace("{stream}", table["stream"]) for name, query in panel["series"].items()}

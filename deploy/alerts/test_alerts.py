@@ -31,6 +31,17 @@ def during(**changes):
     return beats(5) + beats(10, begin=5, **changes) + beats(5, begin=15)
 
 
+def one(**changes):
+    """Six minutes of one worker alone, all as the changes say."""
+    return beats(6, ("host-1",), **changes)
+
+
+def in_turn(some, others):
+    """Twenty minutes, two of them as some changes say and two as the others, and so on."""
+    return [line for begin in range(0, 20, 4)
+            for line in beats(2, begin=begin, **some) + beats(2, begin=begin + 2, **others)]
+
+
 def ended(worker, event="worker.stopped"):
     return [samples.line(605, event, "notice", **{"worker.id": worker})]
 
@@ -58,9 +69,39 @@ ALSO = {
                     beats(5) + [samples.line(700, "policy.reloaded")]],
 }
 
+# Heartbeats in which more than one partition, provider or outcome is affected: for each alert its lines, and the parts of
+# what it prints that must be there.
+SEVERAL = [
+    ("LagGrowing", in_turn({"lag": {"0": 1200, "7": 900_000}}, {"lag": {"0": 10, "7": 900_000}}), ["value=900000"]),
+    ("LagGrowing", in_turn({"lag": {"0": 1200, "7": 1500}}, {"lag": {"0": 10, "7": 1500}}), ["value=1500"]),
+    ("ProviderPaused", during(providers__backup__breaker="open", providers__main__breaker="half_open"),
+     ['provider="backup"', 'provider="main"']),
+    ("ProviderPaused", one(providers__main__breaker="open")
+     + beats(6, ("host-2",), providers__backup__breaker="open", providers__main__breaker="open"), ['provider="main" value=1']),
+    ("ProviderFailing", one(providers__main__notSent=1, providers__main__misconfigured=600), ['provider="main"']),
+    ("ProviderFailing", one(providers__main__misconfigured=1, providers__main__unknown=600), ['provider="main"']),
+    ("ProviderFailing", one(providers__main__notSent=1, providers__main__unknown=1), ['provider="main" value=60']),
+    ("ProviderFailing", one(providers__backup__unknown=1, providers__main__unknown=600), ['provider="main"']),
+    ("ProviderFailing", one(providers={name: {"unknown": 2, "breaker": "closed"} for name in "abcd"}),
+     [f'provider="{name}"' for name in "abcd"]),
+]
+
+
+def printed(lines):
+    return list(check.check(check.read(lines, "sample"), ALERTS))
+
 
 def fired(lines):
-    return {text.split()[0] for text in check.check(check.read(lines, "sample"), ALERTS)}
+    return {text.split()[0] for text in printed(lines)}
+
+
+def test_several(fault):
+    """What is affected besides the first of a heartbeat is seen as well."""
+    for name, lines, parts in SEVERAL:
+        texts = [text for text in printed(lines) if text.startswith(f"{name} ")]
+        for part in parts:
+            if not any(f" {part} " in text for text in texts):
+                fault(f"{name} does not fire with {part}: {texts}")
 
 
 def test_samples(fault):
@@ -148,7 +189,7 @@ def test_generated(fault):
 def test_queries(fault):
     """What the evaluator does not know it refuses."""
     for query in ("rate({a=\"b\"}[5m])", "sum(count_over_time({a=\"b\"} | logfmt [5m]))", "sum(count_over_time({a=\"b\"}[5m])",
-                  "sum_over_time({a=\"b\"}[5m])"):
+                  "sum_over_time({a=\"b\"}[5m])", "count_over_time({a=\"b\"} | label_format c=\"{{.d}}\" [5m])"):
         try:
             logql.Parser(query).parse()
         except logql.QueryError:
@@ -159,6 +200,7 @@ def test_queries(fault):
     for query, expected in {
         f"sum by (who) (sum_over_time({source})) > 15": [("b", 21.0)],
         f"sum(max_over_time({source})) + 1": [(None, 18.0)],
+        "sum(count_over_time({a=\"b\"} [5s]) or count_over_time({a=\"b\"} | label_format c=\"d\" [5s]))": [(None, 10.0)],
         f"2 * min(min_over_time({source})) - 1 + 2": [(None, 11.0)],
         f"sum by (who) (count_over_time({{a=\"b\"}} | json who=\"who\" [5s])) / on () group_left () sum(count_over_time({{a=\"b\"}} [5s]))": [("a", 0.4), ("b", 0.6)],
     }.items():
@@ -173,7 +215,7 @@ ALERTS = TABLE["alerts"]
 
 if __name__ == "__main__":
     faults = []
-    for test in (test_queries, test_fields, test_generated, test_pages, test_samples):
+    for test in (test_queries, test_fields, test_generated, test_pages, test_samples, test_several):
         test(faults.append)
     for text in faults:
         print(f"error: {text}", file=sys.stderr)

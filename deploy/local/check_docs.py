@@ -18,8 +18,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCHEMAS = {path.name.split(".")[0]: json.loads(path.read_text("utf-8"))
            for path in [*ROOT.glob("schemas/*.schema.json"), *ROOT.glob("schemas/kafka/*.schema.json")]}
 
-# A log line is no setting, though it may be called like one.
-EVENTS = {event["event"] for event in json.loads((ROOT / "schemas/log-events.json").read_text("utf-8"))["events"]}
+# A log line is no setting, though it may be called like one. Its severity is what it is found by.
+EVENTS = {event["event"]: event["severity"]
+          for event in json.loads((ROOT / "schemas/log-events.json").read_text("utf-8"))["events"]}
 
 
 class Loader(yaml.SafeLoader):
@@ -83,6 +84,20 @@ def check_names(page, text, names, code, suites, faults):
             faults.append(f"{page.name}: {word} is neither a setting nor a field nor a log event")
 
 
+def check_events(page, text, names, faults):
+    """The operators' page names no log event that does not exist, or that is not written at the level it begins with.
+
+    There a word with a point in it is an event unless it is a setting, a field, a table or a file.
+    """
+    tables = "".join(path.read_text("utf-8") for path in sorted(ROOT.glob("schemas/postgres/*.sql")))
+    for word in re.findall(r"`([a-z_]+\.[a-z_]+)(?![\w.])", text):
+        if EVENTS.get(word) in ("trace", "debug"):
+            faults.append(f"{page.name}: {word} is not written at log.level info")
+        elif not (word in EVENTS or word in names or re.search(rf"\b{re.escape(word)}\b", tables)
+                  or word.endswith((".yaml", ".md", ".py"))):
+            faults.append(f"{page.name}: there is no log event {word}")
+
+
 def check_yaml(page, text, faults):
     count = 0
     for block in re.findall(r"^```yaml\n(.*?)^```", text, re.M | re.S):
@@ -123,6 +138,8 @@ if __name__ == "__main__":
         text = page.read_text("utf-8")
         check_links(page, text, faults)
         check_names(page, text, names, code, suites, faults)
+        if page.name == "operators.md":
+            check_events(page, text, names, faults)
         blocks += check_yaml(page, text, faults)
     for fault in faults:
         print(f"error: {fault}", file=sys.stderr)
