@@ -220,7 +220,8 @@ package struct RequestKey: Sendable, Hashable, Comparable {
 
     package static func < (left: RequestKey, right: RequestKey) -> Bool {
         guard left.tenant == right.tenant else { return left.tenant < right.tenant }
-        return left.requestID.utf8.lexicographicallyPrecedes(right.requestID.utf8)
+        var (leftID, rightID) = (left.requestID, right.requestID)
+        return leftID.withUTF8 { left in rightID.withUTF8 { right in left.lexicographicallyPrecedes(right) } }
     }
 
     package func hash(into hasher: inout Hasher) {
