@@ -60,13 +60,12 @@ package struct KafkaRecordSink: RecordSink, Service {
 extension OutboxRecord {
     /// A dead letter with the beginning of its value and our own headers, and how long it was in one more.
     fileprivate var shortened: OutboxRecord {
-        let size = RecordField("dead-letter-value-bytes", String(value?.count ?? 0))
+        let length = RecordField("dead-letter-value-bytes", String(value?.count ?? 0))
         var room = 65_536
         // Our own stand last.
         let kept = headers.reversed().filter { header in
-            let size = header.name.utf8.count + (header.value?.count ?? 0)
-            guard size <= 1024, size <= room else { return false }
-            room -= size
+            guard header.size <= min(1024, room) else { return false }
+            room -= header.size
             return true
         }
         return OutboxRecord(
@@ -75,7 +74,7 @@ extension OutboxRecord {
             isDeadLetter: isDeadLetter,
             key: key.map { Array($0.prefix(1024)) },
             value: value.map { Array($0.prefix(65_536)) },
-            headers: kept.reversed() + [size]
+            headers: kept.reversed() + [length]
         )
     }
 }

@@ -60,8 +60,8 @@ struct Sweep: Service {
             outbox.append(swept.outbox)
         }
         // Records that this worker has not published yet come first.
-        guard outbox.weight < settings.batchSize else { return most * 2 > settings.batchSize }
-        if let records = await retry.once(.sweep, { try await ledger.sweepOutbox() }) {
+        let hasRoom = outbox.weight < settings.batchSize
+        if hasRoom, let records = await retry.once(.sweep, { try await ledger.sweepOutbox() }) {
             most = max(most, records.count)
             outbox.append(records)
         }

@@ -75,7 +75,7 @@ extension PostgresLedger {
     ///
     /// A sweep looks at four times as many. When there are more, those that are behind another one come again a second
     /// later, so that they do not stand before the rest for ever, however many of them wait for a broker.
-    package func takeOverOutbox() -> Statement {
+    func takeOverOutbox() -> Statement {
         Statement(
             """
             WITH due AS (

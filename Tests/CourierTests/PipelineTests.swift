@@ -133,7 +133,7 @@ import Verification
             worker.source.add(Array(Self.numbers[..<10]))
             try await eventually("there are outcomes of the one") { worker.ledger.settled(in: 0) > 0 }
             worker.source.add(Array(Self.numbers[10..<20]))
-            // Longer than a lease.
+            // Longer than a lease, after which nothing tells that it was waited for.
             try await Task.sleep(for: .seconds(1))
             let open = worker.ledger.open
             #expect(worker.sink.answers.count == 20 - open)

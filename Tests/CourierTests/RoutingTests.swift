@@ -33,6 +33,7 @@ import Verification
         let journal = Journal()
         let time = Duration.seconds(2)
         let first = MemoryProvider("first", journal: journal) { _ in
+            // Answering this late is what the provider is for.
             try? await Task.sleep(for: time)
             return ProviderAnswer(.notSent, errorCode: "timeout")
         }
@@ -89,6 +90,7 @@ import Verification
             worker.source.add(Self.numbers)
             try await eventually("all are decided") { journal.work.count { $0 == .ledger(.intake) } >= 10 }
             let before = journal.entries.count { $0 == .ledger(.sweepSends) }
+            // Time for four sweeps; that there are no more of them nothing tells.
             try await Task.sleep(for: .seconds(2))
             let sweeps = journal.entries.count { $0 == .ledger(.sweepSends) } - before
             #expect((1...6).contains(sweeps))

@@ -37,17 +37,16 @@ struct DecisionTables {
         keys: CodeKeys = .test,
         _ change: (inout TenantPolicy) -> Void = { _ in }
     ) {
-        policy = .test { tenant in
-            tenant.limits = LimitPolicy(perRecipient: [], perIP: [], perTenant: [])
-            change(&tenant)
-        }
+        policy = Self.policy(change)
         self.numbers = numbers
         self.keys = keys
     }
 
     /// Changes the policy from now on.
-    mutating func change(_ change: (inout TenantPolicy) -> Void) {
-        policy = .test { tenant in
+    mutating func change(_ change: (inout TenantPolicy) -> Void) { policy = Self.policy(change) }
+
+    private static func policy(_ change: (inout TenantPolicy) -> Void) -> Policy {
+        .test { tenant in
             tenant.limits = LimitPolicy(perRecipient: [], perIP: [], perTenant: [])
             change(&tenant)
         }

@@ -207,14 +207,14 @@ package final class OutboxRecord: Sendable, Equatable, Redacted {
     package let value: [UInt8]?
     package let headers: [RecordField]
 
+    /// Bytes of value and headers.
+    package let size: Int
+
     /// For the statistics of the worker that decided; not part of what is stored and published.
     package let summary: EventSummary?
 
     /// The database whose outbox holds it, counted from 0.
     package let shard: UInt8
-
-    /// Bytes of value and headers.
-    package var size: Int { headers.reduce(value?.count ?? 0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) } }
 
     package var description: String { "record \(stream)-\(sequence)" }
 
@@ -234,6 +234,7 @@ package final class OutboxRecord: Sendable, Equatable, Redacted {
         self.key = key
         self.value = value
         self.headers = headers
+        size = headers.reduce(value?.count ?? 0) { $0 + $1.size }
         self.summary = summary
         self.shard = shard
     }

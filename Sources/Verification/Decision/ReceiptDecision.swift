@@ -156,8 +156,7 @@ package enum ReceiptDecision {
 
         private func send(of receipt: Receipt) -> ReportedSend? {
             let named = receipt.sendID.flatMap { sends[$0] }
-            return named
-                ?? receipt.message.flatMap { messages[$0] }.flatMap { sends[$0] }
+            return named ?? receipt.message.flatMap { messages[$0] }.flatMap { sends[$0] }
         }
 
         private mutating func wait(_ received: ReceivedReceipt) {

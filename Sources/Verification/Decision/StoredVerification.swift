@@ -220,8 +220,7 @@ package struct RequestKey: Sendable, Hashable, Comparable {
 
     package static func < (left: RequestKey, right: RequestKey) -> Bool {
         guard left.tenant == right.tenant else { return left.tenant < right.tenant }
-        var (leftID, rightID) = (left.requestID, right.requestID)
-        return leftID.withUTF8 { left in rightID.withUTF8 { right in left.lexicographicallyPrecedes(right) } }
+        return left.requestID.hasBytes(before: right.requestID)
     }
 
     package func hash(into hasher: inout Hasher) {

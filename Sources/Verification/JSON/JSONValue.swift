@@ -97,4 +97,10 @@ extension String {
         }
         return isEqual.flatMap(\.self) ?? utf8.elementsEqual(other.utf8)
     }
+
+    /// Whether the UTF-8 bytes come before those of the other text, as in PostgreSQL's collation C.
+    func hasBytes(before other: String) -> Bool {
+        var (own, others) = (self, other)
+        return own.withUTF8 { own in others.withUTF8 { own.lexicographicallyPrecedes($0) } }
+    }
 }

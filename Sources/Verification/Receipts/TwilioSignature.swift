@@ -36,6 +36,6 @@ enum TwilioSignature {
 extension [String: String] {
     /// The parameters in the order of their names' bytes.
     var sortedByName: [(key: String, value: String)] {
-        sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        sorted { $0.key.hasBytes(before: $1.key) }
     }
 }

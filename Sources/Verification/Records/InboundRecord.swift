@@ -61,5 +61,8 @@ package struct RecordField: Sendable, Hashable, Redacted {
         self.value = value
     }
 
+    /// Bytes of name and value.
+    package var size: Int { name.utf8.count + (value?.count ?? 0) }
+
     package var description: String { name }
 }
