@@ -49,12 +49,9 @@ package final class PrivatePostgres: Sendable {
         diskSize: Int? = nil,
         _ body: (PrivatePostgres) async throws -> Void
     ) async throws {
-        let server = try await PrivatePostgres()
+        let server = try await started(settings, files, diskSize)
         let outcome: Result<Void, any Error>
         do {
-            try await server.make(settings, diskSize: diskSize)
-            for (name, text) in files { try await server.install(text, as: name) }
-            try await server.start()
             try await LedgerDatabase.$server.withValue(server.url) {
                 try await $current.withValue(server) { try await body(server) }
             }
@@ -62,10 +59,36 @@ package final class PrivatePostgres: Sendable {
         } catch {
             outcome = .failure(error)
         }
-        try await server.crash()
-        if diskSize != nil { try await server.run("/bin/umount", [server.place]) }
-        try await server.run("/bin/rm", ["-rf", server.place])
+        try await server.remove(hasDisk: diskSize != nil)
         try outcome.get()
+    }
+
+    /// A server that runs; another one where another program had taken the port of the first before it did.
+    private static func started(
+        _ settings: String,
+        _ files: [String: String],
+        _ diskSize: Int?
+    ) async throws -> PrivatePostgres {
+        var tries = 0
+        while true {
+            let server = try await PrivatePostgres()
+            do {
+                try await server.make(settings, diskSize: diskSize)
+                for (name, text) in files { try await server.install(text, as: name) }
+                try await server.start()
+                return server
+            } catch {
+                try await server.remove(hasDisk: diskSize != nil)
+                tries += 1
+                guard tries < 5, server.log.contains("Address already in use") else { throw error }
+            }
+        }
+    }
+
+    private func remove(hasDisk: Bool) async throws {
+        try await crash()
+        if hasDisk { try await run("/bin/umount", [place]) }
+        try await run("/bin/rm", ["-rf", place])
     }
 
     private func make(_ settings: String, diskSize: Int?) async throws {
