@@ -57,7 +57,7 @@ struct Handover: Sendable {
                     continue
                 }
                 // What is repeated under its idempotency key is the same to the byte, or the provider refuses it.
-                let message = handed?.provider == name ? handed?.message : message(send, elapsed: elapsed)
+                let message = handed?.provider == name ? handed?.message : message(candidate, elapsed: elapsed)
                 handed = (name, message)
                 let start = (instant: ContinuousClock.now, time: settings.now())
                 switch await call(name, send, message) {
@@ -117,13 +117,15 @@ struct Handover: Sendable {
     }
 
     /// The message for a send, or nil where its parts make none.
-    private func message(_ send: ClaimedSend, elapsed: Duration) -> OutboundMessage? {
-        send.content(tenant: policies.current.tenants[send.tenant], elapsed: elapsed).map { content in
+    private func message(_ candidate: Dispatch.Ready, elapsed: Duration) -> OutboundMessage? {
+        let send = candidate.send
+        return send.content(tenant: policies.current.tenants[send.tenant], elapsed: elapsed).map { content in
             OutboundMessage(
                 sendID: send.id,
                 content: content,
                 validity: send.validity(after: elapsed),
                 callDeadline: settings.callDeadline,
+                leaveBy: candidate.claimedAt + send.timeLeft,
                 trace: send.reference.trace
             )
         }

@@ -126,7 +126,8 @@ struct SecretReloadTests {
             sendID: SendID(try #require(UUIDValue("019a0000-0000-7000-8000-000000000001"))),
             content: .sms(TextMessage(recipient: try #require(PhoneNumber("+4915123456789")), text: "")),
             validity: .seconds(1),
-            callDeadline: .seconds(1)
+            callDeadline: .seconds(1),
+            leaveBy: .now + .seconds(60)
         )
         #expect(await provider.send(message).errorCode == "canary-token-2")
         #expect(secrets.receipts.current.description == "ReceiptSecrets(main)")

@@ -12,7 +12,8 @@ import Verification
             sendID: SendID(.version7(at: .now, using: &generator)),
             content: .sms(TextMessage(recipient: try #require(PhoneNumber("+16505550123")), text: "")),
             validity: .seconds(600),
-            callDeadline: .seconds(10)
+            callDeadline: .seconds(10),
+            leaveBy: .now + .seconds(60)
         )
         return await TestNumberProvider(fault: fault, slowness: slowness).send(message)
     }

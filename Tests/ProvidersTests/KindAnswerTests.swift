@@ -128,7 +128,8 @@ import Verification
             sendID: try message().sendID,
             content: .email(email),
             validity: .seconds(1),
-            callDeadline: .seconds(1)
+            callDeadline: .seconds(1),
+            leaveBy: .now + .seconds(60)
         )
         let (answer, seen) = try await kind.exchange([.silence], message)
         #expect(answer == ProviderAnswer(.misconfigured, errorCode: "channel"))

@@ -129,7 +129,8 @@ import Verification
             sendID: try message().sendID,
             content: .sms(TextMessage(recipient: recipient, text: "a", registration: registration)),
             validity: .seconds(60),
-            callDeadline: .seconds(5)
+            callDeadline: .seconds(5),
+            leaveBy: .now + .seconds(60)
         )
         let request = try await kind.request(message)
         #expect(request.header("x-amz-security-token") == "session")

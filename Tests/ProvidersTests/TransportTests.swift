@@ -106,6 +106,31 @@ import Verification
         }
     }
 
+    @Test func `that is free only when a message is too late gets nothing of it`() async throws {
+        try await ScriptedServer.with([.silence, created]) { server in
+            try await withProvider(configuration(baseURL: server.url), maximumConnections: 1) { provider in
+                async let first = provider.send(try message(within: .seconds(2)))
+                try await eventually("the first call arrives") { server.seen.requests.count == 1 }
+                let start = ContinuousClock.now
+                let late = try message(within: .seconds(30), leavingWithin: .milliseconds(300))
+                #expect(await provider.send(late) == ProviderAnswer(.notSent, errorCode: "timeout"))
+                #expect(start.duration(to: .now) < .milliseconds(1500))
+                #expect(try await first == ProviderAnswer(.unknown, errorCode: "timeout"))
+                #expect(server.seen.requests.count == 1)
+            }
+        }
+    }
+
+    @Test func `that is too late already gets nothing`() async throws {
+        try await ScriptedServer.with([created]) { server in
+            try await withProvider(configuration(baseURL: server.url)) { provider in
+                let late = try message(leavingWithin: .zero)
+                #expect(await provider.send(late) == ProviderAnswer(.notSent, errorCode: "timeout"))
+                #expect(server.seen.requests.isEmpty)
+            }
+        }
+    }
+
     @Test func `whose time is over before it starts sends nothing`() async throws {
         let (answer, seen) = try await exchange([created], within: .zero)
         #expect(answer == ProviderAnswer(.notSent, errorCode: "timeout"))

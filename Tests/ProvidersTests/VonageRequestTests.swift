@@ -14,7 +14,8 @@ import Verification
             sendID: message.sendID,
             content: .sms(TextMessage(recipient: recipient, text: text, registration: registration)),
             validity: message.validity,
-            callDeadline: message.callDeadline
+            callDeadline: message.callDeadline,
+            leaveBy: message.leaveBy
         )
     }
 

@@ -118,7 +118,8 @@ import Verification
             sendID: SendID(UUIDValue(1)),
             content: .sms(TextMessage(recipient: try #require(PhoneNumber(Self.number)), text: "987654 is your code")),
             validity: .seconds(600),
-            callDeadline: .seconds(10)
+            callDeadline: .seconds(10),
+            leaveBy: .now + .seconds(60)
         )
         for text in views(of: message) {
             #expect(!text.contains("987654"))

@@ -26,8 +26,10 @@ struct PushExchange: Sendable {
     }
 
     /// Makes the call; returns as soon as it ends, the deadline passes or the calling task is cancelled.
-    func run(within deadline: Duration) async -> ExchangeResult {
-        let gate = BodyGate()
+    ///
+    /// The body leaves before `leaveBy` or not at all.
+    func run(within deadline: Duration, leavingBy leaveBy: ContinuousClock.Instant) async -> ExchangeResult {
+        let gate = BodyGate(leaveBy: leaveBy)
         guard deadline > .zero else { return .notSent(.timeout) }
         return await withTaskGroup(of: Ending.self) { group in
             group.addTask { .call(await call(through: gate)) }

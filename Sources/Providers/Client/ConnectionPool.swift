@@ -49,9 +49,9 @@ final class ConnectionPool {
         if connections.count < maximum { connect(for: call) }
     }
 
-    /// Ends calls whose time is over, and drops connections that have been idle for long.
+    /// Ends calls whose time is over, waiting or under way, and drops connections that have been idle for long.
     func sweep(at now: NIODeadline) {
-        for call in waiting where call.deadline <= now { call.fail(.timeout) }
+        for call in waiting where call.leaveBy <= now { call.fail(.timeout) }
         waiting.removeAll { $0.isEnded }
         for connection in connections.values {
             if connection.isOver(at: now) { connection.close(.timeout) }
@@ -112,7 +112,9 @@ final class ConnectionPool {
 
     private func take(_ connection: ProviderConnection) {
         while let call = waiting.popFirst() {
-            if call.isWaiting { return connection.run(call) }
+            guard call.isWaiting else { continue }
+            if call.leaveBy > .now() { return connection.run(call) }
+            call.fail(.timeout)
         }
         idle.append(connection)
     }

@@ -19,6 +19,9 @@ final class ProviderCall {
     let target: Target
     let body: ByteBuffer
     let deadline: NIODeadline
+
+    /// From then on it is not written any more; not after the deadline.
+    let leaveBy: NIODeadline
     private(set) var state = State.waiting
     private let continuation: CheckedContinuation<ExchangeResult, Never>
 
@@ -31,12 +34,14 @@ final class ProviderCall {
         _ target: Target,
         _ body: ByteBuffer,
         deadline: NIODeadline,
+        leaveBy: NIODeadline,
         _ continuation: CheckedContinuation<ExchangeResult, Never>
     ) {
         self.request = request
         self.target = target
         self.body = body
         self.deadline = deadline
+        self.leaveBy = min(leaveBy, deadline)
         self.continuation = continuation
     }
 

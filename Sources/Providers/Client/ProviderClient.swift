@@ -54,18 +54,22 @@ package final class ProviderClient: Sendable {
         }.get()
     }
 
-    /// Makes one call; returns as soon as it ends, the message's deadline passes or the calling task is cancelled.
+    /// Makes one call; returns as soon as it ends, its deadline passes, the message is too late to leave or the calling
+    /// task is cancelled.
     func exchange(_ request: ProviderRequest, _ body: ByteBuffer, of message: OutboundMessage) async -> ExchangeResult {
         let request = request.carrying(message.trace)
         let deadline = message.callDeadline
         guard let target = request.target, request.isWellFormed else { return .notSent(.invalidURL) }
-        guard deadline > .zero else { return .notSent(.timeout) }
-        let end = NIODeadline.now() + TimeAmount(min(deadline, .seconds(3600)))
+        let patience = ContinuousClock.now.duration(to: message.leaveBy)
+        guard deadline > .zero, patience > .zero else { return .notSent(.timeout) }
+        let now = NIODeadline.now()
+        let end = now + TimeAmount(min(deadline, .seconds(3600)))
+        let leaveBy = now + TimeAmount(min(patience, .seconds(3600)))
         let slot = NIOLoopBoundBox<ProviderCall?>.makeEmptyBox(valueType: ProviderCall.self, eventLoop: loop)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 runOnLoop {
-                    let call = ProviderCall(request, target, body, deadline: end, continuation)
+                    let call = ProviderCall(request, target, body, deadline: end, leaveBy: leaveBy, continuation)
                     slot.value = call
                     self.start(call)
                 }

@@ -11,7 +11,12 @@ import Synchronization
 ///
 /// - `waiting` → `departed` when the body is asked for: the outcome of a failure is unknown;
 /// - `waiting` → `barred` when the call is given up: the body is withheld from then on.
+///
+/// From the moment at which the message is too late on, the gate lets nothing out either.
 final class BodyGate: Sendable {
+    /// The body may not leave any more.
+    struct Closed: Error {}
+
     private enum State {
         case waiting
         case departed
@@ -19,13 +24,17 @@ final class BodyGate: Sendable {
     }
 
     private let state = Mutex(State.waiting)
+    private let leaveBy: ContinuousClock.Instant
 
-    /// Lets the body out, unless the gate is barred.
+    init(leaveBy: ContinuousClock.Instant) {
+        self.leaveBy = leaveBy
+    }
+
+    /// Lets the body out, unless the gate is barred, be it by time.
     func depart() -> Bool {
         state.withLock { state in
-            guard state != .barred else { return false }
-            state = .departed
-            return true
+            if state == .waiting { state = .now < leaveBy ? .departed : .barred }
+            return state == .departed
         }
     }
 
@@ -54,7 +63,7 @@ struct GatedBody: AsyncSequence, Sendable {
 
         mutating func next() async throws -> ByteBuffer? {
             guard let piece = content else { return nil }
-            guard gate.depart() else { throw CancellationError() }
+            guard gate.depart() else { throw BodyGate.Closed() }
             content = nil
             return piece
         }

@@ -36,6 +36,7 @@ enum TransportFailure: String, Sendable, CaseIterable {
     init(_ error: any Error) {
         switch error {
         case is CancellationError: self = .cancelled
+        case is BodyGate.Closed: self = .timeout
         case let error as HTTPClientError: self = Self.cause(of: error)
         case let error as NIOConnectionError: self = Self.cause(of: error)
         case let error as IOError: self = Self.cause(of: error)

@@ -14,12 +14,21 @@ final class SMTPCall: SMTPListener {
         var isWanted = true
     }
 
-    private let gate = BodyGate()
+    private let gate: BodyGate
     private let state = Mutex(State())
+
+    /// A call whose message is never completed from a moment on.
+    init(leaveBy: ContinuousClock.Instant) {
+        gate = BodyGate(leaveBy: leaveBy)
+    }
 
     var isWanted: Bool { state.withLock { $0.isWanted } }
 
-    func mayComplete() -> Bool { gate.depart() }
+    func mayComplete() -> Bool {
+        let departs = gate.depart()
+        if !departs { giveUp(.timeout) }
+        return departs
+    }
 
     func settled(_ result: SMTPResult) {
         let waiter = state.withLock { state -> CheckedContinuation<SMTPResult, Never>? in

@@ -5,8 +5,8 @@ package import Verification
 
 /// E-mail by SMTP, each message over a connection of its own, so that no message is ever handed over twice.
 ///
-/// libcurl blocks, so calls run on threads of the provider's own. A message that finds none free within its deadline
-/// was surely not sent.
+/// libcurl blocks, so calls run on threads of the provider's own. A message that finds none free within its deadline,
+/// or before it is too late, was surely not sent.
 package struct SMTPProvider: MessageProvider {
     package let name: String
     package var channel: Channel { .email }
@@ -27,13 +27,17 @@ package struct SMTPProvider: MessageProvider {
         let deadline = min(message.callDeadline, .seconds(3600))
         guard deadline > .zero else { return ProviderAnswer(.notSent, errorCode: SMTPFailure.timeout.rawValue) }
         let mail = MailMessage(email: email, sendID: message.sendID, from: configuration.from, date: .now)
-        let result = await deliver(mail, by: ContinuousClock.now.advanced(by: deadline))
+        let result = await deliver(mail, by: .now + deadline, leavingBy: message.leaveBy)
         return SMTPAnswer.classify(result, messageID: mail.messageID)
     }
 
     /// Has a thread make the call, and waits for its outcome no longer than until the deadline or a cancellation.
-    private func deliver(_ mail: MailMessage, by end: ContinuousClock.Instant) async -> SMTPResult {
-        let call = SMTPCall()
+    private func deliver(
+        _ mail: MailMessage,
+        by end: ContinuousClock.Instant,
+        leavingBy leaveBy: ContinuousClock.Instant
+    ) async -> SMTPResult {
+        let call = SMTPCall(leaveBy: leaveBy)
         let server = configuration.server
         let envelope = SMTPEnvelope(
             sender: mail.from.canonical,
@@ -41,6 +45,7 @@ package struct SMTPProvider: MessageProvider {
             content: mail.bytes
         )
         threads.submit(call) {
+            guard .now < leaveBy else { return call.giveUp(.timeout) }
             server.deliver(envelope, within: ContinuousClock.now.duration(to: end), listener: call)
         }
         return await withTaskGroup(of: Void.self) { group in

@@ -14,6 +14,9 @@ package struct OutboundMessage: Sendable, Redacted {
     /// How long the whole call may take, from the connection to the answer's last byte.
     package let callDeadline: Duration
 
+    /// When the message is too late: from then on it leaves no more, however long it has waited for a connection.
+    package let leaveBy: ContinuousClock.Instant
+
     /// The trace of the request behind it, for providers that pass one on.
     package let trace: TraceContext?
 
@@ -22,12 +25,14 @@ package struct OutboundMessage: Sendable, Redacted {
         content: MessageContent,
         validity: Duration,
         callDeadline: Duration,
+        leaveBy: ContinuousClock.Instant,
         trace: TraceContext? = nil
     ) {
         self.sendID = sendID
         self.content = content
         self.validity = validity
         self.callDeadline = callDeadline
+        self.leaveBy = leaveBy
         self.trace = trace
     }
 

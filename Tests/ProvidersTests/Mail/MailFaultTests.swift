@@ -78,7 +78,7 @@ import Verification
             // More than the system's buffers take.
             let content = [UInt8](repeating: UInt8(ascii: "x"), count: 16_000_000)
             let envelope = SMTPEnvelope(sender: "a@example.com", recipient: "b@example.com", content: content)
-            let call = SMTPCall()
+            let call = SMTPCall(leaveBy: .now + .seconds(60))
             let address = SMTPServer(
                 host: "127.0.0.1",
                 port: server.port,
@@ -120,6 +120,36 @@ import Verification
                 try await group.waitForAll()
             }
             #expect(server.seen.connections == 2)
+        }
+    }
+
+    @Test func `gets no end of a message that has become too late meanwhile`() async throws {
+        try await ScriptedMailServer.with([:]) { server in
+            let envelope = SMTPEnvelope(sender: "a@example.com", recipient: "b@example.com", content: [1])
+            let call = SMTPCall(leaveBy: .now)
+            let address = SMTPServer(
+                host: "127.0.0.1",
+                port: server.port,
+                encryption: .none,
+                heloName: "us.example.com"
+            )
+            let threads = MailThreads(count: 1)
+            threads.submit(call) { address.deliver(envelope, within: .seconds(2), listener: call) }
+            let result = await call.result()
+            #expect(SMTPAnswer.classify(result, messageID: "") == ProviderAnswer(.notSent, errorCode: "timeout"))
+            #expect(server.seen.bodies == 0)
+        }
+    }
+
+    @Test func `is not even called for a message that waited too long for a connection`() async throws {
+        try await ScriptedMailServer.with([.sender: .silence]) { server in
+            let provider = try mailProvider(port: server.port, connections: 1)
+            async let first = provider.send(try mail(within: .seconds(1)))
+            try await eventually("one is on its way") { server.seen.connections == 1 }
+            let late = await provider.send(try mail(within: .seconds(20), leavingWithin: .milliseconds(100)))
+            #expect(late == ProviderAnswer(.notSent, errorCode: "timeout"))
+            #expect(try await first.outcome == .notSent)
+            #expect(server.seen.connections == 1)
         }
     }
 

@@ -13,7 +13,8 @@ func mail(
     text: String = "Follow https://example.com/?a=b",
     html: String = "<p>Follow <a href=\"https://example.com/?a=b\">this</a></p>",
     senderName: String = "Acme",
-    within callDeadline: Duration = .seconds(10)
+    within callDeadline: Duration = .seconds(10),
+    leavingWithin patience: Duration = .seconds(60)
 ) throws -> OutboundMessage {
     let email = EmailMessage(
         recipient: try #require(EmailAddress("ann@example.org")),
@@ -26,7 +27,8 @@ func mail(
         sendID: SendID(try #require(UUIDValue(sendIDText))),
         content: .email(email),
         validity: .seconds(600),
-        callDeadline: callDeadline
+        callDeadline: callDeadline,
+        leaveBy: .now + patience
     )
 }
 

@@ -93,6 +93,16 @@ import Verification
         #expect(seen.pushes.count == 1)
     }
 
+    @Test func `is not waited for when the push was too late to leave`() async throws {
+        try await PushServer.with(PushServer.always(.accept)) { server in
+            let provider = try pushProvider(server)
+            let late = await provider.send(try push(leavingWithin: .zero))
+            #expect(late == ProviderAnswer(.notSent, errorCode: "timeout"))
+            #expect(server.seen.pushes.isEmpty)
+            #expect(await provider.send(try push()).outcome == .accepted)
+        }
+    }
+
     @Test func `from a host nobody vouches for gets nothing`() async throws {
         try await PushServer.with(PushServer.always(.accept)) { server in
             let answer = await (try pushProvider(server, authorities: nil)).send(try push())

@@ -14,7 +14,8 @@ let pushKey = P256.Signing.PrivateKey()
 func push(
     to environment: PushEnvironment = .production,
     validity: Duration = .seconds(600),
-    within callDeadline: Duration = .seconds(10)
+    within callDeadline: Duration = .seconds(10),
+    leavingWithin patience: Duration = .seconds(60)
 ) throws -> OutboundMessage {
     let device = try #require(
         DeviceToken(
@@ -28,7 +29,8 @@ func push(
         sendID: SendID(try #require(UUIDValue(sendIDText))),
         content: .push(content),
         validity: validity,
-        callDeadline: callDeadline
+        callDeadline: callDeadline,
+        leaveBy: .now + patience
     )
 }
 
