@@ -29,22 +29,27 @@ package struct KafkaRecordSink: RecordSink, Service {
         }
     }
 
-    package func publish(_ records: [OutboxRecord]) async -> [OutboxRecord] {
+    package func publish(_ records: [OutboxRecord]) async -> PublishedRecords {
         let results = await producer.send(records.map { message(of: $0) })
-        var delivered: [OutboxRecord] = []
+        var published = PublishedRecords([])
         var tooLarge: [OutboxRecord] = []
         for (record, result) in zip(records, results) {
             switch result {
-            case .delivered: delivered.append(record)
+            case .delivered: published.delivered.append(record)
             case .failed(let error) where error.code == .messageTooLarge && record.isDeadLetter: tooLarge.append(record)
-            case .failed: continue
+            case .failed(let error): published.note(error)
             }
         }
-        guard !tooLarge.isEmpty else { return delivered }
+        guard !tooLarge.isEmpty else { return published }
         // What no broker takes whole would be tried for ever: its beginning tells as much, and the rest has its place.
         let shortened = await producer.send(tooLarge.map { message(of: $0.shortened) })
-        for case (let record, .delivered) in zip(tooLarge, shortened) { delivered.append(record) }
-        return delivered
+        for (record, result) in zip(tooLarge, shortened) {
+            switch result {
+            case .delivered: published.delivered.append(record)
+            case .failed(let error): published.note(error)
+            }
+        }
+        return published
     }
 
     private func message(of record: OutboxRecord) -> ProducerRecord {
@@ -54,6 +59,12 @@ package struct KafkaRecordSink: RecordSink, Service {
             value: record.value,
             headers: record.headers.map { RecordHeader(name: $0.name, value: $0.value) }
         )
+    }
+}
+
+extension PublishedRecords {
+    fileprivate mutating func note(_ error: KafkaError) {
+        if failure == nil { failure = error }
     }
 }
 

@@ -25,6 +25,19 @@ package struct SourceBatch: Sendable {
 
 /// Where events and dead letters go.
 package protocol RecordSink: Sendable {
-    /// Publishes records in their order and returns those that the broker has.
-    func publish(_ records: [OutboxRecord]) async -> [OutboxRecord]
+    /// Publishes records in their order and tells which of them the broker has.
+    func publish(_ records: [OutboxRecord]) async -> PublishedRecords
+}
+
+/// What became of records that were to be published.
+package struct PublishedRecords: Sendable {
+    package var delivered: [OutboxRecord]
+
+    /// Why the first of the others was not taken.
+    package var failure: (any Error)?
+
+    package init(_ delivered: [OutboxRecord], failure: (any Error)? = nil) {
+        self.delivered = delivered
+        self.failure = failure
+    }
 }

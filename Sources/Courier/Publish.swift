@@ -34,12 +34,19 @@ struct Publish: Service {
     /// Publishes a batch and returns what the broker has taken.
     private func publish(_ batch: [OutboxRecord]) async -> [OutboxRecord] {
         let start = ContinuousClock.now
-        let delivered = await sink.publish(batch)
+        let published = await sink.publish(batch)
+        let delivered = published.delivered
         statistics.notePublished(delivered, since: start, at: settings.now())
         if delivered.count < batch.count {
             statistics.noteFailure(of: .kafka, count: batch.count - delivered.count)
             // They stay in the outbox; a sweep publishes them when their lease is over.
-            logger.log(.publishFailed, [.records: LogValue(batch.count - delivered.count)])
+            logger.log(
+                .publishFailed,
+                [
+                    .records: LogValue(batch.count - delivered.count),
+                    .error: published.failure.map { LogValue($0) } ?? .text(""),
+                ]
+            )
         }
         guard !delivered.isEmpty else { return [] }
         report(delivered)

@@ -37,6 +37,11 @@ extension ClientHandle {
         )
     }
 
+    /// Why the client failed for good; nil for a sound one.
+    var fatalError: KafkaError.Code? {
+        KafkaError(failure: unsafe rd_kafka_fatal_error(client, nil, 0))?.code
+    }
+
     /// Makes the client fail for good, as a broker's fatal answer does.
     func raiseFatalError() {
         unsafe rd_kafka_test_fatal_error(client, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, "raised by a test")

@@ -34,18 +34,16 @@ extension KafkaProducer {
         }
     }
 
-    /// Hands records to the client until its queue is full.
+    /// Hands records to the client until its queue is full; records for one that failed for good wait for the next one.
     func handOver() {
+        guard replaceAt == nil else { return }
         while let (record, token) = backlog.next {
             do {
                 try handle?.produce(record, token: token)
                 backlog.advance()
             } catch {
                 if error.code == .queueFull { return }
-                if error.code == .fatal {
-                    isBroken = true
-                    return
-                }
+                if error.code == .fatal { return noteFatalError() }
                 backlog.advance()
                 settle(token, .failed(error))
             }
@@ -80,9 +78,9 @@ extension KafkaProducer {
         case .running: break
         case .closing(let deadline): if backlog.isEmpty || ContinuousClock.now >= deadline { return finish() }
         }
+        if let replaceAt, ContinuousClock.now >= replaceAt { replaceClient() }
         handOver()
         pollEvents(after: start)
-        if isBroken { replaceClient() }
         return true
     }
 
@@ -102,13 +100,13 @@ extension KafkaProducer {
         case .delivery:
             event.forEachMessage { message in
                 if let error = message.error {
-                    settle(message.token, .failed(error))
+                    settle(message.token, .failed(fatalError ?? error))
                 } else {
                     settle(message.token, .delivered(partition: message.partition, offset: message.offset))
                 }
             }
         case .error:
-            if event.error?.isFatal == true { isBroken = true }
+            if event.error?.isFatal == true { noteFatalError() }
         case .record, .rebalance, .commit, .other:
             break
         }
@@ -122,16 +120,27 @@ extension KafkaProducer {
         senders.removeValue(forKey: finished.number)?.resume(returning: finished.results)
     }
 
-    /// Makes a new client in place of one that failed for good.
+    /// The client has failed for good: another one takes its place, at once where it lived for a while.
     ///
-    /// Everything without a result fails, also what the old client never had: sent by the new one it would overtake
-    /// records of the same key that the caller has to send again.
-    private func replaceClient() {
+    /// Everything without a result fails, also what the client never had: sent by the next one it would overtake records
+    /// of the same key that the caller has to send again.
+    private func noteFatalError() {
+        guard replaceAt == nil else { return }
+        replaceAt = max(.now, madeAt + Self.shortestLife)
         while let event = handle?.poll(.zero) {
             handleEvent(event)
         }
-        isBroken = false
-        failAll(KafkaError(.fatal, isRetriable: true))
+        failAll(fatalError ?? KafkaError(.fatal, isRetriable: true))
+    }
+
+    /// Why the client has failed for good, which its records may be sent again after.
+    private var fatalError: KafkaError? {
+        handle?.fatalError.map { KafkaError($0, isRetriable: true) }
+    }
+
+    private func replaceClient() {
+        replaceAt = nil
+        madeAt = .now
         dropClient()
         do {
             let handle = try ClientHandle(.producer, settings: settings)

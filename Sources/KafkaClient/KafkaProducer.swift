@@ -5,8 +5,8 @@ import PinnedThread
 /// An idempotent producer.
 ///
 /// Within one session of the client a record is written once and in the order of its key, retries included. A client
-/// that failed for good is replaced; what it had not acknowledged is reported as failed, so a record may be written
-/// twice when it is sent again.
+/// that failed for good is replaced; what it had not acknowledged is reported as failed with the cause, so a record may
+/// be written twice when it is sent again.
 package actor KafkaProducer {
     enum Phase {
         /// Exits: `running` by `run()`, `closing` by `close()`. Records wait.
@@ -24,6 +24,9 @@ package actor KafkaProducer {
     /// How long a `run()` whose task is cancelled may take to write what it was given.
     package static let defaultCloseLimit = Duration.seconds(5)
 
+    /// A client that a broker refuses from the start is not made anew without end.
+    static let shortestLife = Duration.seconds(5)
+
     let thread = PinnedThread()
     let wakeups = WakeCounter()
     let settings: [String: String]
@@ -31,7 +34,10 @@ package actor KafkaProducer {
     var handle: ClientHandle?
     var phase = Phase.idle
     var failure: KafkaError?
-    var isBroken = false
+    var madeAt = ContinuousClock.now
+
+    /// When the client, which has failed for good, gives its place to another one; nil for a sound one.
+    var replaceAt: ContinuousClock.Instant?
     var backlog = Backlog()
     var senders: [Int: CheckedContinuation<[DeliveryResult], Never>] = [:]
     var closeWaiters: [CheckedContinuation<Void, Never>] = []

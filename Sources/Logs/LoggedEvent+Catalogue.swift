@@ -249,7 +249,7 @@ extension LoggedEvent {
         "publish.failed",
         .warning,
         "records were not taken by the broker",
-        [.records],
+        [.records, .error],
         throttledBy: []
     )
 

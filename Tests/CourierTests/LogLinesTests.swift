@@ -61,6 +61,20 @@ import Verification
         #expect(log.lines.allSatisfy { $0.fields["trace_id"] == nil })
     }
 
+    @Test func `what the broker does not take has a line with its cause`() async throws {
+        let journal = Journal()
+        let log = LogRecord()
+        try await MemoryWorker.with([MemoryProvider(journal: journal)], journal: journal, log: log) { worker in
+            worker.sink.fail(1)
+            worker.source.add(records: [Self.request(traceparent: nil)])
+            try await eventually("publishing has failed") { !worker.sink.hasFailures }
+            try await eventually("it is told") { !log.lines(.publishFailed).isEmpty }
+        }
+        let line = try #require(log.lines(.publishFailed).first)
+        #expect(line.fields["records"] == 1)
+        #expect(line.fields["error"] == "KafkaError(_TIMED_OUT)")
+    }
+
     @Test func `what an operator must see has a line above debug`() async throws {
         let journal = Journal()
         let provider = MemoryProvider(journal: journal) { _ in ProviderAnswer(.unknown, errorCode: "timeout") }

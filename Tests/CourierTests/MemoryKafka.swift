@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Courier
+import KafkaClient
 import ServiceLifecycle
 import Synchronization
 import TestSupport
@@ -115,16 +116,16 @@ final class MemorySink: RecordSink, Service {
         }
     }
 
-    func publish(_ records: [OutboxRecord]) async -> [OutboxRecord] {
+    func publish(_ records: [OutboxRecord]) async -> PublishedRecords {
         #expect(EventContract.violations(in: records) == [])
         return state.withLock { state in
             guard state.failures == 0, !state.isClosed else {
                 state.failures = max(0, state.failures - 1)
-                return []
+                return PublishedRecords([], failure: KafkaError(.timedOut))
             }
             journal.note(.produced(records.count))
             state.published += records
-            return records
+            return PublishedRecords(records)
         }
     }
 

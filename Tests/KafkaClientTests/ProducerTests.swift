@@ -89,7 +89,10 @@ struct ProducerTests {
     }
 
     @Test
-    func `a client that failed for good is replaced and the caller may send again`() async throws {
+    func `a client that failed for good is replaced, a young one after a while, and the caller may send again`()
+        async throws
+    {
+        let start = ContinuousClock.now
         let broker = try TestBroker(.mock)
         let topic = try await broker.makeTopic(partitions: 1)
         let mock = try #require(broker.mock)
@@ -105,9 +108,11 @@ struct ProducerTests {
                     continue
                 }
                 #expect(error.isRetriable)
+                #expect(error.code == .outOfOrderSequence, "the cause is told")
             }
             try mock.brokerUp()
             #expect(await producer.send(records(1..<11, topic)).areDelivered)
+            #expect(start.duration(to: .now) >= KafkaProducer.shortestLife)
         }
         #expect(try await numbers(of: topic, on: broker) == Array(0..<11))
     }
