@@ -32,8 +32,8 @@ package struct KafkaRecordSource: RecordSource, Service {
         Dictionary(await consumer.lag().map { ($0.partition, $0.lag) }) { first, _ in first }
     }
 
-    /// A number that changes for as long as the consumer polls.
-    package var pulse: Int { consumer.pulse }
+    /// A number that changes for as long as the consumer polls; nil once it has left its group.
+    package var pulse: Int? { consumer.pulse }
 
     /// Whether the consumer is a member of its group.
     package var isMember: Bool { membership.isMember }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import PinnedThread
+import Synchronization
 
 extension KafkaConsumer {
     /// Joins the group and polls until `close()` is called, the task is cancelled or the client fails for good.
@@ -116,6 +117,7 @@ extension KafkaConsumer {
             notify(.error(KafkaError(.timedOut)))
         }
         phase = .closed
+        hasClosed.store(true, ordering: .releasing)
         noticeSink.finish()
         for waiter in closeWaiters { waiter.resume() }
         closeWaiters = []

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import PinnedThread
+import Synchronization
 
 /// A member of a consumer group.
 ///
@@ -48,12 +49,14 @@ package actor KafkaConsumer {
     /// What happens to the member; old notices give way to new ones, since nobody has to read them.
     nonisolated package let notices: AsyncStream<ConsumerNotice>
 
-    /// Counts the turns of the polling thread: it changes several times a second for as long as the thread gets on.
-    nonisolated package var pulse: Int { turns.value }
+    /// Counts the turns of the polling thread: it changes several times a second for as long as the thread gets on; nil
+    /// once the consumer is closed.
+    nonisolated package var pulse: Int? { hasClosed.load(ordering: .acquiring) ? nil : turns.value }
 
     let thread = PinnedThread()
     let wakeups = WakeCounter()
     let turns = WakeCounter()
+    let hasClosed = Atomic(false)
     let topics: [String]
     let noticeSink: AsyncStream<ConsumerNotice>.Continuation
 

@@ -32,9 +32,11 @@ struct LifecycleTests {
         let consumer = try makeConsumer(broker)
         async let running: Void = consumer.run()
         async let waiting = consumer.nextBatch(maximum: 1)
+        #expect(consumer.pulse != nil)
         await consumer.close()
         #expect(try await waiting == nil)
         try await running
+        #expect(consumer.pulse == nil, "who looks at pulses has nothing to see any more")
     }
 
     @Test

@@ -153,7 +153,9 @@ struct Worker {
     private func watchdog(_ heartbeat: Heartbeat?, _ logger: Logger) -> Watchdog {
         Watchdog(
             pulses: {
-                var pulses = ["consumer": consumer.pulse, "receipt_consumer": receipts.pulse]
+                var pulses: [String: Int] = [:]
+                pulses["consumer"] = consumer.pulse
+                pulses["receipt_consumer"] = receipts.pulse
                 for (stage, steps) in courier.progress.atWork { pulses[stage.rawValue] = steps }
                 return pulses
             },
