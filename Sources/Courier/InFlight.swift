@@ -19,8 +19,14 @@ final class InFlight: Sendable {
     /// Whether so much is under way that a few milliseconds more are nothing to it.
     var isBusy: Bool { count >= limit / 8 }
 
-    /// Sends that may still be claimed.
-    var free: Int { max(0, limit - count) }
+    /// Takes places for what may be claimed next, as many as there are up to a number; what is not claimed is removed.
+    func take(upTo most: Int) -> Int {
+        held.withLock { held in
+            let taken = min(most, max(0, limit - held))
+            held += taken
+            return taken
+        }
+    }
 
     func add(_ count: Int) {
         held.withLock { $0 += count }
@@ -31,13 +37,23 @@ final class InFlight: Sendable {
         signal.yield()
     }
 
-    /// Waits until at least `wanted` more may be claimed, or the task is cancelled.
+    /// Waits for so many places and takes them; false when the task is cancelled before.
     ///
     /// One waiter.
-    func waitForRoom(_ wanted: Int) async {
+    func waitForRoom(_ wanted: Int) async -> Bool {
         var signals = signals.makeAsyncIterator()
-        while free < wanted, !Task.isCancelled {
-            guard await signals.next(isolation: #isolation) != nil else { return }
+        while !Task.isCancelled {
+            if takeAll(wanted) { return true }
+            guard await signals.next(isolation: #isolation) != nil else { return false }
+        }
+        return false
+    }
+
+    private func takeAll(_ wanted: Int) -> Bool {
+        held.withLock { held in
+            guard wanted <= limit - held else { return false }
+            held += wanted
+            return true
         }
     }
 }

@@ -53,12 +53,9 @@ struct Intake: Service {
     /// Records decided in one transaction at most: each may become a send, for which there must be room.
     private var largestBatch: Int { min(settings.batchSize, max(1, settings.maxInFlight / 2)) }
 
-    /// Waits until sends can be claimed for all of a batch; false when the worker stops before.
+    /// Takes places for the sends of a batch, of which each record may make one; false when the worker stops before.
     private func waitForRoom(_ batch: SourceBatch) async -> Bool {
-        await cancelWhenGracefulShutdown {
-            await inFlight.waitForRoom(batch.records.count)
-            return !Task.isCancelled
-        }
+        await cancelWhenGracefulShutdown { await inFlight.waitForRoom(batch.records.count) }
     }
 
     private func screen(_ records: [InboundRecord]) async -> ScreenedRecords {
@@ -80,6 +77,7 @@ struct Intake: Service {
             guard let recorded else { return false }
             settings.observe(.intakeRecorded)
             for part in recorded { handOver(part) }
+            inFlight.remove(batch.records.count - recorded.reduce(0) { $0 + $1.value.sends.count })
             statistics.noteDecided(batch.records, since: start, at: settings.now())
             return true
         }
@@ -137,7 +135,6 @@ struct Intake: Service {
     private func handOver(_ recorded: Recorded<Dispatch.Claims>) {
         outbox.append(recorded.outbox)
         guard !recorded.value.sends.isEmpty else { return }
-        inFlight.add(recorded.value.sends.count)
         sends.append([recorded.value])
     }
 }

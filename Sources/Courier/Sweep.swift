@@ -38,14 +38,16 @@ struct Sweep: Service {
     private func sweep() async -> Bool {
         var most = 0
         let claimedAt = ContinuousClock.now
-        if let swept = await retry.once(.sweep, { try await ledger.sweepSends(capacity: inFlight.free) }) {
+        let room = inFlight.take(upTo: settings.batchSize)
+        let swept = await retry.once(.sweep) { try await ledger.sweepSends(capacity: room) }
+        inFlight.remove(room - (swept?.value.count ?? 0))
+        if let swept {
             // What a provider does not take now is handed back, and would be claimed again and again.
             most = swept.outbox.count + (desk.hasPause ? 0 : swept.value.count)
             outbox.append(swept.outbox)
             if !swept.value.isEmpty {
                 settings.observe(.sweepClaimed)
                 logger.log(.sweepTakenOver, [.sends: LogValue(swept.value.count)])
-                inFlight.add(swept.value.count)
                 sends.append([Dispatch.Claims(sends: swept.value, claimedAt: claimedAt)])
             }
         }

@@ -70,22 +70,48 @@ extension PostgresLedger {
 
     private func lockDueSends(claimable: Bool, _ transaction: Transaction) throws -> [DueSend] {
         var due: [DueSend] = []
-        for row in try transaction.run([lockDue(claimable: claimable)])[0] { due.append(try DueSend(row)) }
+        for row in try transaction.run([claimable ? lockDue() : lockDueDispatching()])[0] {
+            due.append(try DueSend(row))
+        }
         return due.sorted { $0.reference.id < $1.reference.id }
     }
 
-    func lockDue(claimable: Bool) -> Statement {
+    func lockDue() -> Statement {
         Statement(
             """
             SELECT s.id, s.verification_id, s.fence, s.number, s.request_id, s.resend_window_ms, s.validity_ms,
                 s.traceparent, s.generation, s.state, s.deadline, s.attempts, s.repeated, s.rendering
             FROM courier.send s
-            WHERE s.lease_until < statement_timestamp() AND ($2 OR s.state = 'dispatching')
+            WHERE s.lease_until < statement_timestamp()
             ORDER BY s.lease_until
             LIMIT $1
             FOR UPDATE SKIP LOCKED
             """,
-            [.int32(settings.sweepSize), .bool(claimable)]
+            [.int32(settings.sweepSize)]
+        )
+    }
+
+    /// For a worker that may claim nothing: sends whose worker died as it called a provider, which are only settled.
+    ///
+    /// It looks for them among four times as many that are due, however many more there are.
+    func lockDueDispatching() -> Statement {
+        Statement(
+            """
+            WITH due AS MATERIALIZED (
+                SELECT d.id, d.state
+                FROM courier.send d
+                WHERE d.lease_until < statement_timestamp()
+                ORDER BY d.lease_until
+                LIMIT 4 * $1
+            )
+            SELECT s.id, s.verification_id, s.fence, s.number, s.request_id, s.resend_window_ms, s.validity_ms,
+                s.traceparent, s.generation, s.state, s.deadline, s.attempts, s.repeated, s.rendering
+            FROM (SELECT due.id FROM due WHERE due.state = 'dispatching' LIMIT $1) AS u
+            JOIN courier.send s ON s.id = u.id
+            WHERE s.lease_until < statement_timestamp() AND s.state = 'dispatching'
+            FOR UPDATE OF s SKIP LOCKED
+            """,
+            [.int32(settings.sweepSize)]
         )
     }
 

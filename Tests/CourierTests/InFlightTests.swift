@@ -5,29 +5,51 @@ import Testing
 @testable import Courier
 
 @Suite struct InFlightTests {
-    @Test func `what is held is taken off the limit, and never below zero`() {
+    @Test func `places are taken up to the limit, and never more than there are`() {
         let inFlight = InFlight(limit: 3)
+        inFlight.add(1)
+        #expect(inFlight.take(upTo: 1) == 1)
+        #expect(inFlight.take(upTo: 5) == 1)
+        #expect(inFlight.take(upTo: 5) == 0)
         inFlight.add(2)
-        #expect(inFlight.free == 1)
-        inFlight.add(2)
-        #expect(inFlight.count == 4)
-        #expect(inFlight.free == 0)
-        inFlight.remove(4)
-        #expect(inFlight.free == 3)
+        #expect(inFlight.count == 5)
+        #expect(inFlight.take(upTo: 1) == 0)
+        inFlight.remove(5)
+        #expect(inFlight.take(upTo: 5) == 3)
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `a waiter goes on when there is room, and not before`() async {
+    func `a waiter goes on when there is room, and has taken it`() async {
         let inFlight = InFlight(limit: 4)
         inFlight.add(4)
-        async let free = {
-            await inFlight.waitForRoom(3)
-            return inFlight.free
-        }()
+        async let hasRoom = inFlight.waitForRoom(3)
         inFlight.remove(1)
         inFlight.remove(1)
         inFlight.remove(1)
-        #expect(await free >= 3)
+        #expect(await hasRoom)
+        #expect(inFlight.count == 4)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `who waits for room and who takes what is free never have more than the limit`() async {
+        let inFlight = InFlight(limit: 100)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for _ in 0..<2000 where await inFlight.waitForRoom(60) {
+                    #expect(inFlight.count <= 100)
+                    inFlight.remove(60)
+                }
+            }
+            group.addTask {
+                for _ in 0..<2000 {
+                    let taken = inFlight.take(upTo: 50)
+                    #expect(inFlight.count <= 100)
+                    await Task.yield()
+                    inFlight.remove(taken)
+                }
+            }
+        }
+        #expect(inFlight.count == 0)
     }
 
     @Test(.timeLimit(.minutes(1)))
@@ -36,7 +58,7 @@ import Testing
         inFlight.add(1)
         let waiting = Task { await inFlight.waitForRoom(1) }
         waiting.cancel()
-        await waiting.value
-        #expect(inFlight.free == 0)
+        #expect(await !waiting.value)
+        #expect(inFlight.count == 1)
     }
 }

@@ -64,6 +64,22 @@ import Verification
         }
     }
 
+    @Test(arguments: [0, 1000])
+    func `a sweep reads a bounded number of many sends that are due`(capacity: Int) async throws {
+        try await LedgerDatabase.with { database in
+            try await database.fill()
+            try await database.script(
+                "UPDATE courier.send SET state = 'pending', lease_until = now() - interval '1 s', deadline = '-infinity'"
+            )
+            try await database.withPool(connections: 1, settings: PostgresLedger.sessionSettings) { pool in
+                let ledger = database.ledger(on: pool)
+                let cost = try await ReadCost.measure(pool) { _ = try await ledger.sweepSends(capacity: capacity) }
+                // 500 at a time, with their verifications; without capacity a look at four times as many.
+                #expect(cost.largest <= 7000, "sweepSends: \(cost)")
+            }
+        }
+    }
+
     @Test func `a guess reads one verification of a full table`() async throws {
         try await LedgerDatabase.with { database in
             try await database.fill()
