@@ -20,6 +20,10 @@ import Verification
         }
     }
 
+    private func plainAddress(of server: ScriptedMailServer) -> SMTPServer {
+        SMTPServer(host: "127.0.0.1", port: server.port, encryption: .none, heloName: "us.example.com")
+    }
+
     @Test func `that behaves takes one message over one connection`() async throws {
         let (answer, seen) = try await send([:])
         #expect(answer.outcome == .accepted)
@@ -79,12 +83,7 @@ import Verification
             let content = [UInt8](repeating: UInt8(ascii: "x"), count: 16_000_000)
             let envelope = SMTPEnvelope(sender: "a@example.com", recipient: "b@example.com", content: content)
             let call = SMTPCall(leaveBy: .now + .seconds(60))
-            let address = SMTPServer(
-                host: "127.0.0.1",
-                port: server.port,
-                encryption: .none,
-                heloName: "us.example.com"
-            )
+            let address = plainAddress(of: server)
             let threads = MailThreads(count: 1)
             threads.submit(call) { address.deliver(envelope, within: .seconds(2), listener: call) }
             let result = await call.result()
@@ -127,12 +126,7 @@ import Verification
         try await ScriptedMailServer.with([:]) { server in
             let envelope = SMTPEnvelope(sender: "a@example.com", recipient: "b@example.com", content: [1])
             let call = SMTPCall(leaveBy: .now)
-            let address = SMTPServer(
-                host: "127.0.0.1",
-                port: server.port,
-                encryption: .none,
-                heloName: "us.example.com"
-            )
+            let address = plainAddress(of: server)
             let threads = MailThreads(count: 1)
             threads.submit(call) { address.deliver(envelope, within: .seconds(2), listener: call) }
             let result = await call.result()
