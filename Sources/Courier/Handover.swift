@@ -63,6 +63,8 @@ struct Handover: Sendable {
                 switch await call(name, send, message) {
                 case .pauses(let wait):
                     step = plan.passOver(for: min(wait, ProviderDesk.longestPause))
+                case .answered(let answer) where answer.wasTooLate:
+                    step = plan.runOut()
                 case .answered(let answer):
                     settings.observe(.dispatchAnswered)
                     note(answer, by: name, of: candidate, since: start)

@@ -42,6 +42,9 @@ package enum SMTPStep: Int, Sendable, Hashable, CaseIterable, Comparable {
 /// Why a delivery has no answer, or none that could be gone on with.
 package enum SMTPFailure: String, Sendable, Hashable, CaseIterable {
     case timeout
+
+    /// The message's own time was over before its end was sent.
+    case tooLate = "too_late"
     case cancelled
     case nameNotResolved = "name_not_resolved"
     case connectionRefused = "connection_refused"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Logs
 import Synchronization
 import TestSupport
 import Testing
@@ -52,6 +53,27 @@ import Verification
             #expect(journal.work.contains(.ledger(.record)))
             #expect(second.messages.isEmpty)
         }
+    }
+
+    @Test func `a message that was too late to leave asks nobody else, and costs no attempt`() async throws {
+        let journal = Journal()
+        let calls = Mutex(0)
+        let first = MemoryProvider("first", journal: journal) { _ in
+            let call = calls.withLock { calls in
+                calls += 1
+                return calls
+            }
+            return call <= AttemptPlan.maximumAttempts + 2 ? .tooLate : ProviderAnswer(.accepted, messageID: "1")
+        }
+        let second = MemoryProvider("second", journal: journal)
+        let log = LogRecord()
+        try await MemoryWorker.with([first, second], journal: journal, log: log) { worker in
+            worker.source.add([Self.numbers[0]])
+            try await worker.settle(events: 1)
+            #expect(worker.sink.answers == ["sent"])
+        }
+        #expect(second.messages.isEmpty)
+        #expect(log.lines(.providerRefused).isEmpty, "the provider refused nothing")
     }
 
     @Test func `a provider that takes nothing is passed over, and its messages go when it does again`() async throws {

@@ -113,7 +113,7 @@ import Verification
                 try await eventually("the first call arrives") { server.seen.requests.count == 1 }
                 let start = ContinuousClock.now
                 let late = try message(within: .seconds(30), leavingWithin: .milliseconds(300))
-                #expect(await provider.send(late) == ProviderAnswer(.notSent, errorCode: "timeout"))
+                #expect(await provider.send(late) == .tooLate)
                 #expect(start.duration(to: .now) < .milliseconds(1500))
                 #expect(try await first == ProviderAnswer(.unknown, errorCode: "timeout"))
                 #expect(server.seen.requests.count == 1)
@@ -125,7 +125,7 @@ import Verification
         try await ScriptedServer.with([created]) { server in
             try await withProvider(configuration(baseURL: server.url)) { provider in
                 let late = try message(leavingWithin: .zero)
-                #expect(await provider.send(late) == ProviderAnswer(.notSent, errorCode: "timeout"))
+                #expect(await provider.send(late) == .tooLate)
                 #expect(server.seen.requests.isEmpty)
             }
         }

@@ -41,6 +41,30 @@ import Verification
         #expect(wait(at: .zero) == nil)
     }
 
+    @Test mutating func `a message that was too late says nothing of its provider, and frees the place of a probe`() {
+        func late(at time: Duration) -> Bool {
+            guard case .go(let call) = breaker.begin(at: start + time) else { return false }
+            breaker.end(call, .tooLate, at: start + time)
+            return true
+        }
+        for _ in 0..<100 { #expect(late(at: .zero)) }
+        #expect(wait(at: .zero) == nil)
+        for _ in 0..<4 { call(.notSent, at: .zero) }
+        #expect(late(at: .zero))
+        call(.notSent, at: .zero)
+        #expect(wait(at: .zero) != nil, "it is no sign of life either")
+        #expect(late(at: .seconds(1)))
+        #expect(call(.accepted, at: .seconds(1)))
+        #expect(!breaker.isOpen)
+
+        var health = ProviderHealth()
+        for _ in 0..<1000 {
+            guard case .go(let call) = health.begin(at: start) else { break }
+            health.end(call, .tooLate, at: start)
+        }
+        #expect(health.state(at: start) == ProviderHealth.State())
+    }
+
     @Test mutating func `one message goes through as a probe and its acceptance closes`() {
         for _ in 0..<5 { call(.notSent, at: .zero) }
         guard case .go(let probe) = breaker.begin(at: start + .seconds(1)) else {

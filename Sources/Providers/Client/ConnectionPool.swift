@@ -42,6 +42,7 @@ final class ConnectionPool {
 
     /// Gives a call an idle connection, or the next one that is free; a new one is opened while there may be more.
     func run(_ call: ProviderCall) {
+        guard mayLeave(call) else { return }
         while let connection = idle.popLast() {
             if connection.isIdle { return connection.run(call) }
         }
@@ -51,8 +52,7 @@ final class ConnectionPool {
 
     /// Ends calls whose time is over, waiting or under way, and drops connections that have been idle for long.
     func sweep(at now: NIODeadline) {
-        for call in waiting where call.leaveBy <= now { call.fail(.timeout) }
-        waiting.removeAll { $0.isEnded }
+        waiting.removeAll { !mayLeave($0) }
         for connection in connections.values {
             if connection.isOver(at: now) { connection.close(.timeout) }
             if connection.isIdle(since: now - Self.idleTime) { connection.close() }
@@ -112,11 +112,15 @@ final class ConnectionPool {
 
     private func take(_ connection: ProviderConnection) {
         while let call = waiting.popFirst() {
-            guard call.isWaiting else { continue }
-            if call.leaveBy > .now() { return connection.run(call) }
-            call.fail(.timeout)
+            if mayLeave(call) { return connection.run(call) }
         }
         idle.append(connection)
+    }
+
+    /// Whether a call still waits; ends it when its time is over.
+    private func mayLeave(_ call: ProviderCall) -> Bool {
+        if let hindrance = call.hindrance { call.fail(hindrance) }
+        return call.isWaiting
     }
 
     /// A connection has gone: who still waits may have a new one.

@@ -20,8 +20,8 @@ final class ProviderCall {
     let body: ByteBuffer
     let deadline: NIODeadline
 
-    /// From then on it is not written any more; not after the deadline.
-    let leaveBy: NIODeadline
+    /// From then on it is not written any more.
+    let leaveBy: ContinuousClock.Instant
     private(set) var state = State.waiting
     private let continuation: CheckedContinuation<ExchangeResult, Never>
 
@@ -34,14 +34,14 @@ final class ProviderCall {
         _ target: Target,
         _ body: ByteBuffer,
         deadline: NIODeadline,
-        leaveBy: NIODeadline,
+        leaveBy: ContinuousClock.Instant,
         _ continuation: CheckedContinuation<ExchangeResult, Never>
     ) {
         self.request = request
         self.target = target
         self.body = body
         self.deadline = deadline
-        self.leaveBy = min(leaveBy, deadline)
+        self.leaveBy = leaveBy
         self.continuation = continuation
     }
 
@@ -51,6 +51,11 @@ final class ProviderCall {
 
     var isEnded: Bool {
         if case .ended = state { true } else { false }
+    }
+
+    /// Why it may not be written any more; nil while it may.
+    var hindrance: TransportFailure? {
+        if deadline <= .now() { .timeout } else if leaveBy <= .now { .tooLate } else { nil }
     }
 
     func depart(on connection: ProviderConnection) {

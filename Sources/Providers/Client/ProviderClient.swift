@@ -60,16 +60,20 @@ package final class ProviderClient: Sendable {
         let request = request.carrying(message.trace)
         let deadline = message.callDeadline
         guard let target = request.target, request.isWellFormed else { return .notSent(.invalidURL) }
-        let patience = ContinuousClock.now.duration(to: message.leaveBy)
-        guard deadline > .zero, patience > .zero else { return .notSent(.timeout) }
-        let now = NIODeadline.now()
-        let end = now + TimeAmount(min(deadline, .seconds(3600)))
-        let leaveBy = now + TimeAmount(min(patience, .seconds(3600)))
+        guard deadline > .zero else { return .notSent(.timeout) }
+        let end = NIODeadline.now() + TimeAmount(min(deadline, .seconds(3600)))
         let slot = NIOLoopBoundBox<ProviderCall?>.makeEmptyBox(valueType: ProviderCall.self, eventLoop: loop)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 runOnLoop {
-                    let call = ProviderCall(request, target, body, deadline: end, leaveBy: leaveBy, continuation)
+                    let call = ProviderCall(
+                        request,
+                        target,
+                        body,
+                        deadline: end,
+                        leaveBy: message.leaveBy,
+                        continuation
+                    )
                     slot.value = call
                     self.start(call)
                 }

@@ -14,7 +14,7 @@ import Synchronization
 ///
 /// From the moment at which the message is too late on, the gate lets nothing out either.
 final class BodyGate: Sendable {
-    /// The body may not leave any more.
+    /// The message is too late for its body to leave, or the call has been given up.
     struct Closed: Error {}
 
     private enum State {

@@ -10,6 +10,7 @@ extension ExchangeResult {
         switch self {
         case .answered(let answer): read(answer)
         case .notSent(.invalidURL): ProviderAnswer(.misconfigured, errorCode: TransportFailure.invalidURL.rawValue)
+        case .notSent(.tooLate): .tooLate
         case .notSent(let failure): ProviderAnswer(.notSent, errorCode: failure.rawValue)
         case .unknown(let failure): ProviderAnswer(.unknown, errorCode: failure.rawValue)
         }

@@ -18,6 +18,9 @@ import Darwin
 /// It names the cause for an operator. Whether the message may have left is the gate's to say, not the cause's.
 enum TransportFailure: String, Sendable, CaseIterable {
     case timeout
+
+    /// The message's own time was over before it left.
+    case tooLate = "too_late"
     case cancelled
     case nameNotResolved = "name_not_resolved"
     case connectionRefused = "connection_refused"
@@ -36,7 +39,7 @@ enum TransportFailure: String, Sendable, CaseIterable {
     init(_ error: any Error) {
         switch error {
         case is CancellationError: self = .cancelled
-        case is BodyGate.Closed: self = .timeout
+        case is BodyGate.Closed: self = .tooLate
         case let error as HTTPClientError: self = Self.cause(of: error)
         case let error as NIOConnectionError: self = Self.cause(of: error)
         case let error as IOError: self = Self.cause(of: error)

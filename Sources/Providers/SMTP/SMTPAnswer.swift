@@ -17,6 +17,7 @@ enum SMTPAnswer {
         let failure = result.failure ?? .malformedAnswer
         if result.isComplete || failure == .cancelled { return ProviderAnswer(.unknown, errorCode: failure.rawValue) }
         switch failure {
+        case .tooLate: return .tooLate
         case .startTLSUnavailable, .authorities, .loginDenied, .invalidAddress:
             return ProviderAnswer(.misconfigured, errorCode: failure.rawValue)
         default:

@@ -26,7 +26,7 @@ final class SMTPCall: SMTPListener {
 
     func mayComplete() -> Bool {
         let departs = gate.depart()
-        if !departs { giveUp(.timeout) }
+        if !departs { giveUp(.tooLate) }
         return departs
     }
 

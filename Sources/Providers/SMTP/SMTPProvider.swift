@@ -45,7 +45,7 @@ package struct SMTPProvider: MessageProvider {
             content: mail.bytes
         )
         threads.submit(call) {
-            guard .now < leaveBy else { return call.giveUp(.timeout) }
+            guard .now < leaveBy else { return call.giveUp(.tooLate) }
             server.deliver(envelope, within: ContinuousClock.now.duration(to: end), listener: call)
         }
         return await withTaskGroup(of: Void.self) { group in

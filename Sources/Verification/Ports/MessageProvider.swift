@@ -39,6 +39,9 @@ package struct ProviderAnswer: Sendable, Hashable {
     /// How long the provider asks to wait before the next message.
     package let retryAfter: Duration?
 
+    /// Whether the message was too late before it could leave, which says nothing of the provider.
+    package let wasTooLate: Bool
+
     package init(
         _ outcome: ProviderOutcome,
         messageID: String? = nil,
@@ -51,6 +54,15 @@ package struct ProviderAnswer: Sendable, Hashable {
         self.segments = segments
         self.errorCode = errorCode
         self.retryAfter = retryAfter
+        wasTooLate = false
+    }
+
+    /// Nothing left, since the message's time was over first.
+    package static let tooLate = ProviderAnswer()
+
+    private init() {
+        (outcome, errorCode, wasTooLate) = (.notSent, "too_late", true)
+        (messageID, segments, retryAfter) = (nil, nil, nil)
     }
 }
 

@@ -111,6 +111,11 @@ package struct Breaker: Sendable {
         }
         guard call.era == era else { return }
         underWay -= 1
+        if answer.wasTooLate {
+            // A probe that never left makes room for another one.
+            if isOpen { gate = .open(until: now) }
+            return
+        }
         quietSince = now
         switch answer.outcome {
         case .accepted, .refused, .impossible, .fraud:
