@@ -3,8 +3,16 @@
 import Synchronization
 
 /// The sends that this worker holds, counted against their limit.
+///
+/// Places are reserved before sends are claimed, by intake and sweep at the same time: together they claim no more than
+/// there is room for.
 final class InFlight: Sendable {
-    private let held = Mutex(0)
+    private struct Places {
+        var held = 0
+        var reserved = 0
+    }
+
+    private let places = Mutex(Places())
     let limit: Int
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
@@ -14,45 +22,56 @@ final class InFlight: Sendable {
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    var count: Int { held.withLock(\.self) }
+    /// The sends held.
+    var count: Int { places.withLock(\.held) }
 
     /// Whether so much is under way that a few milliseconds more are nothing to it.
     var isBusy: Bool { count >= limit / 8 }
 
-    /// Takes places for what may be claimed next, as many as there are up to a number; what is not claimed is removed.
-    func take(upTo most: Int) -> Int {
-        held.withLock { held in
-            let taken = min(most, max(0, limit - held))
-            held += taken
-            return taken
+    /// Reserves as many places as there are, up to a number, and returns how many.
+    func reserve(upTo most: Int) -> Int {
+        places.withLock { places in
+            let reserved = min(most, max(0, limit - places.held - places.reserved))
+            places.reserved += reserved
+            return reserved
         }
     }
 
-    func add(_ count: Int) {
-        held.withLock { $0 += count }
-    }
-
-    func remove(_ count: Int) {
-        held.withLock { $0 -= count }
-        signal.yield()
-    }
-
-    /// Waits for so many places and takes them; false when the task is cancelled before.
+    /// Waits for so many places and reserves them; false when the task is cancelled before.
     ///
     /// One waiter.
     func waitForRoom(_ wanted: Int) async -> Bool {
         var signals = signals.makeAsyncIterator()
         while !Task.isCancelled {
-            if takeAll(wanted) { return true }
+            if reserveAll(wanted) { return true }
             guard await signals.next(isolation: #isolation) != nil else { return false }
         }
         return false
     }
 
-    private func takeAll(_ wanted: Int) -> Bool {
-        held.withLock { held in
-            guard wanted <= limit - held else { return false }
-            held += wanted
+    /// Ends a reservation of so many places: those of the sends that were claimed are held, the others are free.
+    func claim(_ count: Int, of reserved: Int) {
+        places.withLock { places in
+            places.reserved -= reserved
+            places.held += count
+        }
+        signal.yield()
+    }
+
+    /// Counts sends that come of one that is held.
+    func add(_ count: Int) {
+        places.withLock { $0.held += count }
+    }
+
+    func remove(_ count: Int) {
+        places.withLock { $0.held -= count }
+        signal.yield()
+    }
+
+    private func reserveAll(_ wanted: Int) -> Bool {
+        places.withLock { places in
+            guard wanted <= limit - places.held - places.reserved else { return false }
+            places.reserved += wanted
             return true
         }
     }

@@ -53,7 +53,7 @@ struct Intake: Service {
     /// Records decided in one transaction at most: each may become a send, for which there must be room.
     private var largestBatch: Int { min(settings.batchSize, max(1, settings.maxInFlight / 2)) }
 
-    /// Takes places for the sends of a batch, of which each record may make one; false when the worker stops before.
+    /// Reserves places for the sends of a batch, of which each record may make one; false when the worker stops before.
     private func waitForRoom(_ batch: SourceBatch) async -> Bool {
         await cancelWhenGracefulShutdown { await inFlight.waitForRoom(batch.records.count) }
     }
@@ -76,8 +76,8 @@ struct Intake: Service {
             }
             guard let recorded else { return false }
             settings.observe(.intakeRecorded)
+            inFlight.claim(recorded.reduce(0) { $0 + $1.value.sends.count }, of: batch.records.count)
             for part in recorded { handOver(part) }
-            inFlight.remove(batch.records.count - recorded.reduce(0) { $0 + $1.value.sends.count })
             statistics.noteDecided(batch.records, since: start, at: settings.now())
             return true
         }

@@ -38,9 +38,9 @@ struct Sweep: Service {
     private func sweep() async -> Bool {
         var most = 0
         let claimedAt = ContinuousClock.now
-        let room = inFlight.take(upTo: settings.batchSize)
+        let room = inFlight.reserve(upTo: settings.batchSize * ledger.databases)
         let swept = await retry.once(.sweep) { try await ledger.sweepSends(capacity: room) }
-        inFlight.remove(room - (swept?.value.count ?? 0))
+        inFlight.claim(swept?.value.count ?? 0, of: room)
         if let swept {
             // What a provider does not take now is handed back, and would be claimed again and again.
             most = swept.outbox.count + (desk.hasPause ? 0 : swept.value.count)

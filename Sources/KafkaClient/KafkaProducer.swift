@@ -24,7 +24,8 @@ package actor KafkaProducer {
     /// How long a `run()` whose task is cancelled may take to write what it was given.
     package static let defaultCloseLimit = Duration.seconds(5)
 
-    /// A client that a broker refuses from the start is not made anew without end.
+    /// The shortest time between the making of two clients: one that a broker refuses from the start is made anew with
+    /// pauses.
     static let shortestLife = Duration.seconds(5)
 
     let thread = PinnedThread()

@@ -108,7 +108,8 @@ extension PostgresLedger {
                 s.traceparent, s.generation, s.state, s.deadline, s.attempts, s.repeated, s.rendering
             FROM (SELECT due.id FROM due WHERE due.state = 'dispatching' LIMIT $1) AS u
             JOIN courier.send s ON s.id = u.id
-            WHERE s.lease_until < statement_timestamp() AND s.state = 'dispatching'
+            -- In this form the time implies no index: each send is looked up by its id.
+            WHERE coalesce(s.lease_until < statement_timestamp(), false) AND s.state = 'dispatching'
             FOR UPDATE OF s SKIP LOCKED
             """,
             [.int32(settings.sweepSize)]

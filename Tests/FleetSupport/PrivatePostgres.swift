@@ -78,7 +78,8 @@ package final class PrivatePostgres: Sendable {
                 try await server.start()
                 return server
             } catch {
-                try await server.remove(hasDisk: diskSize != nil)
+                // The first error tells more than what may fail of a server that was never whole.
+                try? await server.remove(hasDisk: diskSize != nil)
                 tries += 1
                 guard tries < 5, server.log.contains("Address already in use") else { throw error }
             }

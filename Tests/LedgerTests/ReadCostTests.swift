@@ -64,16 +64,30 @@ import Verification
         }
     }
 
-    @Test(arguments: [0, 1000])
-    func `a sweep reads a bounded number of many sends that are due`(capacity: Int) async throws {
+    @Test(arguments: [0, 1000], [Statistics.none, .old])
+    func `a sweep reads a bounded number of many sends that are due`(
+        capacity: Int,
+        statistics: Statistics
+    ) async throws {
         try await LedgerDatabase.with { database in
             try await database.fill()
+            if statistics == .old {
+                // Analysed at a time when nothing was under way.
+                try await database.script("UPDATE courier.send SET lease_until = NULL")
+                try await database.script("ANALYZE")
+            }
             try await database.script(
-                "UPDATE courier.send SET state = 'pending', lease_until = now() - interval '1 s', deadline = '-infinity'"
+                """
+                UPDATE courier.send SET state = 'pending', lease_until = now() - interval '1 s', deadline = '-infinity';
+                UPDATE courier.send SET state = 'dispatching', lease_until = now() - interval '2 s'
+                WHERE id IN (SELECT id FROM courier.send ORDER BY id LIMIT 20);
+                """
             )
             try await database.withPool(connections: 1, settings: PostgresLedger.sessionSettings) { pool in
                 let ledger = database.ledger(on: pool)
                 let cost = try await ReadCost.measure(pool) { _ = try await ledger.sweepSends(capacity: capacity) }
+                let ended = try await database.texts("SELECT id::text FROM courier.send WHERE lease_until IS NULL")
+                #expect(ended.count == (capacity == 0 ? 20 : 500))
                 // 500 at a time, with their verifications; without capacity a look at four times as many.
                 #expect(cost.largest <= 7000, "sweepSends: \(cost)")
             }

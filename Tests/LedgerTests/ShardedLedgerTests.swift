@@ -61,6 +61,20 @@ import Verification
         }
     }
 
+    @Test func `the shards claim no more together than there is room for, and none goes without`() async throws {
+        try await LedgerDatabase.withShards(3) { databases in
+            let worker = LedgerWorker(databases.ledger())
+            try await worker.ledger.release(try await worker.claims(30))
+            var claimed = Set<SendID>()
+            for _ in 0..<200 where claimed.count < 30 {
+                let claims = try await worker.ledger.sweepSends(capacity: 2).value
+                #expect(claims.count <= 2)
+                claimed.formUnion(claims.map(\.id))
+            }
+            #expect(claimed.count == 30)
+        }
+    }
+
     @Test func `events of one shard are not lost when another fails while outcomes are recorded`() async throws {
         try await LedgerDatabase.withShards(2) { databases in
             let worker = LedgerWorker(databases.ledger())
