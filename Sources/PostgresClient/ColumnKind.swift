@@ -27,8 +27,8 @@ enum ColumnKind: String {
         }
     }
 
-    /// char, name, text, json, unknown, bpchar, varchar: their binary form is their text.
-    private static let textual: Set<UInt32> = [18, 19, 25, 114, 705, 1042, 1043]
+    /// text, char, name, json, unknown, bpchar, varchar: their binary form is their text.
+    private static let textual: [UInt32] = [25, 18, 19, 114, 705, 1042, 1043]
 
     /// Types made by `CREATE TYPE` have ids from here on; those that are read as text are enumerations.
     private static let firstUserType: UInt32 = 16_384

@@ -9,7 +9,11 @@ package struct Row: Sendable {
     let index: Int
 
     package func optionalText(_ column: Int) throws(PostgresError) -> String? {
-        try unsafe read(column, .text) { bytes in unsafe String(validating: bytes, as: UTF8.self) }
+        try unsafe read(column, .text) { bytes in
+            // Nearly all is ASCII, of which nothing needs to be checked at greater length.
+            guard unsafe bytes.allSatisfy({ $0 < 0x80 }) else { return unsafe String(validating: bytes, as: UTF8.self) }
+            return unsafe String(decoding: bytes, as: UTF8.self)
+        }
     }
 
     package func text(_ column: Int) throws(PostgresError) -> String {

@@ -14,6 +14,9 @@ package struct KeyID: Sendable, Hashable, CustomStringConvertible {
 /// The keys of one use: the active one makes new values, the others still serve values made before a rotation.
 package struct KeyRing: Sendable, CustomStringConvertible, CustomReflectable {
     package let activeID: KeyID
+
+    /// The active key.
+    package let active: RingKey
     private let keys: [KeyID: RingKey]
 
     /// A ring whose first key is the active one, or nil when there is none, an id repeats or a key has under 32 bytes.
@@ -23,18 +26,14 @@ package struct KeyRing: Sendable, CustomStringConvertible, CustomReflectable {
         for (id, bytes) in entries {
             guard bytes.count >= 32, keys.updateValue(RingKey(bytes), forKey: id) == nil else { return nil }
         }
+        guard let active = keys[first.id] else { return nil }
         activeID = first.id
+        self.active = active
         self.keys = keys
     }
 
     /// The key of an id, or nil when the ring no longer holds it.
     package subscript(id: KeyID) -> RingKey? { keys[id] }
-
-    /// The active key.
-    package var active: RingKey {
-        guard let key = keys[activeID] else { preconditionFailure("a ring holds its active key") }
-        return key
-    }
 
     /// The ids of all keys, the active one first and then in order.
     package var ids: [KeyID] {

@@ -105,7 +105,7 @@ extension IntakeDecision {
         verification.policyVersion = policy.version
         keep(verification)
         let latest = request.asked(before: facts.now) + settings.maxRequestAge
-        let deadline = [request.deadline, latest, verification.expiresAt].compactMap(\.self).min() ?? latest
+        let deadline = min(request.deadline ?? latest, latest, verification.expiresAt)
         let actionCode = request.channel == .email ? request.actionCode : nil
         changes.sends.append(
             ClaimedSend(

@@ -24,7 +24,7 @@ package struct LimitWindow: Sendable, Equatable {
 
     /// Counts one admission, and forgets those that no limit looks back to.
     package mutating func admit(at now: Timestamp, limits: [RateLimit]) {
-        let horizon = now - (limits.map(\.per).max() ?? .zero)
+        let horizon = now - (limits.lazy.map(\.per).max() ?? .zero)
         entries.removeAll { $0.time <= horizon }
         if let last = entries.last, last.time == now {
             entries[entries.count - 1] = Entry(time: now, count: last.count + 1)
@@ -35,7 +35,7 @@ package struct LimitWindow: Sendable, Equatable {
 
     /// When the window may be forgotten.
     package func expiry(under limits: [RateLimit]) -> Timestamp? {
-        entries.map(\.time).max().map { $0 + (limits.map(\.per).max() ?? .zero) }
+        entries.lazy.map(\.time).max().map { $0 + (limits.lazy.map(\.per).max() ?? .zero) }
     }
 
     /// As a row keeps it: 12 bytes an entry, microseconds since 1970 and a count, big-endian.
@@ -87,8 +87,8 @@ package struct LimitKey: Sendable, Hashable, RankedKey {
         return left.tenant < right.tenant
     }
 
+    /// Few keys share a fingerprint.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(rank)
-        hasher.combine(scope)
     }
 }

@@ -183,9 +183,9 @@ package struct SlotKey: Sendable, Hashable, RankedKey {
         self.fingerprint = fingerprint
     }
 
+    /// Few keys share a fingerprint: one a purpose.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(rank)
-        hasher.combine(purpose)
     }
 
     package var rank: UInt64 { fingerprint.leadingWord }

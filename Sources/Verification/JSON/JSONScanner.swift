@@ -21,7 +21,9 @@ package struct JSONScanner {
     ///
     /// Invalid UTF-8 comes before every other fault, wherever it stands.
     package static func parse(_ bytes: [UInt8], limits: JSONLimits = JSONLimits()) throws(JSONFault) -> JSONValue {
-        guard String(validating: bytes, as: UTF8.self) != nil else { throw .invalidUTF8 }
+        guard bytes.allSatisfy({ $0 < 0x80 }) || String(validating: bytes, as: UTF8.self) != nil else {
+            throw .invalidUTF8
+        }
         var scanner = JSONScanner(bytes: bytes, limits: limits)
         let value = try scanner.value()
         scanner.skipWhitespace()

@@ -30,7 +30,8 @@ package struct CloudEvent: Sendable {
             return CloudEvent(data: event.data, trace: trace ?? event.trace)
         case .unknown: throw .invalidCloudEvent
         case .binary(let version):
-            let isExpected = version == Array("1.0".utf8) && record.header("ce_type") == Array(type.rawValue.utf8)
+            let isOfType = record.header("ce_type")?.elementsEqual(type.rawValue.utf8) == true
+            let isExpected = version.elementsEqual("1.0".utf8) && isOfType
             guard isExpected else { throw .invalidCloudEvent }
         case .bare: break
         }
@@ -46,9 +47,10 @@ package struct CloudEvent: Sendable {
     }
 
     private static func contentMode(of record: InboundRecord) -> ContentMode {
-        if let bytes = record.header("content-type") {
+        let format = "application/cloudevents"
+        if let bytes = record.header("content-type"), bytes.count >= format.utf8.count {
             let type = String(decoding: bytes, as: UTF8.self).lowercased()
-            if type.hasPrefix("application/cloudevents") {
+            if type.hasPrefix(format) {
                 let name = type.prefix { $0 != ";" && $0 != " " && $0 != "\t" }
                 return name == "application/cloudevents+json" ? .structured : .unknown
             }

@@ -9,7 +9,7 @@ extension RecordField {
     ///
     /// Each is three joined fields: its name, the byte 1 or 0 for a value or none, and the value.
     package static func encode(_ headers: [RecordField]) -> [UInt8] {
-        var fields = FieldJoiner()
+        var fields = FieldJoiner(reserving: 512)
         for header in headers {
             fields.append(header.name)
             fields.append([header.value == nil ? 0 : 1])

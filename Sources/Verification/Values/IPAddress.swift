@@ -10,8 +10,9 @@ package struct IPAddress: Sendable, Hashable, Redacted {
     package init?(_ text: String) {
         guard text.utf8.count <= 45 else { return nil }
         guard text.utf8.contains(UInt8(ascii: ":")) else {
-            guard let bytes = Self.version4(text[...]) else { return nil }
-            canonical = Self.dotted(bytes)
+            // It is read in one spelling only.
+            guard Self.version4(text[...]) != nil else { return nil }
+            canonical = text
             return
         }
         guard let groups = Self.version6(text) else { return nil }

@@ -23,7 +23,9 @@ package struct PhoneNumber: Sendable, Hashable, CustomStringConvertible {
     package var masked: String {
         let digits = e164.utf8.count - 1
         let tail = min(4, max(0, digits / 2 - 1))
-        return "+" + e164.dropFirst().prefix(1) + String(repeating: "*", count: digits - 1 - tail) + e164.suffix(tail)
+        let hidden = 2..<1 + digits - tail
+        let bytes = e164.utf8.enumerated().map { place, byte in hidden.contains(place) ? UInt8(ascii: "*") : byte }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     package var description: String { masked }

@@ -8,7 +8,7 @@ package struct Region: Sendable, Hashable, Comparable, CustomStringConvertible {
 
     /// A region from exactly two letters `A`–`Z`, or nil.
     package init?(_ text: some StringProtocol) {
-        let bytes = Array(text.utf8)
+        let bytes = text.utf8
         guard bytes.count == 2, bytes.allSatisfy({ (0x41...0x5a).contains($0) }) else { return nil }
         code = String(text)
     }

@@ -47,13 +47,14 @@ package struct UUIDValue: Sendable, Hashable, Comparable, CustomStringConvertibl
     }
 
     package var description: String {
-        String(unsafeUninitializedCapacity: 36) { text in
+        let digits = Self.hexDigits
+        return String(unsafeUninitializedCapacity: 36) { text in
             var rest = value
             for place in 0..<36 {
                 if Self.isHyphen(at: place) {
                     text[place] = UInt8(ascii: "-")
                 } else {
-                    text[place] = Self.hexDigits[Int(truncatingIfNeeded: rest >> 124)]
+                    text[place] = digits[Int(truncatingIfNeeded: rest >> 124)]
                     rest <<= 4
                 }
             }
