@@ -113,13 +113,11 @@ struct Dispatch: Service {
     /// Marks some claims and calls their providers; the next ones do not wait for it.
     private func markAndCall(_ batch: [Ready]) async {
         let marked = await progress.during(.dispatch) { await mark(batch) }
-        // One copy of the stage for all calls of the batch.
-        let perform: @Sendable (Ready) async -> Void = { candidate in
-            await progress.during(.call) { await call(candidate) }
-        }
         await withDiscardingTaskGroup { group in
             for candidate in batch where marked.contains(candidate.send.id) {
-                group.addTask(executorPreference: executor) { await perform(candidate) }
+                group.addTask(executorPreference: executor) {
+                    await progress.during(.call) { await call(candidate) }
+                }
             }
             let left = batch.map(\.send).filter { !marked.contains($0.id) }
             if !left.isEmpty { await giveBack(left) }

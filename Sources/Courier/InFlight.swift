@@ -8,17 +8,21 @@ import Synchronization
 /// there is room for.
 final class InFlight: Sendable {
     private struct Places {
+        let limit: Int
         var held = 0
         var reserved = 0
+
+        var free: Int { max(0, limit - held - reserved) }
     }
 
-    private let places = Mutex(Places())
     let limit: Int
+    private let places: Mutex<Places>
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
 
     init(limit: Int) {
         self.limit = limit
+        places = Mutex(Places(limit: limit))
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -31,7 +35,7 @@ final class InFlight: Sendable {
     /// Reserves as many places as there are, up to a number, and returns how many.
     func reserve(upTo most: Int) -> Int {
         places.withLock { places in
-            let reserved = min(most, max(0, limit - places.held - places.reserved))
+            let reserved = min(most, places.free)
             places.reserved += reserved
             return reserved
         }
@@ -70,7 +74,7 @@ final class InFlight: Sendable {
 
     private func reserveAll(_ wanted: Int) -> Bool {
         places.withLock { places in
-            guard wanted <= limit - places.held - places.reserved else { return false }
+            guard wanted <= places.free else { return false }
             places.reserved += wanted
             return true
         }

@@ -34,21 +34,16 @@ package struct KafkaRecordSink: RecordSink, Service {
         var published = PublishedRecords([])
         var tooLarge: [OutboxRecord] = []
         for (record, result) in zip(records, results) {
-            switch result {
-            case .delivered: published.delivered.append(record)
-            case .failed(let error) where error.code == .messageTooLarge && record.isDeadLetter: tooLarge.append(record)
-            case .failed(let error): published.note(error)
+            if case .failed(let error) = result, error.code == .messageTooLarge, record.isDeadLetter {
+                tooLarge.append(record)
+            } else {
+                published.note(result, of: record)
             }
         }
         guard !tooLarge.isEmpty else { return published }
         // What no broker takes whole would be tried for ever: its beginning tells as much, and the rest has its place.
         let shortened = await producer.send(tooLarge.map { message(of: $0.shortened) })
-        for (record, result) in zip(tooLarge, shortened) {
-            switch result {
-            case .delivered: published.delivered.append(record)
-            case .failed(let error): published.note(error)
-            }
-        }
+        for (record, result) in zip(tooLarge, shortened) { published.note(result, of: record) }
         return published
     }
 
@@ -63,8 +58,11 @@ package struct KafkaRecordSink: RecordSink, Service {
 }
 
 extension PublishedRecords {
-    fileprivate mutating func note(_ error: KafkaError) {
-        if failure == nil { failure = error }
+    fileprivate mutating func note(_ result: DeliveryResult, of record: OutboxRecord) {
+        switch result {
+        case .delivered: delivered.append(record)
+        case .failed(let error): failure = failure ?? error
+        }
     }
 }
 

@@ -36,7 +36,7 @@ extension KafkaProducer {
 
     /// Hands records to the client until its queue is full; records for one that failed for good wait for the next one.
     func handOver() {
-        guard replaceAt == nil else { return }
+        guard !isBroken else { return }
         while let (record, token) = backlog.next {
             do {
                 try handle?.produce(record, token: token)
@@ -78,7 +78,7 @@ extension KafkaProducer {
         case .running: break
         case .closing(let deadline): if backlog.isEmpty || ContinuousClock.now >= deadline { return finish() }
         }
-        if let replaceAt, ContinuousClock.now >= replaceAt { replaceClient() }
+        if isBroken, ContinuousClock.now >= madeAt + Self.shortestLife { replaceClient() }
         handOver()
         pollEvents(after: start)
         return true
@@ -125,8 +125,8 @@ extension KafkaProducer {
     /// Everything without a result fails, also what the client never had: sent by the next one it would overtake records
     /// of the same key that the caller has to send again.
     private func noteFatalError() {
-        guard replaceAt == nil else { return }
-        replaceAt = max(.now, madeAt + Self.shortestLife)
+        guard !isBroken else { return }
+        isBroken = true
         while let event = handle?.poll(.zero) {
             handleEvent(event)
         }
@@ -139,7 +139,7 @@ extension KafkaProducer {
     }
 
     private func replaceClient() {
-        replaceAt = nil
+        isBroken = false
         madeAt = .now
         dropClient()
         do {

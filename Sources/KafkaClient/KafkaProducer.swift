@@ -35,10 +35,10 @@ package actor KafkaProducer {
     var handle: ClientHandle?
     var phase = Phase.idle
     var failure: KafkaError?
-    var madeAt = ContinuousClock.now
 
-    /// When the client, which has failed for good, gives its place to another one; nil for a sound one.
-    var replaceAt: ContinuousClock.Instant?
+    /// Whether the client has failed for good and waits for the next one to take its place.
+    var isBroken = false
+    var madeAt = ContinuousClock.now
     var backlog = Backlog()
     var senders: [Int: CheckedContinuation<[DeliveryResult], Never>] = [:]
     var closeWaiters: [CheckedContinuation<Void, Never>] = []

@@ -49,7 +49,7 @@ package final class PrivatePostgres: Sendable {
         diskSize: Int? = nil,
         _ body: (PrivatePostgres) async throws -> Void
     ) async throws {
-        let server = try await started(settings, files, diskSize)
+        let server = try await launch(settings, files, diskSize)
         let outcome: Result<Void, any Error>
         do {
             try await LedgerDatabase.$server.withValue(server.url) {
@@ -64,7 +64,7 @@ package final class PrivatePostgres: Sendable {
     }
 
     /// A server that runs; another one where another program had taken the port of the first before it did.
-    private static func started(
+    private static func launch(
         _ settings: String,
         _ files: [String: String],
         _ diskSize: Int?

@@ -153,9 +153,7 @@ struct Worker {
     private func watchdog(_ heartbeat: Heartbeat?, _ logger: Logger) -> Watchdog {
         Watchdog(
             pulses: {
-                var pulses: [String: Int] = [:]
-                pulses["consumer"] = consumer.pulse
-                pulses["receipt_consumer"] = receipts.pulse
+                var pulses = ["consumer": consumer.pulse, "receipt_consumer": receipts.pulse].compactMapValues(\.self)
                 for (stage, steps) in courier.progress.atWork { pulses[stage.rawValue] = steps }
                 return pulses
             },

@@ -47,10 +47,9 @@ package struct CloudEvent: Sendable {
     }
 
     private static func contentMode(of record: InboundRecord) -> ContentMode {
-        let format = "application/cloudevents"
-        if let bytes = record.header("content-type"), bytes.count >= format.utf8.count {
+        if let bytes = record.header("content-type") {
             let type = String(decoding: bytes, as: UTF8.self).lowercased()
-            if type.hasPrefix(format) {
+            if type.hasPrefix("application/cloudevents") {
                 let name = type.prefix { $0 != ";" && $0 != " " && $0 != "\t" }
                 return name == "application/cloudevents+json" ? .structured : .unknown
             }
