@@ -30,5 +30,6 @@ package struct Migration: Sendable {
         Migration(8, "0008_tenant_totals", PackageResources._008_tenant_totals_sql),
         Migration(9, "0009_maintenance", PackageResources._009_maintenance_sql),
         Migration(10, "0010_search_path", PackageResources._010_search_path_sql),
+        Migration(11, "0011_admissions", PackageResources._011_admissions_sql),
     ]
 }

@@ -70,4 +70,55 @@ import Testing
             #expect(try await database.count(Self.differences) == 0)
         }
     }
+
+    @Test func `old admissions are forgotten by the longest limit, a minute of them at once`() async throws {
+        try await LedgerDatabase.with { database in
+            try await database.script(Self.minute)
+            // By limits of 1 and of 20 seconds, so many seconds from now.
+            let admit = """
+                SELECT courier.admit_tenants(
+                    '{default}', '{1}', now() + interval '%s seconds', '{default,default}', '{100000,100000}', '{1000,20000}'
+                )
+                """
+            func old(after seconds: Int) async throws -> Int64 {
+                try await database.script(admit.replacing("%s", with: "\(seconds)"))
+                return try await database.count(
+                    "SELECT count(*) FROM courier.tenant_admission WHERE tenant = 'default' AND admitted_at < now()"
+                )
+            }
+            // The oldest is a minute old: no limit looks back to it, but the minute is not yet over.
+            #expect(try await old(after: 70) == 240)
+            // A hundred at a time; the rest is younger.
+            #expect(try await old(after: 85) == 140)
+            #expect(try await old(after: 86) == 140)
+            #expect(try await old(after: 110) == 40)
+            #expect(try await database.count(Self.differences) == 0)
+        }
+    }
+
+    @Test func `a limit breaks by the admission that is one too many, in any of its windows`() async throws {
+        try await LedgerDatabase.with { database in
+            try await database.script(Self.minute)
+            func admit(_ counts: String, per milliseconds: String) async -> Bool {
+                do {
+                    try await database.script(
+                        """
+                        SELECT courier.admit_tenants(
+                            '{default}', '{2}', now(), '{default,default}', '{\(counts)}', '{\(milliseconds)}'
+                        )
+                        """
+                    )
+                    return true
+                } catch {
+                    return false
+                }
+            }
+            let second = try await database.count(
+                "SELECT courier.tenant_usage('default', now() - interval '1 second')"
+            )
+            #expect(await admit("\(second + 1),100000", per: "1000,60000") == false)
+            #expect(await admit("100000,\(second + 1)", per: "60000,1000") == false)
+            #expect(await admit("\(second + 2),100000", per: "1000,60000"))
+        }
+    }
 }
