@@ -41,9 +41,13 @@ package struct IntakeKeys: Sendable {
     }
 
     /// Whether a tenant could come to its limit with this batch, so that it must be counted behind its gate.
+    ///
+    /// One that has come to a limit already is refused by what was read: whatever others add, nothing of it is let through.
     func mayBreakLimit(_ usage: [TenantLimit: Int]) -> Bool {
-        tenantLimits.contains { limit in
-            usage[limit, default: 0] + tenantCounts[limit.tenant, default: 0] > limit.limit.count
+        let full = Set(tenantLimits.filter { usage[$0, default: 0] >= $0.limit.count }.map(\.tenant))
+        return tenantLimits.contains { limit in
+            !full.contains(limit.tenant)
+                && usage[limit, default: 0] + tenantCounts[limit.tenant, default: 0] > limit.limit.count
         }
     }
 

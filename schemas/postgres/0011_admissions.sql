@@ -19,24 +19,27 @@ BEGIN
         SELECT a.tenant, moment, a.count FROM unnest(tenants, counts) AS a(tenant, count)
         RETURNING tenant, total
     )
-    SELECT bool_or(a.total - coalesce(before.total, first.total - first.count, 0) > l.count),
-        bool_or(first.admitted_at <= l.oldest - interval '2 minutes')
+    SELECT bool_or(
+            -- As courier.tenant_usage tells it, but for the rows of this statement, which it does not see.
+            a.total - coalesce((
+                SELECT b.total FROM courier.tenant_admission b
+                WHERE b.tenant = l.tenant AND b.admitted_at <= l.since ORDER BY b.admitted_at DESC, b.id DESC LIMIT 1
+            ), (
+                SELECT b.total - b.count FROM courier.tenant_admission b
+                WHERE b.tenant = l.tenant ORDER BY b.admitted_at, b.id LIMIT 1
+            ), 0) > l.count
+        ),
+        bool_or(CASE WHEN l.since = l.oldest THEN (
+            SELECT b.admitted_at FROM courier.tenant_admission b
+            WHERE b.tenant = l.tenant ORDER BY b.admitted_at, b.id LIMIT 1
+        ) <= l.oldest - interval '2 minutes' END)
     INTO would_break, has_old
     FROM admitted a
     JOIN (
         SELECT u.tenant, u.count, moment - u.ms * interval '1 millisecond' AS since,
             moment - max(u.ms) OVER (PARTITION BY u.tenant) * interval '1 millisecond' AS oldest
         FROM unnest(limit_tenants, limit_counts, limit_ms) AS u(tenant, count, ms)
-    ) AS l ON l.tenant = a.tenant
-    -- What courier.tenant_usage tells, but for the rows of this statement, which it does not see.
-    LEFT JOIN LATERAL (
-        SELECT b.total FROM courier.tenant_admission b
-        WHERE b.tenant = l.tenant AND b.admitted_at <= l.since ORDER BY b.admitted_at DESC, b.id DESC LIMIT 1
-    ) AS before ON true
-    LEFT JOIN LATERAL (
-        SELECT f.admitted_at, f.total, f.count FROM courier.tenant_admission f
-        WHERE f.tenant = l.tenant ORDER BY f.admitted_at, f.id LIMIT 1
-    ) AS first ON true;
+    ) AS l ON l.tenant = a.tenant;
     IF would_break THEN
         RAISE EXCEPTION 'a tenant limit would break' USING ERRCODE = 'CC001';
     END IF;
