@@ -93,7 +93,7 @@ extension PostgresLedger {
         ])
         let slots = try Self.slots(results[0])
         var windows = try Self.windows(results[1])
-        var requests = try Self.requests(results[2])
+        var requests = try Self.insertedRequests(results[2])
         var time = try IntakeTime(results[3])
         let older = keys.requests.map(\.key).filter { requests[$0] == nil }
         if !older.isEmpty {

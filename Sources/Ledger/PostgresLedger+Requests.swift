@@ -9,7 +9,8 @@ extension PostgresLedger {
     /// One that is there is locked and tells what it holds. Those of the day before are left to `readRequests`.
     ///
     /// In the first minute of a day an id is also written to the day before, where a transaction that began before
-    /// midnight may still be writing the same id: ids are unique within a partition only.
+    /// midnight may still be writing the same id: ids are unique within a partition only. Then each day has a row, and the
+    /// day before tells what the id holds.
     package static func insertRequests(_ keys: IntakeKeys) -> Statement {
         Statement(
             """
@@ -30,7 +31,8 @@ extension PostgresLedger {
                   AND o.day = (statement_timestamp() AT TIME ZONE 'UTC')::date - 1
             )
             ON CONFLICT (tenant, request_id, day) DO UPDATE SET places = request.places
-            RETURNING tenant, request_id, digest, places, verification_id, status, reason, rule
+            RETURNING tenant, request_id, digest, places, verification_id, status, reason, rule,
+                day < (statement_timestamp() AT TIME ZONE 'UTC')::date
             """,
             [
                 .texts(keys.requests.map(\.key.tenant)),
@@ -87,13 +89,28 @@ extension PostgresLedger {
         )
     }
 
-    static func requests(_ rows: Rows) throws -> [RequestKey: KnownRequest] {
+    /// What `insertRequests` tells.
+    static func insertedRequests(_ rows: Rows) throws -> [RequestKey: KnownRequest] {
         var requests = [RequestKey: KnownRequest](minimumCapacity: rows.count)
         for row in rows {
-            let key = RequestKey(tenant: try row.text(0), requestID: try row.text(1))
-            requests[key] = try KnownRequest(row)
+            let key = try RequestKey(row)
+            let isOfDayBefore = try row.bool(8)
+            if isOfDayBefore || requests[key] == nil { requests[key] = try KnownRequest(row) }
         }
         return requests
+    }
+
+    /// What `readRequests` tells.
+    static func requests(_ rows: Rows) throws -> [RequestKey: KnownRequest] {
+        var requests = [RequestKey: KnownRequest](minimumCapacity: rows.count)
+        for row in rows { requests[try RequestKey(row)] = try KnownRequest(row) }
+        return requests
+    }
+}
+
+extension RequestKey {
+    fileprivate init(_ row: Row) throws {
+        self.init(tenant: try row.text(0), requestID: try row.text(1))
     }
 }
 

@@ -42,8 +42,7 @@ import Verification
         }
     }
 
-    /// Begins a person's window and holds it until a worker waits for it: a minute at most, so that a test that fails
-    /// comes to its end.
+    /// Begins a person's window and holds it until a worker waits for it.
     private static func beginWindow(_ fingerprint: String) -> String {
         """
         BEGIN;
@@ -51,17 +50,7 @@ import Verification
         VALUES ('recipient', 'default', '\\x\(fingerprint)',
             int8send((extract(epoch FROM clock_timestamp()) * 1000000)::bigint) || int4send(1), 'infinity');
         SELECT pg_advisory_xact_lock(1);
-        DO $$
-        BEGIN
-            FOR i IN 1..6000 LOOP
-                EXIT WHEN EXISTS (
-                    SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
-                );
-                PERFORM pg_sleep(0.01);
-                PERFORM pg_stat_clear_snapshot();
-            END LOOP;
-        END
-        $$;
+        \(LedgerDatabase.untilSomebodyWaits)
         COMMIT;
         """
     }

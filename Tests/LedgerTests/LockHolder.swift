@@ -14,4 +14,20 @@ extension LedgerDatabase {
             ) > 0
         }
     }
+
+    /// For a script that plays another worker: waits until somebody waits for it, a minute at most, so that a test that
+    /// fails comes to its end.
+    static let untilSomebodyWaits = """
+        DO $$
+        BEGIN
+            FOR i IN 1..6000 LOOP
+                EXIT WHEN EXISTS (
+                    SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+                );
+                PERFORM pg_sleep(0.01);
+                PERFORM pg_stat_clear_snapshot();
+            END LOOP;
+        END
+        $$;
+        """
 }

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Ledger
+import TestSupport
+import Testing
+import Verification
+
+@Suite struct MidnightTests {
+    private static let midnight =
+        Timestamp.test
+        + .microseconds(
+            86_400_000_000 - Timestamp.test.microseconds % 86_400_000_000
+        )
+
+    @Test(.timeLimit(.minutes(5)))
+    func `an id that a worker writes before midnight is another one's after it`() async throws {
+        try await ClockedDatabase.with(at: Self.midnight - .milliseconds(10)) { clocked in
+            let worker = clocked.worker(.desk())
+            async let before: Void = clocked.database.script(Self.holdRequest)
+            try await clocked.database.waitForHolder()
+            let now = Self.midnight + .milliseconds(10)
+            try await clocked.set(now)
+            let request = ModelRequest(id: "r", tenant: RuleDesk.tenant, requestedAt: now)
+            let recorded = try await worker.intake([request.record(offset: 1)], at: now)
+            try await before
+            #expect(recorded.value.isEmpty)
+            #expect(recorded.outbox.map { $0.json?.text("reason") } == ["request_id_conflict"])
+
+            let again = try await worker.intake([request.record(offset: 2)], at: now + .seconds(60))
+            #expect(again.value.isEmpty)
+            #expect(again.outbox.map { $0.json?.text("reason") } == ["request_id_conflict"])
+        }
+    }
+
+    /// Writes the id for another person and commits when somebody waits for it.
+    private static let holdRequest = """
+        BEGIN;
+        INSERT INTO courier.request (day, tenant, request_id, digest, places, status, reason, rule)
+        SELECT (now AT TIME ZONE 'UTC')::date, '\(RuleDesk.tenant)', 'r', '\\x00', 'requests/0@0', 'rejected',
+            'region_not_allowed', 'regions'
+        FROM fake.moment;
+        SELECT pg_advisory_xact_lock(1);
+        \(LedgerDatabase.untilSomebodyWaits)
+        COMMIT;
+        """
+}
