@@ -19,7 +19,7 @@ final class BatchQueue<Element: Sendable>: Sendable {
     private let weigh: @Sendable (Element) -> Int
 
     /// - Parameters:
-    ///   - limit: the weight held at most; `append` refuses what would exceed it.
+    ///   - limit: the weight from which on `append` refuses: the queue holds less, and what was added last.
     ///   - weigh: what an element counts in limits and batches, at least 1.
     init(limit: Int = .max, weighing weigh: @escaping @Sendable (Element) -> Int = { _ in 1 }) {
         self.limit = limit
@@ -27,12 +27,12 @@ final class BatchQueue<Element: Sendable>: Sendable {
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Adds elements, or none of them when the queue is full or finished.
+    /// Adds elements, however heavy, or none of them when the queue is full or finished.
     @discardableResult
     func append(_ elements: [Element]) -> Bool {
         let weight = elements.reduce(0) { $0 + weigh($1) }
         let isAdded = state.withLock { state in
-            guard !state.isFinished, weight <= limit - state.weight else { return false }
+            guard !state.isFinished, state.weight < limit else { return false }
             state.elements.append(contentsOf: elements)
             state.weight += weight
             return true

@@ -71,7 +71,7 @@ extension PostgresLedger {
         }
     }
 
-    /// The first record of each stream goes, as many as a sweep takes and 16 MiB at most, or one that is larger.
+    /// The first record of each stream goes, as many and as much as a sweep takes, or one that is larger.
     ///
     /// A sweep looks at four times as many. When there are more, those that are behind another one come again a second
     /// later, so that they do not stand before the rest for ever, however many of them wait for a broker.
@@ -81,7 +81,7 @@ extension PostgresLedger {
             WITH due AS (
                 -- 1. What nobody holds, the longest waiting first.
                 SELECT o.stream, o.sequence, o.lease_until,
-                    coalesce(octet_length(o.value), 0) + octet_length(o.headers) AS size
+                    coalesce(octet_length(o.key), 0) + coalesce(octet_length(o.value), 0) + octet_length(o.headers) AS size
                 FROM courier.outbox o
                 WHERE o.lease_until < statement_timestamp()
                 ORDER BY o.lease_until
@@ -109,12 +109,12 @@ extension PostgresLedger {
             WHERE o.stream = c.stream AND o.sequence = c.sequence
               AND CASE
                   WHEN c.follows THEN (SELECT count(*) FROM due) = 4 * $1
-                  ELSE c.place = 1 OR c.place <= $1 AND c.bytes <= 16777216 END
+                  ELSE c.place = 1 OR c.place <= $1 AND c.bytes <= $3 END
             RETURNING o.stream, o.sequence, o.dead_letter,
                 CASE WHEN NOT c.follows THEN o.key END, CASE WHEN NOT c.follows THEN o.value END,
                 CASE WHEN c.follows THEN ''::bytea ELSE o.headers END, c.follows
             """,
-            [.int32(settings.sweepSize), leaseParameter]
+            [.int32(settings.sweepSize), leaseParameter, .int64(settings.sweepBytes)]
         )
     }
 

@@ -27,6 +27,9 @@ package struct PostgresLedger: Ledger {
         /// Rows that one sweep takes at most.
         package let sweepSize: Int32
 
+        /// How much of the outbox one sweep takes at most, in bytes.
+        package let sweepBytes: Int64
+
         /// Whether a send that may have left is handed over once more (`worker.unknownOutcome: resend_once`).
         package let repeatsUnknown: Bool
 
@@ -41,6 +44,7 @@ package struct PostgresLedger: Ledger {
             lease: Duration = .seconds(30),
             outageGrace: Duration = .seconds(3),
             sweepSize: Int32 = 500,
+            sweepBytes: Int64 = 16_777_216,
             repeatsUnknown: Bool = false,
             receiptGrace: Duration = .seconds(3600),
             retention: Duration = .seconds(24 * 3600)
@@ -49,6 +53,7 @@ package struct PostgresLedger: Ledger {
             self.lease = lease
             self.outageGrace = outageGrace
             self.sweepSize = sweepSize
+            self.sweepBytes = sweepBytes
             self.repeatsUnknown = repeatsUnknown
             self.receiptGrace = receiptGrace
             self.retention = retention

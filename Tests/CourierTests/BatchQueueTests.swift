@@ -55,19 +55,19 @@ import Testing
         #expect(taken == [[1, 2], [3]])
     }
 
-    @Test func `a full queue takes all of a batch or nothing of it`() {
+    @Test func `a queue that has room takes all of a batch, however heavy, and a full one nothing of it`() {
         let queue = BatchQueue<Int>(limit: 3)
         #expect(queue.append([1, 2]))
-        #expect(!queue.append([3, 4]))
-        #expect(queue.count == 2)
-        #expect(queue.append([3]))
+        #expect(queue.append([3, 4, 5, 6, 7]))
+        #expect(!queue.append([8]))
+        #expect(queue.count == 7)
     }
 
     @Test func `what weighs more leaves less room, and goes in smaller batches`() async {
         let queue = BatchQueue<Int>(limit: 10) { $0 }
         #expect(queue.append([1, 2, 5, 1]))
-        #expect(!queue.append([2]))
         #expect(queue.append([1]))
+        #expect(!queue.append([1]))
         #expect(queue.weight == 10 && queue.count == 5)
         queue.finish()
         var batches: [[Int]] = []

@@ -105,6 +105,24 @@ import Verification
         }
     }
 
+    @Test func `a sweep's bytes are those of keys and headers too, and as many as its settings say`() async throws {
+        try await LedgerDatabase.with { database in
+            try await database.script(
+                """
+                INSERT INTO courier.outbox (stream, sequence, dead_letter, key, value, headers, lease_until)
+                SELECT gen_random_uuid(), 1, true, part.key, part.value, part.headers, '2026-01-01 00:00+00'
+                FROM generate_series(1, 2), (VALUES (repeat('k', 600)::bytea, NULL::bytea, ''::bytea),
+                    (NULL, repeat('v', 600)::bytea, ''), (NULL, NULL, repeat('h', 600)::bytea)) AS part(key, value, headers)
+                """
+            )
+            let settings = PostgresLedger.Settings(source: "/test", sweepBytes: 1300)
+            let ledger = PostgresLedger(pool: database.pool, keys: KeySource(.test), settings: settings)
+            var counts: [Int] = []
+            for _ in 0..<4 { counts.append(try await ledger.sweepOutbox().count) }
+            #expect(counts == [2, 2, 2, 0])
+        }
+    }
+
     /// Every stream's first record is held by somebody, save those of a few; what is behind was parked before.
     @Test func `those that wait behind others hide nobody, and are not read again and again`() async throws {
         try await LedgerDatabase.with { database in

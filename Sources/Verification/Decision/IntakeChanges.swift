@@ -234,7 +234,7 @@ package final class OutboxRecord: Sendable, Equatable, Redacted {
         self.key = key
         self.value = value
         self.headers = headers
-        size = headers.reduce(value?.count ?? 0) { $0 + $1.size }
+        size = headers.reduce((key?.count ?? 0) + (value?.count ?? 0)) { $0 + $1.size }
         self.summary = summary
         self.shard = shard
     }
