@@ -17,15 +17,29 @@ package struct KafkaRecordSink: RecordSink, Service {
         self.deadLetters = deadLetters
     }
 
-    /// Serves the producer until the worker stops.
+    /// Serves the producer until the worker stops; throws when the producer fails for good.
     package func run() async throws {
+        try await Self.serve {
+            try await producer.run()
+        } closing: {
+            await producer.close(within: .seconds(5))
+        }
+    }
+
+    /// Runs what works until it is closed, and closes it when the worker stops.
+    ///
+    /// A failure ends both at once: it must not wait for a stop that nobody asks for.
+    static func serve(
+        _ run: @escaping @Sendable () async throws -> Void,
+        closing close: @escaping @Sendable () async -> Void
+    ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await producer.run() }
+            group.addTask { try await run() }
             group.addTask {
                 try? await gracefulShutdown()
-                await producer.close(within: .seconds(5))
+                await close()
             }
-            try await group.waitForAll()
+            while try await group.next() != nil {}
         }
     }
 

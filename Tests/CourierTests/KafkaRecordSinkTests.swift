@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Courier
 import KafkaClient
 import ServiceLifecycle
 import Testing
 import Verification
 
+@testable import Courier
+
 @Suite struct KafkaRecordSinkTests {
+    private struct Fault: Error {}
+
+    @Test(.timeLimit(.minutes(1))) func `a producer that fails for good ends its service without a stop`() async {
+        await #expect(throws: Fault.self) {
+            try await KafkaRecordSink.serve({ throw Fault() }, closing: {})
+        }
+    }
+
     @Test func `a dead letter that no broker takes whole goes out shortened, with its length beside it`() async throws {
         let cluster = try MockCluster(brokers: 1)
         defer { cluster.close() }
