@@ -3,7 +3,8 @@
 /// Records that were read and not handed out yet, in the order of reading.
 struct RecordBuffer {
     private let limits: ConsumerLimits
-    private var records: [ConsumerRecord] = []
+    /// Those from `start` on, behind fewer than as many that are handed out already.
+    private(set) var records: [ConsumerRecord] = []
     private var start = 0
     private(set) var bytes = 0
 
@@ -33,7 +34,7 @@ struct RecordBuffer {
         if start == records.count {
             records.removeAll(keepingCapacity: true)
             start = 0
-        } else if start >= limits.highWater {
+        } else if start >= count {
             records.removeSubrange(..<start)
             start = 0
         }

@@ -25,6 +25,17 @@ struct StateTests {
     }
 
     @Test
+    func `the buffer does not keep what it has handed out, also when it is never empty`() {
+        var buffer = RecordBuffer(limits: ConsumerLimits())
+        for offset in 0..<32 { buffer.append(record(Int64(offset))) }
+        for round in 0..<100 {
+            #expect(buffer.take(3).map(\.offset) == (0..<3).map { Int64(3 * round + $0) })
+            #expect(buffer.records.count < 2 * buffer.count)
+            for place in 0..<3 { buffer.append(record(Int64(32 + 3 * round + place))) }
+        }
+    }
+
+    @Test
     func `limits are made consistent`() {
         let limits = ConsumerLimits(highWater: 0, lowWater: 7, maximumBytes: -1)
         #expect((limits.highWater, limits.lowWater, limits.maximumBytes) == (1, 0, 1))
