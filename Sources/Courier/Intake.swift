@@ -59,8 +59,7 @@ struct Intake: Service {
     }
 
     private func screen(_ records: [InboundRecord]) async -> ScreenedRecords {
-        let (policy, keys) = (policies.current, keys.current)
-        return await ScreenedRecords(records, policy: policy, keys: keys, numbers: numbers, now: settings.now())
+        await ScreenedRecords(records, policies: policies, keys: keys, numbers: numbers, now: settings.now())
     }
 
     /// Decides a batch and hands on what follows; false when the database could not be reached until the worker's end.
@@ -68,8 +67,9 @@ struct Intake: Service {
         await progress.during(.intake) {
             let start = ContinuousClock.now
             settings.observe(.intakeRead)
-            // Screened again after a failure: what was written with the ids of before may be there.
-            let first = Mutex<ScreenedRecords?>(screened)
+            // Screened again when it waited for room meanwhile and another policy came, and after a failure: what was
+            // written with the ids of before may be there.
+            let first = Mutex(screened.isCurrent(policies, keys) ? screened : nil)
             let recorded = await retry.recordAll(batch.records, .intake) { records, reason in
                 if let screened = first.withLock({ $0.take() }) { return try await record(screened, as: reason) }
                 return try await record(screen(records), as: reason)

@@ -7,15 +7,19 @@ struct ScreenedRecords: Sendable {
     let candidates: [Candidate]
     let policy: Policy
     let keys: CodeKeys
+    private let revisions: [Int]
 
-    /// Screens records, many of them in parts beside each other.
+    /// Screens records by what is in force, many of them in parts beside each other.
     init(
         _ records: [InboundRecord],
-        policy: Policy,
-        keys: CodeKeys,
+        policies: PolicySource,
+        keys keySource: KeySource,
         numbers: any NumberDirectory,
         now: Timestamp
     ) async {
+        // Before what they tell of: if it is replaced meanwhile, this does not count as current.
+        revisions = [policies.revision, keySource.revision]
+        let (policy, keys) = (policies.current, keySource.current)
         let screener = Screener(policy: policy, keys: keys, numbers: numbers)
         let size = 128
         candidates = await withTaskGroup(of: (start: Int, candidates: [Candidate]).self) { group in
@@ -32,5 +36,10 @@ struct ScreenedRecords: Sendable {
         }
         self.policy = policy
         self.keys = keys
+    }
+
+    /// Whether nothing else has come into force since.
+    func isCurrent(_ policies: PolicySource, _ keys: KeySource) -> Bool {
+        revisions == [policies.revision, keys.revision]
     }
 }

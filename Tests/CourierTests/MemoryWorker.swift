@@ -14,6 +14,7 @@ struct MemoryWorker: Sendable {
     let sink: MemorySink
     let ledger: MemoryLedger
     let rates = MemoryRates()
+    let policies: PolicySource
     let log: LogRecord
     private let courier: Courier
     private let group: ServiceGroup
@@ -82,6 +83,7 @@ struct MemoryWorker: Sendable {
             tenant.routes = Routes(fallback: route(.sms), email: route(.email), push: route(.apns))
             tenant.messages = messages
         }
+        policies = PolicySource(policy)
         courier = Courier(
             parts: Courier.Parts(
                 source: source,
@@ -93,7 +95,7 @@ struct MemoryWorker: Sendable {
                 rates: rates,
                 numbers: FixedNumbers(),
                 keys: KeySource(.test),
-                policies: PolicySource(policy)
+                policies: policies
             ),
             settings: settings,
             statistics: statistics,

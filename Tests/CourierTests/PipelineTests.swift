@@ -135,10 +135,11 @@ import Verification
             worker.source.add(Array(Self.numbers[10..<20]))
             // Longer than a lease, after which nothing tells that it was waited for.
             try await Task.sleep(for: .seconds(1))
-            let open = worker.ledger.open
-            #expect(worker.sink.answers.count == 20 - open)
-            #expect(worker.inFlight == open)
-            #expect(worker.ledger.settled(in: 1) == 0)
+            try await eventually("all outcomes of the one are told, and only those of the other are waited for") {
+                let open = worker.ledger.open
+                return worker.sink.answers.count == 20 - open && worker.inFlight == open
+            }
+            #expect(worker.ledger.open > 0 && worker.ledger.settled(in: 1) == 0)
             worker.ledger.setAway([])
             try await eventually("all is told") { worker.sink.answers == [String](repeating: "sent", count: 20) }
         }
@@ -202,7 +203,8 @@ import Verification
         }
     }
 
-    @Test func `no more is claimed than may be in flight, and intake waits for room`() async throws {
+    /// A worker that holds four sends at most, and whose provider answers when the gate is open.
+    private func withFourAtTheGate(_ body: (MemoryWorker, MemoryProvider, Gate) async throws -> Void) async throws {
         let gate = Gate()
         let journal = Journal()
         let provider = MemoryProvider(journal: journal) { _ in
@@ -212,6 +214,12 @@ import Verification
         var settings = CourierSettings.test
         settings.maxInFlight = 4
         try await MemoryWorker.with([provider], journal: journal, settings: settings) { worker in
+            try await body(worker, provider, gate)
+        }
+    }
+
+    @Test func `no more is claimed than may be in flight, and intake waits for room`() async throws {
+        try await withFourAtTheGate { worker, provider, gate in
             worker.source.add(Self.numbers)
             try await eventually("four calls are under way") { provider.messages.count == 4 }
             // Sweeps come and go, and take nothing more either.
@@ -225,6 +233,21 @@ import Verification
             try await worker.settle(events: 20)
             #expect(provider.mostRunning == 4)
             #expect(worker.sink.answers.count == 20)
+        }
+    }
+
+    @Test func `a batch that waited for room is decided by the policy that came meanwhile`() async throws {
+        try await withFourAtTheGate { worker, provider, gate in
+            worker.source.add(Array(Self.numbers[..<6]))
+            try await eventually("four calls are under way, and two records are read and wait") {
+                provider.messages.count == 4 && worker.source.waiting == 0
+                    && !worker.progress.atWork.contains { stage, _ in stage == .intake }
+            }
+            worker.policies.replace(with: .test { $0.regions = RegionPolicy(.allowlistOnly(allowed: [])) })
+            gate.open()
+            try await worker.settle(events: 6)
+            let refused = worker.sink.answers.count { $0 == "rejected region_not_allowed" }
+            #expect(refused == 2, "\(worker.sink.answers)")
         }
     }
 

@@ -6,16 +6,19 @@ import Synchronization
 ///
 /// Whoever works on a batch asks once for it, so that everything in the batch is made by the same.
 package final class InForce<Value: Sendable>: Sendable {
-    private let value: Mutex<Value>
+    private let state: Mutex<(value: Value, revision: Int)>
 
     package init(_ value: Value) {
-        self.value = Mutex(value)
+        state = Mutex((value, 0))
     }
 
-    package var current: Value { value.withLock(\.self) }
+    package var current: Value { state.withLock(\.value) }
+
+    /// How often it has been replaced.
+    package var revision: Int { state.withLock(\.revision) }
 
     package func replace(with value: Value) {
-        self.value.withLock { $0 = value }
+        state.withLock { $0 = (value, $0.revision + 1) }
     }
 }
 
