@@ -19,7 +19,8 @@ struct CodeCourier: AsyncParsableCommand {
             Try it from a second terminal:
               code-courier events tail --config courier.yaml
               code-courier request send --config courier.yaml --phone +16502530000
-              code-courier verify --config courier.yaml --verification … --code 123456
+              POSTGRES_URL=postgresql://verifier@host/courier \\
+                code-courier verify --config courier.yaml --verification … --code 123456
 
             Know what a policy does before it does it:
               code-courier policy check policy.yaml

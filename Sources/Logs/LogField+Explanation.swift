@@ -38,7 +38,7 @@ extension LogField {
         case .offset: "the offset of a record"
         case .partitions: "the numbers of partitions, with commas between"
         case .shard: "the place of a database in `postgres.shards`, counted from 0"
-        case .target: "who is told how the worker is: `file` or `systemd`"
+        case .target: "who is told how the worker is: `health_file` or `systemd`"
         case .stage: "the pipeline's stage: `intake`, `receipts`, `dispatch`, `record`, `publish`, `forget`, `sweep`"
         case .sends: "how many sends"
         case .records: "how many records"
@@ -68,9 +68,21 @@ extension LogField {
         case .deadLetters: "published dead letters"
         case .inFlight: "sends that the worker holds now"
         case .maxInFlight: "sends that it may hold"
-        case .outbox: "records of the fleet that wait to be published; 10,000 stands for more"
-        case .dueSends: "sends of the fleet that are due; 10,000 stands for more; absent while the database is away"
-        case .lag: "records not read yet, by partition of the requests' topic that the worker owns"
+        case .outbox:
+            """
+            records of the fleet that wait to be published; 10,000 of a database stand for more; \
+            the worker's own while the database is away and in its last line
+            """
+        case .dueSends:
+            """
+            sends of the fleet that are due; 10,000 of a database stand for more; \
+            absent while the database is away and in the last line
+            """
+        case .lag:
+            """
+            records not read yet, by partition of the requests' topic that the worker owns; \
+            the 128 furthest behind
+            """
         case .latency: "milliseconds `p50`, `p90`, `p99` and `max` by way: \(Self.ways)"
         case .errors: "failures that are tried again, of `postgres` and `kafka`"
         case .residentBytes: "memory in use"

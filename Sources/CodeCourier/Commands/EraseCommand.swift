@@ -22,6 +22,7 @@ struct EraseCommand: AsyncParsableCommand {
             Other users of the machine can see a command's arguments: a single hyphen asks
             for the recipient, or reads it from a pipe.
 
+              export POSTGRES_URL=postgresql://operator@host/courier
               code-courier erase --config courier.yaml --phone-number -
               code-courier erase --config courier.yaml --email - --dry-run < address.txt
 
@@ -48,7 +49,7 @@ struct EraseCommand: AsyncParsableCommand {
     @Flag(help: "Say what would be erased, and change nothing.")
     var dryRun = false
 
-    @Option(help: "The database as a libpq URI; default: postgres.url of the configuration.")
+    @Option(help: "The database as a libpq URI; default: the configuration's, one or the shards.")
     var postgresURL: String?
 
     func validate() throws {

@@ -24,9 +24,10 @@ struct RunCommand: AsyncParsableCommand {
               code-courier run --config courier.yaml
               LOG_LEVEL=debug code-courier run --config courier.yaml
 
-            Exit code 0 after an orderly end, 1 when it failed at work, 2 with one line a
-            fault when it could not start. Next: code-courier request send, and
-            docs/operators.md for what the log lines ask of you.
+            Exit code 0 after a stop, 1 when it failed at work, 2 with one line a fault
+            when it could not start, 70 when a part of it stood still, 128 and the signal
+            at a second one. Next: code-courier request send, and docs/operators.md for
+            what the log lines ask of you.
             """
     )
 

@@ -18,7 +18,8 @@ struct VerifyCommand: AsyncParsableCommand {
             oobCode or the code beside it. Tenant and purpose are part of the hash: with
             others than the request's the right code is wrong.
 
-              code-courier verify --verification 019a… --code 123456
+              code-courier verify --postgres-url postgresql://verifier@host/courier \\
+                --verification 019a… --code 123456
               code-courier verify --verification 019a… --code AbtdA… \\
                 --email ada@example.com --purpose sign_up
 
@@ -81,7 +82,7 @@ struct VerifyCommand: AsyncParsableCommand {
             await pools.close()
         } catch {
             await pools.close()
-            throw StartFailure.report([DatabaseFault(error)])
+            throw StartFailure.report([DatabaseFault(error, role: "courier_verifier")])
         }
         let left = answer.checksLeft.map { ", \($0) guesses left" } ?? ""
         print(answer.status == .incorrect ? "incorrect\(left)" : answer.status.rawValue)
