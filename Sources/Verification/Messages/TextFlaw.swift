@@ -31,8 +31,8 @@ package enum TextFlaw: String, Error, Sendable {
         }
     }
 
-    /// The points that domain names take for one: ASCII, ideographic, full-width and half-width.
-    package static let everyPoint: Set<UInt32> = [0x2e, 0x3002, 0xff0e, 0xff61]
+    /// The points that domain names take for one: ASCII, a leader's, ideographic, full-width and half-width.
+    package static let everyPoint: Set<UInt32> = [0x2e, 0x2024, 0x3002, 0xff0e, 0xff61]
 
     /// Controls, line and paragraph separators, marks of direction, and what takes no room.
     ///
@@ -45,9 +45,20 @@ package enum TextFlaw: String, Error, Sendable {
         }
     }
 
-    /// `://`, `www.`, or a point between a letter or digit and two letters, as in `example.com`.
+    /// `://`, `www.`, or a point between a letter, digit or symbol and two letters, as in `example.com`.
+    ///
+    /// Accents and joiners between them make no difference, so that a name is judged as it is read.
     private static func isLink(_ scalars: [Unicode.Scalar], points: Set<UInt32>) -> Bool {
         contains("://", in: scalars) || contains("www.", in: scalars) || hasDomain(scalars, points)
+            || hasDomain(scalars.filter { !Self.joinsOthers($0) }, points)
+    }
+
+    /// Whether it is part of what stands before it: an accent, a sign of a vowel, a variant, a joiner.
+    private static func joinsOthers(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .spacingMark, .enclosingMark, .format, .modifierSymbol: true
+        default: false
+        }
     }
 
     /// Whether lower-case ASCII marks stand somewhere, in either case.
@@ -67,7 +78,9 @@ package enum TextFlaw: String, Error, Sendable {
         return (1..<scalars.count - 2).contains { index in
             guard points.contains(scalars[index].value) else { return false }
             let before = scalars[index - 1].properties
-            guard before.isAlphabetic || before.numericType != nil else { return false }
+            guard before.isAlphabetic || before.numericType != nil || before.generalCategory == .otherSymbol else {
+                return false
+            }
             return scalars[index + 1].properties.isAlphabetic && scalars[index + 2].properties.isAlphabetic
         }
     }
