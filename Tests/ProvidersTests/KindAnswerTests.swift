@@ -24,11 +24,10 @@ import Verification
     ]
 
     private static let statuses: [(ProviderOutcome, [Int])] = [
-        (.unknown, [200, 201, 202, 206, 299, 303, 500, 501, 502, 503, 504, 599]),
-        (.misconfigured, [300, 301, 302, 307, 308, 401, 402, 403, 404, 405, 407]),
+        (.unknown, [200, 201, 202, 206, 299, 302, 303, 408, 500, 501, 502, 503, 504, 599]),
+        (.misconfigured, [300, 301, 307, 308, 401, 402, 403, 404, 405, 407]),
         (.refused, [400, 409, 410, 413, 415, 418, 422, 451, 499]),
         (.throttled, [429]),
-        (.notSent, [408]),
     ]
 
     /// Every status with a few bodies, and every body with a few statuses.

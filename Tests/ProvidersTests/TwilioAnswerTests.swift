@@ -39,7 +39,7 @@ import Verification
     @Test(arguments: [
         ("400 Bad Request", ProviderOutcome.refused), ("401 Unauthorized", .misconfigured),
         ("403 Forbidden", .misconfigured), ("404 Not Found", .misconfigured), ("405 No", .misconfigured),
-        ("407 Proxy", .misconfigured), ("408 Request Timeout", .notSent), ("422 Unprocessable", .refused),
+        ("407 Proxy", .misconfigured), ("408 Request Timeout", .unknown), ("422 Unprocessable", .refused),
         ("429 Too Many Requests", .throttled), ("500 Oops", .unknown), ("502 Bad Gateway", .unknown),
         ("503 Unavailable", .unknown), ("504 Gateway Timeout", .unknown), ("599 What", .unknown),
         ("301 Moved", .misconfigured), ("304 Not Modified", .misconfigured),

@@ -41,6 +41,30 @@ import Verification
         #expect(wait(at: .zero) == nil)
     }
 
+    @Test mutating func `a recipient that takes nothing at present is no fault of its provider`() {
+        let deferred = ProviderAnswer(.notSent, isOfRecipient: true)
+        for _ in 0..<100 {
+            guard case .go(let call) = breaker.begin(at: start) else { break }
+            breaker.end(call, deferred, at: start)
+        }
+        #expect(wait(at: .zero) == nil)
+        for _ in 0..<5 { call(.notSent, at: .zero) }
+        guard case .go(let probe) = breaker.begin(at: start + .seconds(1)) else {
+            Issue.record("no probe")
+            return
+        }
+        breaker.end(probe, deferred, at: start + .seconds(1))
+        #expect(!breaker.isOpen, "a provider that tells of a recipient is alive")
+
+        var health = ProviderHealth()
+        let points = health.state(at: start).points
+        for _ in 0..<20 {
+            guard case .go(let call) = health.begin(at: start) else { break }
+            health.end(call, deferred, at: start)
+        }
+        #expect(health.state(at: start).points == points)
+    }
+
     @Test mutating func `a message that was too late says nothing of its provider, and frees the place of a probe`() {
         func late(at time: Duration) -> Bool {
             guard case .go(let call) = breaker.begin(at: start + time) else { return false }

@@ -40,7 +40,9 @@ enum APNsAnswer {
 
         // Too much.
         "TooManyProviderTokenUpdates": .throttled,
-        "TooManyRequests": .throttled,
+
+        // Too much to this device: others go on.
+        "TooManyRequests": .notSent,
 
         // Apple is busy or leaving, and says so in place of taking the push.
         "IdleTimeout": .notSent,
@@ -58,7 +60,8 @@ enum APNsAnswer {
                 return byStatus(answer)
             }
             // A device token that ran out is one that is registered no more.
-            return answer.answer(outcome, code: reason == "ExpiredToken" ? unregistered : reason)
+            let code = reason == "ExpiredToken" ? unregistered : reason
+            return answer.answer(outcome, code: code, isOfRecipient: reason == "TooManyRequests")
         }
     }
 

@@ -58,9 +58,11 @@ package struct APNsProvider: MessageProvider {
         case .production: return try await send(call, to: configuration.baseURL)
         case .sandbox: return try await send(call, to: configuration.sandboxBaseURL)
         case .unknown:
-            let answer = try await send(call, to: configuration.baseURL)
-            guard answer.errorCode == "BadDeviceToken" else { return answer }
-            return try await send(call, to: configuration.sandboxBaseURL)
+            let first = try await send(call, to: configuration.baseURL)
+            guard first.errorCode == "BadDeviceToken" || first.isOfKeysEnvironment else { return first }
+            let second = try await send(call, to: configuration.sandboxBaseURL)
+            // A key for production alone has no say about the sandbox.
+            return second.isOfKeysEnvironment ? first : second
         }
     }
 
@@ -120,4 +122,11 @@ extension APNsProvider: CustomStringConvertible, CustomReflectable {
 
     /// The configuration only: the client's insides change while it is looked at, and the tokens are secret.
     package var customMirror: Mirror { Mirror(self, children: ["configuration": configuration]) }
+}
+
+extension ProviderAnswer {
+    /// Whether Apple says that the key is one for the other environment.
+    fileprivate var isOfKeysEnvironment: Bool {
+        errorCode == "BadEnvironmentKeyInToken" || errorCode == "BadEnvironmentKeyIdInToken"
+    }
 }

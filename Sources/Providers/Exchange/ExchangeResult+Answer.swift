@@ -26,18 +26,18 @@ extension HTTPAnswer {
         404: .misconfigured,  // every message goes to this one path
         405: .misconfigured,
         407: .misconfigured,
-        408: .notSent,  // the request did not arrive whole
+        408: .unknown,  // also a proxy's word for an answer that did not come, to a request that arrived
         429: .throttled,
     ]
 
     /// The outcome by the status alone, where the body says nothing that is known.
     ///
     /// A success without a readable id is unknown: the provider most likely has the message, and nobody can prove it.
-    /// So is an error of the server, which may have come after the message was taken, and 303, by which a server answers
-    /// a form that it has taken (RFC 9110, 15.4.4).
+    /// So is an error of the server, which may have come after the message was taken, and 302 or 303, by which servers
+    /// answer a form that they have taken (RFC 9110, 15.4.3 and 15.4.4).
     var outcome: ProviderOutcome {
         switch status {
-        case 303: .unknown
+        case 302, 303: .unknown
         case 300...399: .misconfigured
         case 400...499: Self.outcomes[status] ?? .refused
         default: .unknown
@@ -50,8 +50,8 @@ extension HTTPAnswer {
     }
 
     /// An answer without a message id, and with the time to wait when the provider states one.
-    func answer(_ outcome: ProviderOutcome, code: String) -> ProviderAnswer {
-        ProviderAnswer(outcome, errorCode: code, retryAfter: retryAfter)
+    func answer(_ outcome: ProviderOutcome, code: String, isOfRecipient: Bool = false) -> ProviderAnswer {
+        ProviderAnswer(outcome, errorCode: code, retryAfter: retryAfter, isOfRecipient: isOfRecipient)
     }
 
     /// The body as a JSON object; nil when it is none or was cut.

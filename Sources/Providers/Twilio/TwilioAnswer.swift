@@ -18,6 +18,7 @@ enum TwilioAnswer {
         14105: .misconfigured,  // invalid StatusCallback
         21659: .misconfigured,  // From is no Twilio number
         21660: .misconfigured,  // From belongs to another account
+        21661: .misconfigured,  // From cannot send SMS
         21701: .misconfigured,  // no such messaging service
         21703: .misconfigured,  // messaging service without a usable sender
         21704: .misconfigured,  // messaging service without any sender

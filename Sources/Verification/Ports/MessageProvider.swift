@@ -42,18 +42,23 @@ package struct ProviderAnswer: Sendable, Hashable {
     /// Whether the message was too late before it could leave, which says nothing of the provider.
     package let wasTooLate: Bool
 
+    /// Whether it is the one recipient that takes nothing at present, and not the provider.
+    package let isOfRecipient: Bool
+
     package init(
         _ outcome: ProviderOutcome,
         messageID: String? = nil,
         segments: Int? = nil,
         errorCode: String? = nil,
-        retryAfter: Duration? = nil
+        retryAfter: Duration? = nil,
+        isOfRecipient: Bool = false
     ) {
         self.outcome = outcome
         self.messageID = messageID
         self.segments = segments
         self.errorCode = errorCode
         self.retryAfter = retryAfter
+        self.isOfRecipient = isOfRecipient
         wasTooLate = false
     }
 
@@ -62,7 +67,7 @@ package struct ProviderAnswer: Sendable, Hashable {
 
     private init() {
         (outcome, errorCode, wasTooLate) = (.notSent, "too_late", true)
-        (messageID, segments, retryAfter) = (nil, nil, nil)
+        (messageID, segments, retryAfter, isOfRecipient) = (nil, nil, nil, false)
     }
 }
 

@@ -118,7 +118,8 @@ package struct Breaker: Sendable {
         }
         quietSince = now
         switch answer.outcome {
-        case .accepted, .refused, .impossible, .fraud:
+        case .accepted, .refused, .impossible, .fraud,
+            _ where answer.isOfRecipient:
             // A provider that judges messages is alive.
             gate = .closed
             failures = 0

@@ -27,7 +27,7 @@ import Verification
         Case(410, "", .refused, "Unregistered"), Case(403, "InvalidProviderToken", .misconfigured),
         Case(403, "MissingProviderToken", .misconfigured), Case(403, "BadCertificate", .misconfigured),
         Case(403, "BadEnvironmentKeyInToken", .misconfigured), Case(404, "BadPath", .misconfigured),
-        Case(405, "MethodNotAllowed", .misconfigured), Case(429, "TooManyRequests", .throttled),
+        Case(405, "MethodNotAllowed", .misconfigured), Case(429, "TooManyRequests", .notSent),
         Case(429, "TooManyProviderTokenUpdates", .throttled), Case(500, "InternalServerError", .unknown),
         Case(503, "ServiceUnavailable", .notSent), Case(503, "Shutdown", .notSent),
         Case(400, "SomethingNew +16505550123", .refused, "http_400"), Case(403, "New", .misconfigured, "http_403"),
@@ -38,7 +38,8 @@ import Verification
     @Test(arguments: cases)
     func `is understood by its reason, or by its status`(answer: Case) async throws {
         let (result, seen) = try await exchange { _, _ in .refuse(answer.status, answer.reason) }
-        #expect(result == ProviderAnswer(answer.outcome, errorCode: answer.code))
+        let isOfDevice = answer.reason == "TooManyRequests"
+        #expect(result == ProviderAnswer(answer.outcome, errorCode: answer.code, isOfRecipient: isOfDevice))
         #expect(seen.pushes.count == 1)
     }
 

@@ -169,6 +169,23 @@ import Verification
         }
     }
 
+    @Test(arguments: ["BadEnvironmentKeyInToken", "BadEnvironmentKeyIdInToken"])
+    func `is judged by the gateway that the key is for`(reason: String) async throws {
+        let foreign = PushServer.always(.refuse(403, reason))
+        try await PushServer.with(PushServer.always(.refuse(400, "BadDeviceToken"))) { production in
+            try await PushServer.with(foreign) { sandbox in
+                let answer = await (try pushProvider(production, sandbox: sandbox)).send(try push(to: .unknown))
+                #expect(answer == ProviderAnswer(.refused, errorCode: "BadDeviceToken"))
+            }
+        }
+        try await PushServer.with(foreign) { production in
+            try await PushServer.with(PushServer.always(.accept)) { sandbox in
+                let answer = await (try pushProvider(production, sandbox: sandbox)).send(try push(to: .unknown))
+                #expect(answer.outcome == .accepted)
+            }
+        }
+    }
+
     @Test func `that neither gateway knows is refused`() async throws {
         try await PushServer.with(PushServer.always(.refuse(400, "BadDeviceToken"))) { server in
             let answer = await (try pushProvider(server)).send(try push(to: .unknown))
