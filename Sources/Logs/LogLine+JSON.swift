@@ -12,13 +12,15 @@ extension LogLine {
             line.member("severity", level.rawValue)
             line.member("event", event)
             line.member("message", message)
+            var isTruncated = false
             for field in fields {
-                guard line.bytes.count + field.value.maximumBytes <= Self.maximumBytes else {
-                    line.member(LogField.truncated.rawValue, true)
-                    return
+                if line.bytes.count + field.value.maximumBytes <= Self.maximumBytes {
+                    line.member(field)
+                } else {
+                    isTruncated = true
                 }
-                line.member(field)
             }
+            if isTruncated { line.member(LogField.truncated.rawValue, true) }
         }
         return writer.bytes
     }

@@ -38,14 +38,16 @@ extension LogLine {
         record.object("body") { $0.member("stringValue", message) }
         record.array("attributes") { attributes in
             attributes.attribute(LogMember("event", .text(event)))
+            var isTruncated = false
             for field in fields where !Self.topLevel.contains(field.name) {
                 // An attribute takes up to some five times of what the same value takes in a flat line.
-                guard attributes.bytes.count + 5 * field.value.maximumBytes <= 4 * Self.maximumBytes else {
-                    attributes.attribute(LogMember(LogField.truncated.rawValue, .flag(true)))
-                    return
+                if attributes.bytes.count + 5 * field.value.maximumBytes <= 4 * Self.maximumBytes {
+                    attributes.attribute(field)
+                } else {
+                    isTruncated = true
                 }
-                attributes.attribute(field)
             }
+            if isTruncated { attributes.attribute(LogMember(LogField.truncated.rawValue, .flag(true))) }
         }
         for field in fields {
             switch field.name {

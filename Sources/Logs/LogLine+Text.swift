@@ -12,14 +12,16 @@ extension LogLine {
         line.append(" " + severity + String(repeating: " ", count: max(1, 7 - severity.utf8.count)), level.style)
         line.append(event, .bold)
         line.append("  " + message.singleLine)
+        var isTruncated = false
         for field in fields where !field.value.saysNothing {
-            guard line.bytes.count + field.value.maximumBytes <= Self.maximumBytes else {
-                line.append("  \(LogField.truncated.rawValue)=true", .faint)
-                break
+            if line.bytes.count + field.value.maximumBytes <= Self.maximumBytes {
+                line.append("  \(field.name)=", .faint)
+                line.append(field.value.plainText)
+            } else {
+                isTruncated = true
             }
-            line.append("  \(field.name)=", .faint)
-            line.append(field.value.plainText)
         }
+        if isTruncated { line.append("  \(LogField.truncated.rawValue)=true", .faint) }
         return line.bytes
     }
 }

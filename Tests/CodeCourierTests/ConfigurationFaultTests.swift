@@ -86,7 +86,18 @@ struct ConfigurationFaultTests {
         ("[{ name: \"a b\", kind: log }]", "1: providers[0].name: must be 1 to 64 letters"),
         (
             "[{ name: a-b, kind: log }, { name: A.B, kind: log }]",
-            "1: providers[1]: has the name of an earlier provider"
+            "1: providers[1]: shares an environment variable with an earlier provider"
+        ),
+        (
+            "[{ name: mainUS, kind: twilio, accountSid: s, authToken: t, from: f }, { name: main_US, kind: log }]",
+            "1: providers[1]: shares an environment variable with an earlier provider"
+        ),
+        (
+            #"""
+            [{ name: v, kind: vonage, apiKey: k, apiSecret: s, from: f }, { name: v_api, kind: http, secret: s, \#
+            url: "https://a.de", body: '{"to":"{to}","text":"{text}","key":"{secret}"}', messageId: id }]
+            """#,
+            "1: providers[1]: shares an environment variable with an earlier provider"
         ),
         ("[{ name: a, kind: log, authToken: secret }]", "1: providers[0].authToken: is not a known key"),
         ("[{ name: a, kind: twilio, authToken: t, from: f }]", "1: providers.a.accountSid: is required"),

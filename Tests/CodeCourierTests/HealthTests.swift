@@ -124,6 +124,8 @@ struct HealthTests {
         )
         let variable = ["WORKER_HEALTH_PATH": "/run/health"]
         #expect(try CourierConfiguration.loadHealthPath(path: path, environment: variable).get() == "/run/health")
+        let faulty = try folder.write("worker: { healthPath: /run/h, batchsize: 5 }", to: "faulty.yaml")
+        #expect(try CourierConfiguration.loadHealthPath(path: faulty, environment: [:]).get() == "/run/h")
         guard case .failure(let faults) = CourierConfiguration.loadHealthPath(path: nil, environment: [:]) else {
             Issue.record("no path was taken for one")
             return

@@ -30,6 +30,24 @@ import Verification
         #expect(text.contains("lag 6  due 3  outbox 12  in flight 80  dead letters/min 12  retries/min 24"))
     }
 
+    @Test func `A worker whose clock is ahead, and a line of the far future, make nobody silent`() throws {
+        var fleet = FleetNow()
+        let clock = LogSample.time(200)
+        fleet.add(try LogSample.entry(LogSample.line(1_000_000_000, "policy.loaded", "")), clock: clock)
+        for second in stride(from: 10.0, through: 200, by: 10) {
+            let lines = [
+                LogSample.Heartbeat(worker: "ahead").line(second + 300),
+                LogSample.Heartbeat(worker: "right").line(second),
+            ]
+            for line in lines { fleet.add(try LogSample.entry(line), clock: LogSample.time(second)) }
+        }
+        let now = try #require(fleet.newest)
+        #expect(now <= clock + .seconds(60))
+        #expect(fleet.live(at: now).count == 2)
+        fleet.forget(at: now)
+        #expect(fleet.workers.count == 2)
+    }
+
     @Test func `A worker that is silent is told of and not counted, one that stopped is no alarm`() throws {
         let lines = [
             LogSample.Heartbeat(worker: "host-1").line(10), LogSample.Heartbeat(worker: "host-2").line(10),

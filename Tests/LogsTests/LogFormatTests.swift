@@ -96,4 +96,17 @@ import Verification
             #expect(String(decoding: bytes, as: UTF8.self).contains("truncated"))
         }
     }
+
+    @Test func `behind a field that does not fit those that do are kept`() {
+        func many(_ name: String) -> LogMember {
+            LogMember(name, .object((0..<2000).map { LogMember("\(name)-\($0)", 1_000_000) }))
+        }
+        let fields = [many("providers"), many("regions"), LogMember("requests", 7), LogMember("worker.id", "host-1")]
+        let line = LogLine(time: Timestamp(microseconds: 0), event: .workerStats, fields: fields)
+        for format in LogFormat.allCases {
+            let text = String(decoding: line.bytes(format, isColored: false, service: Self.service), as: UTF8.self)
+            #expect(!text.contains("regions") && text.contains("requests") && text.contains("host-1"), "\(format)")
+            #expect(text.contains("truncated"))
+        }
+    }
 }

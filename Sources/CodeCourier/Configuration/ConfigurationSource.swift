@@ -97,14 +97,17 @@ final class ConfigurationSource {
     func reportMissing(_ key: SettingKey, such example: String, line: Int? = nil) {
         let names = [key, Self.fileKey(of: key)]
         guard isUnderstood, !names.contains(where: { file.faulty.contains($0) || setting($0) != nil }) else { return }
-        let variable = variableName(key)
+        let variable = Self.variableName(key)
         let name = key.joined(separator: ".")
         faults.report(line: line, key: name, "is required; add it, such as \(example), or set \(variable)")
     }
 
     /// The environment variable of a key.
-    func variableName(_ key: SettingKey) -> String {
-        let lookup = try? variables.value(forKey: AbsoluteConfigKey(key), type: .string)
+    static func variableName(_ key: SettingKey) -> String {
+        let lookup = try? EnvironmentVariablesProvider(environmentVariables: [:]).value(
+            forKey: AbsoluteConfigKey(key),
+            type: .string
+        )
         return lookup?.encodedKey ?? key.joined(separator: "_").uppercased()
     }
 

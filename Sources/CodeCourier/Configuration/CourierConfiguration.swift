@@ -100,13 +100,16 @@ extension CourierConfiguration {
     }
 
     /// Reads only where a worker writes its state: what a probe needs, which is given no keys.
+    ///
+    /// A fault elsewhere in the file is not the running worker's, which read it at its start.
     package static func loadHealthPath(
         path: String?,
         environment: [String: String]
     ) -> Result<String, ConfigurationFaults> {
         let source = ConfigurationSource(path: path, environment: environment)
         let healthPath = WorkerSettings.readHealthPath(source)
-        if healthPath == nil { source.reportMissing(["worker", "healthPath"], such: "/run/code-courier/health") }
-        return source.faults.result(healthPath)
+        if let healthPath { return .success(healthPath) }
+        source.reportMissing(["worker", "healthPath"], such: "/run/code-courier/health")
+        return source.faults.result(nil)
     }
 }

@@ -86,17 +86,18 @@ struct ProviderEntry {
         var entries: [ProviderEntry] = []
         for element in value.list(of: "providers `{ name: main, kind: twilio, … }`") ?? [] {
             guard let entry = entry(element) else { continue }
-            if entries.contains(where: { $0.variableName == entry.variableName }) {
-                element.fault("has the name of an earlier provider, as environment variables write it; rename one")
+            if entries.contains(where: { !$0.variables.isDisjoint(with: entry.variables) }) {
+                element.fault("shares an environment variable with an earlier provider; rename one")
             }
             entries.append(entry)
         }
         return entries
     }
 
-    /// How an environment variable's name writes the provider's: two names that differ by `.`, `_`, `-` are one there.
-    private var variableName: String {
-        String(name.uppercased().map { $0.isLetter || $0.isNumber ? $0 : "_" })
+    /// The environment variables of its settings: there `us-main`, `us_main` and `usMain` are one, and `us_api` with
+    /// `secret` is `us` with `apiSecret`.
+    private var variables: Set<String> {
+        Set(((kind.keys ?? []) + Self.shared).map { ConfigurationSource.variableName(key + [$0]) })
     }
 
     private static func entry(_ element: YAMLValue) -> ProviderEntry? {

@@ -14,6 +14,9 @@ package struct FleetNow {
         fileprivate(set) var recent: [Heartbeat]
         fileprivate(set) var hasStopped = false
 
+        /// When its last heartbeat came, by the newest line of all: its own clock may go wrong.
+        fileprivate(set) var heardAt: Timestamp
+
         var last: Heartbeat { recent[recent.count - 1] }
 
         /// The seconds that the recent heartbeats tell of.
@@ -21,7 +24,7 @@ package struct FleetNow {
 
         /// Whether three heartbeats are missing.
         func isSilent(at now: Timestamp) -> Bool {
-            !hasStopped && now - last.time > max(last.stats.interval, .seconds(1)) * 3
+            !hasStopped && now - heardAt > max(last.stats.interval, .seconds(1)) * 3
         }
 
         /// How many times a second something happened in the last minute.
@@ -46,9 +49,13 @@ package struct FleetNow {
     package init() {}
 
     /// Takes an entry; true when it is a heartbeat.
+    ///
+    /// No line of the future makes all others old: the machine's clock, where it is told, bounds what is the newest.
     @discardableResult
-    package mutating func add(_ entry: LogEntry) -> Bool {
-        newest = max(newest ?? entry.time, entry.time)
+    package mutating func add(_ entry: LogEntry, clock: Timestamp? = nil) -> Bool {
+        let time = clock.map { min(entry.time, $0 + .seconds(60)) } ?? entry.time
+        let newest = max(newest ?? time, time)
+        self.newest = newest
         // That lines were held back says nothing new, and would hide what does.
         if entry.severity >= .warning, entry.event != Problem.suppressed { trouble = entry }
         if entry.tellsAnEnd, let name = entry.worker { workers[name]?.hasStopped = true }
@@ -59,16 +66,17 @@ package struct FleetNow {
             worker.recent.append(heartbeat)
             worker.recent.removeAll { heartbeat.time - $0.time >= Self.window || $0.time > heartbeat.time }
             worker.hasStopped = false
+            worker.heardAt = newest
             workers[name] = worker
         } else if workers.count < Self.mostWorkers {
-            workers[name] = Worker(recent: [heartbeat])
+            workers[name] = Worker(recent: [heartbeat], heardAt: newest)
         }
         return true
     }
 
     /// Forgets who has been away for long.
     package mutating func forget(at now: Timestamp) {
-        workers = workers.filter { now - $0.value.last.time < Self.memory }
+        workers = workers.filter { now - $0.value.heardAt < Self.memory }
     }
 }
 

@@ -25,7 +25,7 @@ extension TopScreen {
         var line = ScreenLine()
         line.cell(name, nameWidth, isNumber: false, style)
         guard !isSilent, !worker.hasStopped else {
-            line.add("  \(isSilent ? "silent" : "stopped") for \(Figure.span(now - worker.last.time))", style)
+            line.add("  \(isSilent ? "silent" : "stopped") for \(Figure.span(now - worker.heardAt))", style)
             return line
         }
         let stats = worker.last.stats
