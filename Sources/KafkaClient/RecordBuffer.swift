@@ -3,6 +3,7 @@
 /// Records that were read and not handed out yet, in the order of reading.
 struct RecordBuffer {
     private let limits: ConsumerLimits
+
     /// Those from `start` on, behind fewer than as many that are handed out already.
     private(set) var records: [ConsumerRecord] = []
     private var start = 0
@@ -31,10 +32,7 @@ struct RecordBuffer {
         let taken = Array(records[start...].prefix(maximum))
         start += taken.count
         bytes -= taken.reduce(0) { $0 + $1.size }
-        if start == records.count {
-            records.removeAll(keepingCapacity: true)
-            start = 0
-        } else if start >= count {
+        if start >= count {
             records.removeSubrange(..<start)
             start = 0
         }

@@ -23,30 +23,18 @@ import Verification
             let recorded = try await worker.intake(.people(3, from: 10, at: now))
             #expect(recorded.value.isEmpty)
             #expect(recorded.outbox.map { $0.json?.text("reason") } == Array(repeating: "quota_tenant", count: 3))
-            #expect(try await database.count(Self.isHeld) == 1)
+            #expect(try await database.hasHolder)
             try await database.script("UPDATE gate SET is_open = true")
             try await other
         }
     }
 
-    private static let isHeld: StaticString = """
-        SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-        WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objid = 1
-        """
-
-    /// Decides behind the tenant's gate until the test says so, or for a minute.
+    /// Decides behind the tenant's gate until the test says so.
     private static let holdGate = """
         BEGIN;
         SELECT courier.lock_tenants('{default}');
         SELECT pg_advisory_xact_lock(1);
-        DO $$
-        BEGIN
-            FOR i IN 1..6000 LOOP
-                EXIT WHEN EXISTS (SELECT FROM gate WHERE is_open);
-                PERFORM pg_sleep(0.01);
-            END LOOP;
-        END
-        $$;
+        \(LedgerDatabase.waiting(for: "SELECT FROM gate WHERE is_open"))
         ROLLBACK;
         """
 }

@@ -5,7 +5,12 @@ import TestSupport
 extension LedgerDatabase {
     /// Waits until a script that plays another worker holds what it is to hold: it tells by taking advisory lock 1 then.
     func waitForHolder() async throws {
-        try await eventually("another worker holds its rows") {
+        try await eventually("another worker holds its rows") { try await hasHolder }
+    }
+
+    /// Whether such a script holds it now.
+    var hasHolder: Bool {
+        get async throws {
             try await count(
                 """
                 SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
@@ -15,19 +20,23 @@ extension LedgerDatabase {
         }
     }
 
-    /// For a script that plays another worker: waits until somebody waits for it, a minute at most, so that a test that
-    /// fails comes to its end.
-    static let untilSomebodyWaits = """
+    /// For such a script: waits until a query finds a row, a minute at most, so that a test that fails comes to its end.
+    static func waiting(for query: String) -> String {
+        """
         DO $$
         BEGIN
             FOR i IN 1..6000 LOOP
-                EXIT WHEN EXISTS (
-                    SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
-                );
+                EXIT WHEN EXISTS (\(query));
                 PERFORM pg_sleep(0.01);
                 PERFORM pg_stat_clear_snapshot();
             END LOOP;
         END
         $$;
         """
+    }
+
+    /// For such a script: waits until somebody waits for it.
+    static let untilSomebodyWaits = waiting(
+        for: "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
 }

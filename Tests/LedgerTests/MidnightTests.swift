@@ -6,11 +6,8 @@ import Testing
 import Verification
 
 @Suite struct MidnightTests {
-    private static let midnight =
-        Timestamp.test
-        + .microseconds(
-            86_400_000_000 - Timestamp.test.microseconds % 86_400_000_000
-        )
+    private static let day: Int64 = 86_400_000_000
+    private static let midnight = Timestamp(microseconds: (Timestamp.test.microseconds / day + 1) * day)
 
     @Test(.timeLimit(.minutes(5)))
     func `an id that a worker writes before midnight is another one's after it`() async throws {

@@ -62,19 +62,13 @@ extension WindowOrderTests {
         INSERT INTO courier.request (day, tenant, request_id, digest, places)
         SELECT (now AT TIME ZONE 'UTC')::date, 't', 'r0', '', '' FROM fake.moment;
         SELECT pg_advisory_xact_lock(1);
-        DO $$
-        BEGIN
-            -- A minute at most, so that a test that fails comes to its end.
-            FOR i IN 1..6000 LOOP
-                EXIT WHEN EXISTS (
-                    SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-                    WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objid = 2
-                );
-                PERFORM pg_sleep(0.01);
-            END LOOP;
-        END
-        $$;
+        \(LedgerDatabase.waiting(for: lockTwo))
         ROLLBACK;
+        """
+
+    private static let lockTwo = """
+        SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+        WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objid = 2
         """
 
     private static func beginWindow(_ fingerprint: String) -> String {

@@ -132,7 +132,8 @@ private struct TopLoop {
     private mutating func take(_ onHeartbeat: (inout TopLoop) -> Void) throws(LogFault) -> Bool {
         guard let entries = try log.next() else { return false }
         lastArrival = .now
-        for entry in entries where fleet.add(entry, clock: .now) { onHeartbeat(&self) }
+        let clock = Timestamp.now
+        for entry in entries where fleet.add(entry, clock: clock) { onHeartbeat(&self) }
         return true
     }
 

@@ -84,11 +84,14 @@ struct ProviderEntry {
 
     static func read(_ value: YAMLValue) -> [ProviderEntry] {
         var entries: [ProviderEntry] = []
+        var taken: Set<String> = []
         for element in value.list(of: "providers `{ name: main, kind: twilio, … }`") ?? [] {
             guard let entry = entry(element) else { continue }
-            if entries.contains(where: { !$0.variables.isDisjoint(with: entry.variables) }) {
+            let variables = entry.variables
+            if !taken.isDisjoint(with: variables) {
                 element.fault("shares an environment variable with an earlier provider; rename one")
             }
+            taken.formUnion(variables)
             entries.append(entry)
         }
         return entries

@@ -53,7 +53,8 @@ struct Worker {
                     source: settings.decision.source,
                     lease: settings.lease,
                     sweepSize: Int32(clamping: settings.batchSize),
-                    sweepBytes: Int64(16_777_216 / max(1, configuration.postgres.databases.count)),
+                    sweepBytes: PostgresLedger.Settings.mostSweepBytes
+                        / Int64(max(1, configuration.postgres.databases.count)),
                     repeatsUnknown: settings.repeatsUnknown,
                     receiptGrace: configuration.worker.receiptGrace,
                     retention: configuration.postgres.retention

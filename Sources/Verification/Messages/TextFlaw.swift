@@ -45,12 +45,9 @@ package enum TextFlaw: String, Error, Sendable {
         }
     }
 
-    /// `://`, `www.`, or a point between a letter, digit or symbol and two letters, as in `example.com`.
-    ///
-    /// Accents and joiners between them make no difference, so that a name is judged as it is read.
+    /// `://`, `www.`, or what reads like `example.com`.
     private static func isLink(_ scalars: [Unicode.Scalar], points: Set<UInt32>) -> Bool {
         contains("://", in: scalars) || contains("www.", in: scalars) || hasDomain(scalars, points)
-            || hasDomain(scalars.filter { !Self.joinsOthers($0) }, points)
     }
 
     /// Whether it is part of what stands before it: an accent, a sign of a vowel, a variant, a joiner.
@@ -73,7 +70,14 @@ package enum TextFlaw: String, Error, Sendable {
         }
     }
 
+    /// Accents and joiners make no difference, so that a name is judged as it is read.
     private static func hasDomain(_ scalars: [Unicode.Scalar], _ points: Set<UInt32>) -> Bool {
+        guard scalars.contains(where: { points.contains($0.value) }) else { return false }
+        return joinsWords(scalars, points) || joinsWords(scalars.filter { !joinsOthers($0) }, points)
+    }
+
+    /// Whether a point stands between a letter, digit or symbol and two letters.
+    private static func joinsWords(_ scalars: [Unicode.Scalar], _ points: Set<UInt32>) -> Bool {
         guard scalars.count >= 4 else { return false }
         return (1..<scalars.count - 2).contains { index in
             guard points.contains(scalars[index].value) else { return false }
