@@ -63,8 +63,10 @@ struct Handover: Sendable {
                 switch await call(name, send, message) {
                 case .pauses(let wait):
                     step = plan.passOver(for: min(wait, ProviderDesk.longestPause))
-                case .answered(let answer) where answer.wasTooLate:
+                case .answered(let answer) where answer.untried == .tooLate:
                     step = plan.runOut()
+                case .answered(let answer) where answer.untried == .busy:
+                    step = plan.passOver(for: ProviderDesk.patience)
                 case .answered(let answer):
                     settings.observe(.dispatchAnswered)
                     note(answer, by: name, of: candidate, since: start)
@@ -162,7 +164,8 @@ extension SendResult.Attempt {
     init(provider: String, answer: ProviderAnswer, encoding: TextEncoding?) {
         self.init(
             provider: provider,
-            messageID: answer.messageID,
+            // The id of a message that was refused is none that a receipt of the send may name.
+            messageID: [.accepted, .unknown].contains(answer.outcome) ? answer.messageID : nil,
             segments: answer.segments ?? encoding?.segments,
             encoding: encoding?.alphabet.rawValue,
             errorCode: answer.errorCode

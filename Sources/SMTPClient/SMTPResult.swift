@@ -45,6 +45,9 @@ package enum SMTPFailure: String, Sendable, Hashable, CaseIterable {
 
     /// The message's own time was over before its end was sent.
     case tooLate = "too_late"
+
+    /// Every connection had another message.
+    case busy
     case cancelled
     case nameNotResolved = "name_not_resolved"
     case connectionRefused = "connection_refused"

@@ -76,6 +76,29 @@ import Verification
         #expect(log.lines(.providerRefused).isEmpty, "the provider refused nothing")
     }
 
+    @Test func `a message that finds no connection free costs no attempt, and goes where one is`() async throws {
+        for others in [[], ["second"]] {
+            let journal = Journal()
+            let calls = Mutex(0)
+            let first = MemoryProvider("first", journal: journal) { _ in
+                let call = calls.withLock { calls in
+                    calls += 1
+                    return calls
+                }
+                return call <= AttemptPlan.maximumAttempts + 2 ? .busy : ProviderAnswer(.accepted, messageID: "1")
+            }
+            let second = others.map { MemoryProvider($0, journal: journal) }
+            let log = LogRecord()
+            try await MemoryWorker.with([first] + second, journal: journal, log: log) { worker in
+                worker.source.add([Self.numbers[0]])
+                try await worker.settle(events: 1)
+                #expect(worker.sink.answers == ["sent"])
+            }
+            #expect(second.allSatisfy { $0.messages.count == 1 })
+            #expect(log.lines(.providerRefused).isEmpty, "the provider refused nothing")
+        }
+    }
+
     @Test func `a provider that takes nothing is passed over, and its messages go when it does again`() async throws {
         let journal = Journal()
         let isDown = Mutex(true)

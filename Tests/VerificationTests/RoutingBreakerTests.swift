@@ -65,10 +65,13 @@ import Verification
         #expect(health.state(at: start).points == points)
     }
 
-    @Test mutating func `a message that was too late says nothing of its provider, and frees the place of a probe`() {
+    @Test(arguments: [ProviderAnswer.tooLate, .busy])
+    mutating func `a message that was not tried says nothing of its provider, and frees the place of a probe`(
+        answer: ProviderAnswer
+    ) {
         func late(at time: Duration) -> Bool {
             guard case .go(let call) = breaker.begin(at: start + time) else { return false }
-            breaker.end(call, .tooLate, at: start + time)
+            breaker.end(call, answer, at: start + time)
             return true
         }
         for _ in 0..<100 { #expect(late(at: .zero)) }
@@ -84,7 +87,7 @@ import Verification
         var health = ProviderHealth()
         for _ in 0..<1000 {
             guard case .go(let call) = health.begin(at: start) else { break }
-            health.end(call, .tooLate, at: start)
+            health.end(call, answer, at: start)
         }
         #expect(health.state(at: start) == ProviderHealth.State())
     }

@@ -20,7 +20,7 @@ final class MailThreads: Sendable {
     /// Runs a call when a thread is free, in order, unless nobody wants it any more by then.
     func submit(_ call: SMTPCall, _ work: @escaping @Sendable () -> Void) {
         pool.submit { state in
-            if call.isWanted, case .active = state {
+            if case .active = state, call.begin() {
                 work()
             } else {
                 call.giveUp(.cancelled)

@@ -18,6 +18,7 @@ enum SMTPAnswer {
         if result.isComplete || failure == .cancelled { return ProviderAnswer(.unknown, errorCode: failure.rawValue) }
         switch failure {
         case .tooLate: return .tooLate
+        case .busy: return .busy
         case .startTLSUnavailable, .authorities, .loginDenied, .invalidAddress:
             return ProviderAnswer(.misconfigured, errorCode: failure.rawValue)
         default:

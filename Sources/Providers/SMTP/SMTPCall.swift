@@ -12,17 +12,34 @@ final class SMTPCall: SMTPListener {
         var result: SMTPResult?
         var waiter: CheckedContinuation<SMTPResult, Never>?
         var isWanted = true
+        var hasBegun = false
     }
 
+    private let leaveBy: ContinuousClock.Instant
     private let gate: BodyGate
     private let state = Mutex(State())
 
     /// A call whose message is never completed from a moment on.
     init(leaveBy: ContinuousClock.Instant) {
+        self.leaveBy = leaveBy
         gate = BodyGate(leaveBy: leaveBy)
     }
 
     var isWanted: Bool { state.withLock { $0.isWanted } }
+
+    /// Begins it on the thread that is free now; false when nobody wants it any more.
+    func begin() -> Bool {
+        state.withLock { state in
+            state.hasBegun = state.isWanted
+            return state.isWanted
+        }
+    }
+
+    /// Gives up what no thread has begun.
+    func giveUpUnlessBegun() {
+        guard !state.withLock(\.hasBegun) else { return }
+        giveUp(leaveBy <= .now ? .tooLate : .busy)
+    }
 
     func mayComplete() -> Bool {
         let departs = gate.depart()

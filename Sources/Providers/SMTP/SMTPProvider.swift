@@ -5,11 +5,14 @@ package import Verification
 
 /// E-mail by SMTP, each message over a connection of its own, so that no message is ever handed over twice.
 ///
-/// libcurl blocks, so calls run on threads of the provider's own. A message that finds none free within its deadline,
-/// or before it is too late, was surely not sent.
+/// libcurl blocks, so calls run on threads of the provider's own, one for each connection. A message that finds none free
+/// for a while goes back, untried.
 package struct SMTPProvider: MessageProvider {
     package let name: String
     package var channel: Channel { .email }
+
+    /// How long a message waits for a connection, marked as one that may leave.
+    private static let patience = Duration.seconds(1)
 
     private let configuration: SMTPConfiguration
     private let threads: MailThreads
@@ -50,7 +53,9 @@ package struct SMTPProvider: MessageProvider {
         }
         return await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                // The deadline itself. A cancelled sleep ends at once, which is just what is wanted of it.
+                // A cancelled sleep ends at once, which is just what is wanted of it.
+                try? await Task.sleep(until: min(.now + Self.patience, end), clock: .continuous)
+                if !Task.isCancelled { call.giveUpUnlessBegun() }
                 try? await Task.sleep(until: end, clock: .continuous)
                 call.giveUp(Task.isCancelled ? .cancelled : .timeout)
             }

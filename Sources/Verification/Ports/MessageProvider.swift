@@ -39,8 +39,8 @@ package struct ProviderAnswer: Sendable, Hashable {
     /// How long the provider asks to wait before the next message.
     package let retryAfter: Duration?
 
-    /// Whether the message was too late before it could leave, which says nothing of the provider.
-    package let wasTooLate: Bool
+    /// Why nothing was tried, which says nothing of the provider; nil for an answer of its own.
+    package let untried: Untried?
 
     /// Whether it is the one recipient that takes nothing at present, and not the provider.
     package let isOfRecipient: Bool
@@ -59,14 +59,22 @@ package struct ProviderAnswer: Sendable, Hashable {
         self.errorCode = errorCode
         self.retryAfter = retryAfter
         self.isOfRecipient = isOfRecipient
-        wasTooLate = false
+        untried = nil
     }
 
     /// Nothing left, since the message's time was over first.
-    package static let tooLate = ProviderAnswer()
+    package static let tooLate = ProviderAnswer(.tooLate)
 
-    private init() {
-        (outcome, errorCode, wasTooLate) = (.notSent, "too_late", true)
+    /// Nothing left, since every connection had another message for too long.
+    package static let busy = ProviderAnswer(.busy)
+
+    package enum Untried: String, Sendable, Hashable {
+        case tooLate = "too_late"
+        case busy
+    }
+
+    private init(_ untried: Untried) {
+        (outcome, errorCode, self.untried) = (.notSent, untried.rawValue, untried)
         (messageID, segments, retryAfter, isOfRecipient) = (nil, nil, nil, false)
     }
 }

@@ -111,7 +111,7 @@ package struct Breaker: Sendable {
         }
         guard call.era == era else { return }
         underWay -= 1
-        if answer.wasTooLate {
+        if answer.untried != nil {
             // A probe that never left makes room for another one.
             if isOpen { gate = .open(until: now) }
             return

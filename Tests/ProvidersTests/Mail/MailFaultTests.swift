@@ -100,20 +100,20 @@ import Verification
         #expect(start.duration(to: .now) < .seconds(6))
     }
 
-    @Test func `holds up no more messages than there are connections, each until its deadline`() async throws {
+    @Test func `holds up no more messages than there are connections, each for a moment`() async throws {
         try await ScriptedMailServer.with([.sender: .silence]) { server in
             let provider = try mailProvider(port: server.port, connections: 2)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<2 {
-                    group.addTask { _ = await provider.send(try mail(within: .seconds(3))) }
+                    group.addTask { _ = await provider.send(try mail(within: .seconds(5))) }
                 }
                 try await eventually("two are on their way") { server.seen.connections == 2 }
                 for _ in 0..<10 {
                     group.addTask {
                         let start = ContinuousClock.now
-                        let answer = await provider.send(try mail(within: .milliseconds(300)))
-                        #expect(answer == ProviderAnswer(.notSent, errorCode: "timeout"))
-                        #expect(start.duration(to: .now) < .milliseconds(1500))
+                        let answer = await provider.send(try mail(within: .seconds(10)))
+                        #expect(answer == .busy)
+                        #expect(start.duration(to: .now) < .seconds(3))
                     }
                 }
                 try await group.waitForAll()
