@@ -36,10 +36,13 @@ struct Receipts: Service {
     }
 
     /// How long messages were on their way: the id of a send holds the time at which it was made.
+    ///
+    /// What counts is when they arrived, since receipts may be read long after.
     private func noteArrivals(_ sends: [ReportedSend]) {
+        let now = settings.now()
         for send in sends where send.state == .delivered {
             guard let provider = send.provider, let madeAt = send.reference.id.uuid.version7Time else { continue }
-            desk.noteArrival(provider, after: settings.now() - madeAt)
+            desk.noteArrival(provider, after: max(.zero, min(send.arrivedAt ?? now, now) - madeAt))
         }
     }
 

@@ -58,7 +58,7 @@ struct Sweep: Service {
             outbox.append(swept.outbox)
         }
         if let swept = await retry.once(.sweep, { try await ledger.sweepReceipts() }) {
-            most = max(most, swept.outbox.count)
+            most = max(most, swept.value, swept.outbox.count)
             outbox.append(swept.outbox)
         }
         // Records that this worker has not published yet come first.

@@ -8,7 +8,7 @@ extension PostgresLedger {
         let results = results.sorted { $0.send.id < $1.send.id }
         do {
             return try await record(results, .asClaimed)
-        } catch is HeldVerification {
+        } catch is MustLockFirst {
             return try await record(results, .locked)
         }
     }
@@ -18,20 +18,23 @@ extension PostgresLedger {
         /// As they were when their sends were claimed, which is nearly always how they still are.
         case asClaimed
 
-        /// Read under their locks.
+        /// Read under their locks, all the sends' first.
         case locked
     }
 
-    /// A verification that is not as it was is held by another transaction: waiting for it here, with others locked
-    /// already, could be waiting for each other.
-    private struct HeldVerification: Error {}
+    /// Another transaction may hold what was not expected to change: waiting for it here, with others locked already,
+    /// could be waiting for each other.
+    private struct MustLockFirst: Error {}
 
     private func record(_ results: [SendResult], _ knowledge: Knowledge) async throws -> Recorded<Void> {
         try await pool.withTransaction { transaction in
-            let answers = try transaction.run([settleSends(results), Statement("SELECT clock_timestamp()")])
-            let settled = try Self.sendIDs(answers[0])
+            let lock = knowledge == .locked ? [Self.lockSends(results)] : []
+            let answers = try transaction.run(lock + [settleSends(results), Statement("SELECT clock_timestamp()")])
+            let settled = try Self.sendIDs(answers[lock.count])
+            let late = results.filter { !settled.contains($0.send.id) && $0.attempt?.messageID != nil }
+            if knowledge == .asClaimed, !late.isEmpty { throw MustLockFirst() }
             let open = results.filter { settled.contains($0.send.id) && $0.disposition.settles }
-            let now = try answers[1].clock()
+            let now = try answers[lock.count + 1].clock()
 
             // 1. Those as they were claimed change in one statement, unless they have changed since.
             let known = knowledge == .asClaimed ? Self.byID(open.compactMap(\.verification)) : [:]
@@ -46,7 +49,6 @@ extension PostgresLedger {
             changes.outbox += others.outbox
             changes.verifications = others.verifications
 
-            let late = results.filter { !settled.contains($0.send.id) && $0.attempt?.messageID != nil }
             let evidence = late.isEmpty ? [] : [Self.keepEvidence(late)]
             return Recorded((), outbox: try write(changes, transaction, after: evidence))
         }
@@ -85,7 +87,7 @@ extension PostgresLedger {
             return try Self.verifications(transaction.run([Self.lockVerifications(ids)])[0])
         case .asClaimed:
             let found = try Self.verifications(transaction.run([Self.lockFreeVerifications(ids)])[0])
-            if found.count < ids.count { throw HeldVerification() }
+            if found.count < ids.count { throw MustLockFirst() }
             return found
         }
     }

@@ -17,16 +17,16 @@ extension PostgresLedger {
         }
     }
 
-    package func sweepReceipts() async throws -> Recorded<Void> {
+    package func sweepReceipts() async throws -> Recorded<Int> {
         try await pool.withTransaction { transaction in
             let rows = try transaction.run([lockDueReceipts()])[0]
             var receipts: [ReceivedReceipt] = []
             let keys = keys.current
             for row in rows { receipts.append(try ReceivedReceipt(row, keys: keys)) }
-            if receipts.isEmpty { return Recorded((), outbox: []) }
+            if receipts.isEmpty { return Recorded(0, outbox: []) }
             let changes = try settle(receipts, transaction)
             let forget = Self.deleteReceipts(receipts)
-            return Recorded((), outbox: try write(changes, after: forget, transaction))
+            return Recorded(receipts.count, outbox: try write(changes, after: forget, transaction))
         }
     }
 

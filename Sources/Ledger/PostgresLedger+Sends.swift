@@ -77,6 +77,14 @@ extension PostgresLedger {
         )
     }
 
+    /// Locks sends in the order of their ids.
+    static func lockSends(_ results: [SendResult]) -> Statement {
+        Statement(
+            "SELECT FROM courier.send s WHERE s.id = ANY ($1::uuid[]) ORDER BY s.id FOR UPDATE",
+            [.uuids(results.map(\.send.id.uuid.value))]
+        )
+    }
+
     /// What a worker learned after its claim was lost: the provider's id, by which a receipt finds the send.
     ///
     /// It changes no state: only a receipt settles what is unknown.

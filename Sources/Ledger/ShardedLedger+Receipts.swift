@@ -19,11 +19,11 @@ extension ShardedLedger {
         return Recorded(results.joined().value, outbox: try outbox(results))
     }
 
-    package func sweepReceipts() async throws -> Recorded<Void> {
+    package func sweepReceipts() async throws -> Recorded<Int> {
         let moved = await moveStrays()
         do {
             let swept = try await all { try await $0.sweepReceipts() }.unlessAllFailed()
-            return Recorded((), outbox: moved + swept.outbox())
+            return Recorded(swept.values.map(\.value.value).max() ?? 0, outbox: moved + swept.outbox())
         } catch {
             keep(moved)
             throw error

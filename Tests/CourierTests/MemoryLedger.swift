@@ -241,8 +241,8 @@ extension MemoryLedger {
         }
     }
 
-    func sweepReceipts() async throws -> Recorded<Void> {
-        try perform(.sweepReceipts) { _ in Recorded((), outbox: []) }
+    func sweepReceipts() async throws -> Recorded<Int> {
+        try perform(.sweepReceipts) { _ in Recorded(0, outbox: []) }
     }
 
     func published(_ records: [OutboxRecord]) async throws {

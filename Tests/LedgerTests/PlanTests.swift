@@ -88,6 +88,7 @@ import Verification
             ("lock due dispatching sends", ledger.lockDueDispatching()),
             ("lock expired", ledger.lockExpired()),
             ("take over outbox", ledger.takeOverOutbox()),
+            ("lock sends", PostgresLedger.lockSends([])),
             ("keep evidence", PostgresLedger.keepEvidence([])),
             ("lock reported sends", PostgresLedger.lockReportedSends([])),
             ("settle reported sends", PostgresLedger.settleReportedSends([])),

@@ -14,6 +14,7 @@ import Verification
         var verification: StoredVerification
         var statuses: [String] = []
         var waiting: [ReceivedReceipt] = []
+        var due: [Timestamp] = []
         var deadLetters = 0
 
         init(_ state: ReportedSend.State, messageID: String? = "SM1") throws {
@@ -43,6 +44,7 @@ import Verification
             send = changes.sends[send.reference.id] ?? send
             verification = changes.verifications[verification.id] ?? verification
             waiting = changes.waiting.map(\.receipt)
+            due = changes.waiting.map(\.due)
             deadLetters += changes.outbox.count { $0.isDeadLetter }
             statuses += changes.outbox.filter { !$0.isDeadLetter }.map { $0.eventText("status") ?? "" }
         }
@@ -113,6 +115,7 @@ import Verification
         }
         desk.receive([received(after: .seconds(3599), tries: .max)])
         #expect(desk.waiting.count == 1 && desk.deadLetters == 0)
+        #expect(desk.due == [Self.now + .seconds(1)], "it is told of when its time is over")
         desk.receive([received(after: .seconds(3600), tries: 3)])
         #expect(desk.waiting.isEmpty && desk.deadLetters == 1)
     }
@@ -122,6 +125,43 @@ import Verification
         desk.receive([desk.receipt(.undelivered, messageID: "SM-of-the-first")])
         #expect(desk.send.state == .sent)
         #expect(desk.statuses.isEmpty && desk.waiting.isEmpty)
+    }
+
+    @Test(arguments: Receipt.Status.allCases)
+    func `what a provider says that did not take the message changes nothing`(status: Receipt.Status) throws {
+        for messageID in ["SM1", nil] {
+            var desk = try Desk(.sent, messageID: messageID)
+            let receipt = Receipt(
+                provider: "first",
+                sendID: desk.send.reference.id,
+                providerMessageID: nil,
+                status: status
+            )
+            desk.receive([.init(receipt, in: .receipt(offset: 1))])
+            #expect(desk.send.state == .sent && desk.send.provider == "main")
+            #expect(desk.statuses.isEmpty && desk.waiting.isEmpty)
+        }
+    }
+
+    @Test func `that another provider did not deliver a message does not say what became of it`() throws {
+        var desk = try Desk(.unknown, messageID: nil)
+        let refused = Receipt(
+            provider: "first",
+            sendID: desk.send.reference.id,
+            providerMessageID: "F1",
+            status: .undelivered
+        )
+        desk.receive([.init(refused, in: .receipt(offset: 1))])
+        #expect(desk.send.state == .unknown && desk.statuses.isEmpty)
+        desk.receive([desk.receipt(.delivered, messageID: "SM1")])
+        #expect(desk.statuses == ["delivered"])
+    }
+
+    @Test func `a provider that delivered is one that has carried the verification`() throws {
+        var desk = try Desk(.unknown, messageID: nil)
+        #expect(desk.verification.usedProviders.isEmpty)
+        desk.receive([desk.receipt(.delivered)])
+        #expect(desk.verification.usedProviders == ["main"])
     }
 
     @Test func `the message is whose name for it is learnt, whoever was asked before`() throws {

@@ -108,6 +108,15 @@ import Testing
         #expect(try #require(ReceiptSample.read(json).receipt).status == .delivered)
     }
 
+    @Test func `a shape that only looks like a provider's leaves the normalised fields, too`() throws {
+        let raw = #""raw":{"messageId":"9","status":"DELIVRD"}"#
+        let json = #"{"provider":"other","status":"delivered","providerMessageId":"m",\#(raw)}"#
+        let receipt = try #require(ReceiptSample.read(json).receipt)
+        #expect(receipt.status == .delivered && receipt.providerMessageID == "m")
+        let callback = #"{"provider":"other","providerMessageId":"m",\#(raw)}"#
+        #expect(ReceiptSample.read(callback) == .ignored(.unknownStatus))
+    }
+
     @Test func `a receipt describes itself without ids of people or texts`() {
         let receipt = ReceiptSample.read(#"{"provider":"main","providerMessageId":"secret","status":"sent"}"#).receipt
         #expect(receipt?.description == "receipt sent of a send by main")

@@ -56,6 +56,9 @@ package struct ReportedSend: Sendable {
     package let encoding: String?
     package var errorCode: String?
 
+    /// When the receipt that settled it says that it arrived, by the provider's clock.
+    package internal(set) var arrivedAt: Timestamp?
+
     package init(
         reference: SendReference,
         state: State,
@@ -144,14 +147,21 @@ package enum ReceiptDecision {
         mutating func settle(_ received: ReceivedReceipt) {
             let receipt = received.receipt
             guard let send = send(of: receipt) else { return wait(received) }
-            // A send may have been offered to several providers: only the message that counts is spoken of.
-            if let known = send.messageID, let named = receipt.providerMessageID, known != named { return }
             switch send.state {
             case .pending, .claimed, .dispatching: wait(received)
             case .failed, .delivered, .undelivered: return
             case .sent where receipt.status == .sent: return
-            case .sent, .unknown: settle(send, by: receipt)
+            case .sent, .unknown:
+                if isOfMessage(receipt, send) { settle(send, by: receipt) }
             }
+        }
+
+        /// Whether a receipt speaks of the message that counts: a send may have been offered to several providers.
+        private func isOfMessage(_ receipt: Receipt, _ send: ReportedSend) -> Bool {
+            if let known = send.messageID, let named = receipt.providerMessageID { return known == named }
+            guard let provider = send.provider, provider != receipt.provider else { return true }
+            // Nobody knows who took it, if anybody: that another one did not deliver it says nothing.
+            return send.state == .unknown && receipt.status != .undelivered
         }
 
         private func send(of receipt: Receipt) -> ReportedSend? {
@@ -160,12 +170,14 @@ package enum ReceiptDecision {
         }
 
         private mutating func wait(_ received: ReceivedReceipt) {
-            guard now - (received.receivedAt ?? now) < settings.grace else {
+            let left = settings.grace - (now - (received.receivedAt ?? now))
+            guard left > .zero else {
                 changes.outbox.append(.deadLetter(received.record, reason: .unknownReceipt, at: now))
                 return
             }
-            let delay = min(Duration.seconds(1) * (1 << Int(min(max(received.tries, 0), 6))), .seconds(60))
-            changes.waiting.append((received, now + delay))
+            // Most of those that wait long are of no send of ours, and come up again ever more seldom.
+            let delay = Duration.seconds(1 << Int64(min(max(received.tries, 0), 9)))
+            changes.waiting.append((received, now + min(delay, left)))
         }
 
         private mutating func settle(_ old: ReportedSend, by receipt: Receipt) {
@@ -177,6 +189,7 @@ package enum ReceiptDecision {
             }
             send.messageID = send.messageID ?? receipt.providerMessageID
             send.errorCode = receipt.errorCode
+            send.arrivedAt = receipt.occurredAt
             if let message = send.message { messages[message] = send.reference.id }
             sends[send.reference.id] = send
             changes.sends[send.reference.id] = send
@@ -184,6 +197,9 @@ package enum ReceiptDecision {
             verification.sequence += 1
             // A verification that ran out stays expired for whoever asks again.
             if verification.state != .expired { verification.status = receipt.status.deliveryStatus }
+            if let provider = send.provider, !verification.usedProviders.contains(provider) {
+                verification.usedProviders.append(provider)
+            }
             verifications[verification.id] = verification
             changes.verifications[verification.id] = verification
             changes.outbox.append(event(send, verification, receipt).record(source: settings.source))

@@ -36,8 +36,9 @@ package protocol Ledger: Sendable {
     /// Settles sends by what providers say of them, and returns those; a receipt whose send is not there yet is kept.
     func receive(_ receipts: [ReceivedReceipt], deadLetters: [OutboxRecord]) async throws -> Recorded<[ReportedSend]>
 
-    /// Looks again for the sends of receipts that wait; what has waited too long becomes a dead letter.
-    func sweepReceipts() async throws -> Recorded<Void>
+    /// Looks again for the sends of receipts that wait, and returns of how many; what has waited too long becomes a dead
+    /// letter.
+    func sweepReceipts() async throws -> Recorded<Int>
 
     /// Takes over records that another worker left unpublished.
     func sweepOutbox() async throws -> [OutboxRecord]
