@@ -19,11 +19,11 @@ package struct CodeKeys: Sendable {
         recipient.fingerprint(key: fingerprint.active)
     }
 
-    /// The keyed identity of an IP address: HMAC-SHA-256 over `"ip" ‖ canonical address`.
-    package func fingerprint(ofIP address: String) -> [UInt8] {
+    /// The keyed identity of whom an IP address is from: HMAC-SHA-256 over `"ip" ‖ network`.
+    package func fingerprint(of address: IPAddress) -> [UInt8] {
         var fields = FieldJoiner()
         fields.append("ip")
-        fields.append(address)
+        fields.append(address.network)
         return fingerprint.active.authenticate(fields)
     }
 

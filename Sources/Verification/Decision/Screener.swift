@@ -112,9 +112,7 @@ package struct Screener: Sendable {
         if testNumber == nil {
             limits.append(LimitKey(scope: .recipient, tenant: request.tenant, fingerprint: fingerprint))
             if let ip = request.client?.ip {
-                limits.append(
-                    LimitKey(scope: .ip, tenant: request.tenant, fingerprint: keys.fingerprint(ofIP: ip.canonical))
-                )
+                limits.append(LimitKey(scope: .ip, tenant: request.tenant, fingerprint: keys.fingerprint(of: ip)))
             }
         }
         return Screening.Passed(

@@ -7,17 +7,22 @@
 package struct IPAddress: Sendable, Hashable, Redacted {
     package let canonical: String
 
+    /// What limits count: an IPv4 address, or of IPv6 the network of 64 bits that one subscriber has all addresses of.
+    package let network: String
+
     package init?(_ text: String) {
         guard text.utf8.count <= 45 else { return nil }
         guard text.utf8.contains(UInt8(ascii: ":")) else {
             // It is read in one spelling only.
             guard Self.version4(text[...]) != nil else { return nil }
             canonical = text
+            network = text
             return
         }
         guard let groups = Self.version6(text) else { return nil }
         let isMapped = groups[0..<5].allSatisfy { $0 == 0 } && groups[5] == 0xffff
         canonical = isMapped ? Self.dotted(Self.bytes(of: groups[6...])) : Self.compressed(groups)
+        network = isMapped ? canonical : Self.compressed(Array(groups[..<4]) + [0, 0, 0, 0]) + "/64"
     }
 
     package var description: String { "address" }
