@@ -26,6 +26,22 @@ import Verification
         }
     }
 
+    @Test func `a worker whose clock is off by hours does not start`() async throws {
+        try await LedgerDatabase.with { database in
+            let now = try await LedgerWorker(database.ledger()).now()
+            try await ClockCheck.run(database.pool) { now }
+            for (error, words) in [(Duration.seconds(7200), "ahead of"), (.seconds(-7200), "behind")] {
+                do {
+                    try await ClockCheck.run(database.pool) { now + error }
+                    Issue.record("it is taken for right")
+                } catch let apart as ClockCheck.Apart {
+                    #expect("\(apart)".contains(words))
+                    #expect(apart.lead.components.seconds.magnitude > 7100)
+                }
+            }
+        }
+    }
+
     @Test(arguments: [Duration.seconds(-600), .seconds(600)])
     func `a test number that has just ended counts in the limits of an ordinary one`(error: Duration) async throws {
         try await LedgerDatabase.with { database in

@@ -17,7 +17,7 @@ struct LedgerDatabases {
     private let gauges: [any BacklogGauge]
     private let pools: [PostgresPool]
 
-    /// Connects to every database and throws a `DatabaseFault` unless each is migrated and in its place.
+    /// Connects to every database and throws a `DatabaseFault` unless each is migrated, in its place, and of this time.
     init(
         _ databases: [Secret],
         keys: KeySource,
@@ -83,6 +83,7 @@ extension [PostgresPool] {
         for (number, pool) in enumerated() {
             do {
                 try await Migrator(pool: pool, place: ShardPlace(number, of: count)).check()
+                try await ClockCheck.run(pool) { .now }
             } catch {
                 throw DatabaseFault(error, ShardPlace(number, of: count))
             }

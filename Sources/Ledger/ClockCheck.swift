@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import PostgresClient
+package import Verification
+
+/// Whether a worker's clock can be used for ids.
+///
+/// An id holds the worker's time, and the tables of days are made and dropped by the database's: rows from far away would
+/// be dropped while they live, or keep the tables of days to come from being made.
+package enum ClockCheck {
+    /// Rows are kept for a day beyond their lives at least, and days are made three ahead.
+    package static let tolerance = Duration.seconds(3600)
+
+    package struct Apart: Error, Equatable, CustomStringConvertible {
+        /// How far the worker's clock is ahead of the database's; negative when it is behind.
+        package let lead: Duration
+
+        package var description: String {
+            let minutes = lead.components.seconds.magnitude / 60
+            let side = lead > .zero ? "ahead of" : "behind"
+            return "this machine's clock is \(minutes) minutes \(side) the database's: set both right, such as by NTP"
+        }
+    }
+
+    /// Throws `Apart`, or the database's error.
+    package static func run(_ pool: PostgresPool, at now: @escaping @Sendable () -> Timestamp) async throws {
+        let lead = try await pool.withSession { session in
+            now() - (try session.execute(Statement("SELECT clock_timestamp()")).clock())
+        }
+        guard lead.magnitude <= tolerance else { throw Apart(lead: lead) }
+    }
+}
+
+extension Duration {
+    fileprivate var magnitude: Duration { self < .zero ? .zero - self : self }
+}
