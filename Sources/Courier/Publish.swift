@@ -71,7 +71,9 @@ struct Publish: Service {
         for record in records {
             if record.isDeadLetter {
                 logger.log(.deadLetter, record.deadLetterFields)
-            } else if (record.summary ?? EventSummary(reading: record))?.status == .unknown {
+            } else if let summary = record.summary ?? EventSummary(reading: record), summary.status == .unknown,
+                !summary.isRepeat
+            {
                 logger.log(.sendUnknown, record.decisionFields(at: now))
             } else if isVerbose {
                 logger.log(.decisionPublished, record.decisionFields(at: now))

@@ -5,7 +5,7 @@ extension LogField {
     package var type: String {
         switch self {
         case .durationMilliseconds: "number"
-        case .partition, .offset, .sends, .records, .suppressed, .dropped, .interval, .uptime, .requests,
+        case .partition, .offset, .sends, .records, .suppressed, .dropped, .interval, .uptime, .requests, .repeats,
             .deadLetters, .inFlight, .maxInFlight, .outbox, .dueSends, .residentBytes, .processorTime:
             "integer"
         case .truncated: "boolean"
@@ -61,8 +61,9 @@ extension LogField {
         case .interval: "the length of the interval in milliseconds; counts are of the interval"
         case .uptime: "milliseconds since the worker started"
         case .requests: "records of the requests' topic that were decided"
-        case .decisions: "published delivery events by status"
-        case .regions: "published delivery events by region and status; beyond the 30 busiest, `other`"
+        case .repeats: "published delivery events that told an earlier decision once more (`duplicate_request`)"
+        case .decisions: "published delivery events by status, without repeats"
+        case .regions: "published delivery events by region and status, without repeats; beyond the 30 busiest, `other`"
         case .providers: "answers by provider and outcome, with `breaker` (`closed`, `open`, `half_open`) and `score`"
         case .rules: "refused requests by reason"
         case .deadLetters: "published dead letters"

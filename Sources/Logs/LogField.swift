@@ -57,6 +57,7 @@ package enum LogField: String, Sendable, CaseIterable {
     case interval = "interval_ms"
     case uptime = "uptime_ms"
     case requests
+    case repeats
     case decisions
     case regions
     case providers

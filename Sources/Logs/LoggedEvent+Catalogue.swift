@@ -45,7 +45,7 @@ extension LoggedEvent {
         .info,
         "what the worker did in the interval",
         [
-            .workerID, .interval, .uptime, .requests, .decisions, .regions, .providers, .rules, .deadLetters,
+            .workerID, .interval, .uptime, .requests, .repeats, .decisions, .regions, .providers, .rules, .deadLetters,
             .inFlight, .maxInFlight, .outbox, .dueSends, .lag, .latency, .errors, .residentBytes, .processorTime,
         ]
     )

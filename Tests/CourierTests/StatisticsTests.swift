@@ -36,6 +36,25 @@ import Verification
         #expect(next.requests == 0 && next.decisions.isEmpty && next.latencies.isEmpty)
     }
 
+    @Test func `an answer that is told once more is no other outcome`() {
+        let statistics = Statistics()
+        let events = ["timeout", "duplicate_request", "duplicate_request"].map { reason in
+            let event = #"{"status":"unknown","reason":"\#(reason)"}"#
+            return OutboxRecord(
+                stream: UUIDValue(1),
+                sequence: 1,
+                isDeadLetter: false,
+                key: nil,
+                value: Array(event.utf8),
+                headers: []
+            )
+        }
+        statistics.notePublished(events, since: .now, at: .now)
+        let total = statistics.take()
+        #expect(total.decisions == [.unknown: 1])
+        #expect(total.repeats == 2)
+    }
+
     @Test func `failures of the database and of the broker are counted, those that are tried again too`() async throws {
         let statistics = Statistics()
         try await MemoryWorker.with(statistics: statistics) { worker in

@@ -29,6 +29,9 @@ package final class Statistics: Sendable {
     /// The counts and durations of an interval.
     package struct Interval: Sendable {
         package var requests = 0
+
+        /// Events that told an earlier decision once more, which is counted nowhere else.
+        package var repeats = 0
         package var decisions: [DeliveryStatus: Int] = [:]
 
         /// Decisions by region and status, of phone numbers.
@@ -124,6 +127,10 @@ extension Statistics {
 
 extension Statistics.Interval {
     fileprivate mutating func count(_ summary: EventSummary) {
+        if summary.isRepeat {
+            repeats += 1
+            return
+        }
         decisions[summary.status, default: 0] += 1
         if let region = summary.region { regions[region, default: [:]][summary.status, default: 0] += 1 }
         if summary.status == .rejected, let reason = summary.reason { refusals[reason, default: 0] += 1 }

@@ -31,6 +31,7 @@ struct StatisticsLine {
             .interval: milliseconds(interval),
             .uptime: milliseconds(uptime),
             .requests: LogValue(counts.requests),
+            .repeats: LogValue(counts.repeats),
             .decisions: Self.statuses(counts.decisions, withZeros: true),
             .regions: regions,
             .providers: providers,

@@ -21,12 +21,12 @@ extension IntakeDecision {
             return
         }
         if let id = known.verificationID, let current = verifications[id] {
-            publish(candidate, current, reason: "duplicate_request", rule: "request_id")
+            publish(candidate, current, reason: EventSummary.repeatReason, rule: "request_id")
         } else if let status = known.status {
             let event = DeliveryEvent(
                 describing: description,
                 status: status,
-                reason: "duplicate_request",
+                reason: EventSummary.repeatReason,
                 rule: known.rule ?? "request_id",
                 policyVersion: policy.version,
                 occurredAt: facts.now

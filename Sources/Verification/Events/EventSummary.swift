@@ -13,6 +13,11 @@ package struct EventSummary: Sendable, Equatable {
     /// When the request's own record was appended to its topic; nil for what no request of this worker caused.
     package let appendedAt: Timestamp?
 
+    /// Whether it answers a request whose id has come before, by what was decided then.
+    package var isRepeat: Bool { reason == Self.repeatReason }
+
+    static let repeatReason = "duplicate_request"
+
     package init(status: DeliveryStatus, region: Region?, reason: String?, appendedAt: Timestamp?) {
         self.status = status
         self.region = region
