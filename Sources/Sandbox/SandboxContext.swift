@@ -32,9 +32,10 @@ struct UnknownPathAnswer: RouterMiddleware {
     }
 }
 
-/// Refuses requests that name a host other than this machine.
+/// Refuses requests that name a host other than this machine, and changes that a page from elsewhere asks for.
 ///
-/// A web page whose name is made to resolve to 127.0.0.1 could otherwise read the codes through a visitor's browser.
+/// A web page whose name is made to resolve to 127.0.0.1 could otherwise read the codes through a visitor's browser, and
+/// any page could make that browser post messages and faults.
 struct LoopbackGuard: RouterMiddleware {
     typealias Context = SandboxContext
 
@@ -43,10 +44,20 @@ struct LoopbackGuard: RouterMiddleware {
         context: Context,
         next: @concurrent (Request, Context) async throws -> Response
     ) async throws -> Response {
-        guard let authority = request.head.authority, !Self.isLoopback(authority) else {
-            return try await next(request, context)
-        }
-        return Response(status: .forbidden)
+        guard Self.isLocal(request) else { return Response(status: .forbidden) }
+        return try await next(request, context)
+    }
+
+    private static func isLocal(_ request: Request) -> Bool {
+        if let authority = request.head.authority, !isLoopback(authority) { return false }
+        // A browser tells the origin of every page that changes something; other clients tell none.
+        guard ![.get, .head].contains(request.method), let origin = request.headers[.origin] else { return true }
+        return isLoopback(origin: origin)
+    }
+
+    /// Whether pages of an origin come from this machine; those of `null` could come from anywhere.
+    private static func isLoopback(origin: String) -> Bool {
+        origin.firstRange(of: "://").map { isLoopback(String(origin[$0.upperBound...])) } ?? false
     }
 
     static func isLoopback(_ authority: String) -> Bool {

@@ -17,6 +17,19 @@ struct BrowserTests {
         "document.querySelector('\(selector)')?.textContent === '\(text)'"
     }
 
+    private static let phones = "document.querySelectorAll('.phone').length"
+
+    /// Writes into the filter.
+    private static func filter(_ text: String) -> String {
+        "document.querySelector('#filter').value = '\(text)', "
+            + "document.querySelector('#filter').dispatchEvent(new Event('input'))"
+    }
+
+    /// Hands the page an event as its stream does.
+    private static func event(_ kind: String, _ value: String) -> String {
+        "enqueue({ type: '\(kind)', data: JSON.stringify(\(value)) })"
+    }
+
     private static func isShown(_ selector: String) -> String {
         "document.querySelector('\(selector)').checkVisibility()"
     }
@@ -78,6 +91,77 @@ struct BrowserTests {
                 try await browser.perform("document.querySelector('#tab-phones').click()")
                 try await Self.expect(browser, Self.isShown(".phone"))
                 try await Self.expect(browser, "document.querySelector('#view-push').hidden")
+            }
+        }
+    }
+
+    @Test
+    func `the filter finds phones for which the wall has no room`() async throws {
+        try await withSandbox { client in
+            for number in 1...122 { _ = try await client.vonage(["to": String(14_155_550_000 + number)]) }
+            try await Browser.with(page: "http://127.0.0.1:\(client.port)/") { browser in
+                try await Self.expect(browser, Self.text("#count-phones", is: "122"))
+                try await Self.expect(browser, "\(Self.phones) === 120 && \(Self.isShown("#more"))")
+                try await browser.perform(Self.filter("0 001"))
+                try await Self.expect(browser, Self.text(".phone .number", is: "+1 415 555 0001"))
+                // What comes and does not match takes no room from what does.
+                _ = try await client.vonage(["to": "14155550123"])
+                try await Self.expect(browser, Self.text("#count-phones", is: "123"))
+                try await Self.expect(browser, "\(Self.phones) === 1 && !(\(Self.isShown("#more")))")
+                try await browser.perform(Self.filter("999"))
+                try await Self.expect(browser, "\(Self.phones) === 0 && \(Self.isShown("#nothing"))")
+                try await browser.perform(Self.filter(""))
+                try await Self.expect(browser, Self.text(".phone .number", is: "+1 415 555 0123"))
+                try await Self.expect(browser, "\(Self.phones) === 120 && !(\(Self.isShown("#nothing")))")
+            }
+        }
+    }
+
+    @Test
+    func `the status of a message whose bubble has gone is only counted`() async throws {
+        let slow = SandboxConfiguration(sentAfter: .seconds(3600), deliveredAfter: .seconds(3600))
+        try await withSandbox(slow) { client in
+            for number in 1...41 { _ = try await client.vonage(["text": "message \(number)"]) }
+            let first = try #require(await client.sandbox.messages().first)
+            try await Browser.with(page: "http://127.0.0.1:\(client.port)/") { browser in
+                try await Self.expect(browser, Self.text("#count-messages", is: "41"))
+                let status = "{ sid: '\(first.sid)', to: '\(first.to)', body: 'message 1', status: 'delivered' }"
+                try await browser.perform(Self.event("status", status))
+                try await Self.expect(browser, Self.text("#count-delivered", is: "1"))
+                try await Self.expect(browser, Self.text("#count-messages", is: "41"))
+                try await Self.expect(browser, Self.text(".message:first-child .bubble", is: "message 2"))
+                try await Self.expect(browser, Self.text(".message:last-child .bubble", is: "message 41"))
+            }
+        }
+    }
+
+    @Test
+    func `an open mail can still be copied from when newer ones have pushed it off the list`() async throws {
+        try await withSandbox { client in
+            try await MailClient(client.sandbox).send(MailClient.mail(subject: "first"), to: ["p@example.com"])
+            try await Browser.with(page: "http://127.0.0.1:\(client.port)/#mail") { browser in
+                try await Self.expect(browser, Self.text("#mail-subject", is: "first"))
+                let newer = "{ sequence: index + 2, receivedAt: 0, from: '', to: [], subject: 'newer', links: [] }"
+                try await browser.perform("Array.from({ length: 500 }, (_, index) => \(Self.event("email", newer)))")
+                try await Self.expect(browser, Self.text(".list li:last-child .what", is: "newer"))
+                try await Self.expect(browser, "document.querySelectorAll('.letter').length === 500")
+                try await browser.perform("document.querySelector('#copy-code').click()")
+                try await Self.expect(browser, Self.text("#toast", is: "Copied 482913"))
+                try await browser.perform("document.querySelector('#copy-link').click()")
+                try await Self.expect(browser, Self.text("#toast", is: "Copied the link"))
+            }
+        }
+    }
+
+    @Test
+    func `the page can forget what it shows`() async throws {
+        try await withSandbox { client in
+            _ = try await client.vonage()
+            try await Browser.with(page: "http://127.0.0.1:\(client.port)/") { browser in
+                try await Self.expect(browser, Self.isShown(".phone"))
+                try await browser.perform("document.querySelector('#clear').click()")
+                try await Self.expect(browser, Self.isShown("#empty"))
+                #expect(await client.sandbox.messages().isEmpty)
             }
         }
     }

@@ -57,6 +57,13 @@ struct MessageSegmentsTests {
     }
 
     @Test(arguments: [
+        ("", ""), ("Ñandú [1]\r\n€", "Ñand? [1]\r\n€"), ("e\u{301}", "e?"), ("👋 ’", "? ?"),
+    ])
+    func `GSM-7 has question marks for what it lacks`(text: String, carried: String) {
+        #expect(MessageSegments.gsm7(text) == carried)
+    }
+
+    @Test(arguments: [
         ("482913 is your code", "482913"),
         ("1234567 is not, 654321 is", "654321"),
         ("12345", nil),

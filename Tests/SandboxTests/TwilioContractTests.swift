@@ -144,6 +144,26 @@ struct TwilioContractTests {
         #expect(!LoopbackGuard.isLoopback("127.evil.0.1"))
     }
 
+    @Test(arguments: [
+        ("https://evil.example", false), ("http://127.0.0.1.evil.example:8025", false), ("null", false),
+        ("http://127.0.0.1:8025", true), ("http://localhost", true), ("http://[::1]:8025", true),
+    ])
+    func `a page changes something only if it comes from this machine`(origin: String, isLocal: Bool) async throws {
+        try await withSandbox { client async throws in
+            // A page may post text anywhere without asking first.
+            let headers = ["content-type": "text/plain", "origin": origin]
+            let message = #"{"to":"+14155550123","text":"482913","from":"Acme"}"#
+            let answer = try await client.post("/http/messages", message, headers)
+            #expect(answer.status == (isLocal ? 202 : 403))
+            #expect(await client.sandbox.messages().isEmpty == !isLocal)
+            let fault = try await client.post("/sandbox/faults", #"{"fault":{"kind":"silence"}}"#, headers)
+            #expect(fault.status == (isLocal ? 201 : 403))
+            let reading = try RawConnection(to: client.port)
+            try reading.send("GET / HTTP/1.1\r\nhost: localhost\r\norigin: \(origin)\r\nconnection: close\r\n\r\n")
+            #expect(try Answer(await reading.read().text).status == 200)
+        }
+    }
+
     @Test
     func `form parameters are decoded whatever the bytes`() {
         let parameters = FormParameters(Array("a=1+2%2B3&b&=x&c=%E2%82%AC&d=%4&e=%zz&a=last%0A&f=%FF".utf8))

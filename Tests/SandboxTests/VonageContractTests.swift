@@ -61,6 +61,23 @@ struct VonageContractTests {
         }
     }
 
+    @Test(arguments: ["", "text", "unicode"], [true, false])
+    func `the SMS API sends what GSM-7 lacks only as unicode`(type: String, isJSON: Bool) async throws {
+        try await withSandbox { client in
+            let text = "482913 – „Ação“ für 3 €"
+            let changes = ["text": text, "type": type]
+            let json = ["api_key": "k", "api_secret": "s", "to": "14155550123", "from": "Acme"]
+            let answer =
+                isJSON
+                ? try await client.post("/sms/json", json: json.merging(changes) { $1 })
+                : try await client.vonage(changes)
+            #expect(try Self.first(answer)["status"] as? String == "0")
+            let message = try #require(await client.sandbox.messages().first)
+            #expect(message.body == (type == "unicode" ? text : "482913 ? ?A??o? für 3 €"))
+            #expect(message.encoding == (type == "unicode" ? .ucs2 : .gsm7))
+        }
+    }
+
     @Test
     func `the Messages API answers 202 with an identity`() async throws {
         try await withSandbox { client in

@@ -132,7 +132,7 @@ struct DemoScene {
     }
 
     private func say(_ line: String) {
-        print(line)
+        printOutput([line])
     }
 }
 

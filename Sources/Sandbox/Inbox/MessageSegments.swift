@@ -43,6 +43,11 @@ package struct MessageSegments: Sendable, Hashable {
         count = units <= alone ? 1 : parts
     }
 
+    /// A text as GSM-7 carries it, with `?` for each character that it lacks.
+    static func gsm7(_ text: String) -> String {
+        String(String.UnicodeScalarView(text.unicodeScalars.map { septets(of: $0) > 0 ? $0 : "?" }))
+    }
+
     /// 1, 2 for a character behind an escape, 0 for one that GSM-7 lacks.
     private static func septets(of scalar: Unicode.Scalar) -> Int {
         if basic.contains(scalar) { return 1 }

@@ -46,6 +46,7 @@ extension Page {
 
         /** Sequence → e-mail and its line in the list; the newest is last. */
         let mails = new Map();
+        /** The entry that is being read, which stays when it has left the list. */
         let opened = null, pushes = 0;
 
         function receiveMail(mail) {
@@ -87,9 +88,9 @@ extension Page {
           const entry = mails.get(sequence);
           if (!entry) return;
           const { mail } = entry;
-          mails.get(opened)?.root.firstElementChild.removeAttribute('aria-current');
+          opened?.root.firstElementChild.removeAttribute('aria-current');
           entry.root.firstElementChild.setAttribute('aria-current', 'true');
-          opened = sequence;
+          opened = entry;
           find('mail-subject').textContent = mail.subject || '(no subject)';
           find('mail-from').textContent = mail.from || '(nobody)';
           find('mail-to').textContent = mail.to.join(', ');
@@ -112,7 +113,7 @@ extension Page {
 
         function showPart(name) {
           for (const each of parts) find('mail-' + each).hidden = each !== name;
-          const frame = find('mail-html'), address = '/sandbox/emails/' + opened + '/html';
+          const frame = find('mail-html'), address = '/sandbox/emails/' + opened.mail.sequence + '/html';
           if (name === 'html' && frame.dataset.shown !== address) {
             frame.src = address;
             frame.dataset.shown = address;
@@ -200,11 +201,11 @@ extension Page {
         wireTabs(views.map((each) => find('tab-' + each)), (tab) => { location.hash = tab.id.slice(4); });
         wireTabs(parts.map((each) => find('part-' + each)), (tab) => showPart(tab.id.slice(5)));
         window.addEventListener('hashchange', () => showView(location.hash.slice(1)));
-        find('copy-link').addEventListener('click', () => copy(mails.get(opened).mail.links[0], 'the link'));
-        find('copy-code').addEventListener('click', () => copy(mails.get(opened).mail.code));
+        find('copy-link').addEventListener('click', () => copy(opened.mail.links[0], 'the link'));
+        find('copy-code').addEventListener('click', () => copy(opened.mail.code));
         find('mail-back').addEventListener('click', () => {
           find('view-mail').dataset.reading = '';
-          mails.get(opened)?.root.firstElementChild.focus();
+          opened?.root.firstElementChild.focus();
         });
         find('push-origin').textContent = location.origin + '/3/device/…';
         fetch('/sandbox/health').then((answer) => answer.json()).then(({ smtpPort }) => {

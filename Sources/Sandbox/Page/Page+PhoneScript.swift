@@ -36,7 +36,6 @@ extension Page {
         function receive(message) {
           const old = known.get(message.sid);
           if (old) return update(old, message);
-          const isFirst = !phones.has(message.to);
           const phone = phones.get(message.to) ?? makePhone(message.to);
           phones.delete(message.to);
           phones.set(message.to, phone);
@@ -50,28 +49,28 @@ extension Page {
           total += 1;
           if (message.status === 'delivered') delivered += 1;
           arrivals.push(Date.parse(message.receivedAt));
-          place(phone, isFirst);
+          place(phone);
         }
 
         /** A phone that is pointed at stays where it is until the pointer leaves the wall. */
-        function place(phone, isFirst) {
-          if (isFirst || !wall.matches(':hover')) {
+        function place(phone) {
+          if (!fits(phone)) phone.root.remove();
+          else if (!phone.root.isConnected || !wall.matches(':hover')) {
             if (wall.firstElementChild !== phone.root) wall.prepend(phone.root);
           }
           phone.thread.scrollTop = phone.thread.scrollHeight;
-          phone.root.hidden = !fits(phone);
           if (settled) pulse(phone.root);
         }
 
+        /** Fills the wall with the newest phones that fit. */
         function arrange() {
-          const newestFirst = [...phones.values()].reverse();
-          newestFirst.forEach((phone, index) => {
-            if (index >= phoneLimit) phone.root.remove();
-            else if (wall.children[index] !== phone.root) {
-              wall.insertBefore(phone.root, wall.children[index] ?? null);
-              phone.thread.scrollTop = phone.thread.scrollHeight;
-            }
+          const shown = [...phones.values()].filter(fits).slice(-phoneLimit).reverse();
+          shown.forEach(({ root, thread }, index) => {
+            if (wall.children[index] === root) return;
+            wall.insertBefore(root, wall.children[index] ?? null);
+            thread.scrollTop = thread.scrollHeight;
           });
+          while (wall.children.length > shown.length) wall.lastElementChild.remove();
         }
 
         function addBubble(phone, message) {
@@ -94,6 +93,13 @@ extension Page {
             oldest.root.remove();
             known.delete(oldest.message.sid);
           }
+        }
+
+        /** A message whose bubble has gone is only counted. */
+        function receiveStatus(message) {
+          const entry = known.get(message.sid);
+          if (entry) update(entry, message);
+          else if (message.status === 'delivered') delivered += 1;
         }
 
         function update(entry, message) {

@@ -54,7 +54,7 @@ extension Page {
         }
 
         function applyFilter() {
-          for (const phone of phones.values()) phone.root.hidden = !fits(phone);
+          arrange();
           filterMail();
           summarise();
         }
@@ -69,8 +69,9 @@ extension Page {
           show('minute', arrivals.length);
           find('empty').hidden = phones.size > 0 || !settled;
           summariseMail();
-          find('nothing').hidden = phones.size === 0 || [...wall.children].some((root) => !root.hidden);
-          find('more').hidden = phones.size <= phoneLimit;
+          const matches = [...phones.values()].filter(fits).length;
+          find('nothing').hidden = phones.size === 0 || matches > 0;
+          find('more').hidden = matches <= phoneLimit;
           find('more').textContent = 'The ' + phoneLimit + ' phones with the newest messages are shown.';
         }
 
@@ -84,17 +85,16 @@ extension Page {
 
         // The stream
 
+        const receivers = { message: receive, status: receiveStatus, email: receiveMail, push: receivePush };
+
         /** Many messages at once are shown together. */
         function flush() {
           flushTimer = 0;
           const batch = waiting;
           waiting = [];
-          for (const [kind, value] of batch) {
-            if (kind === 'email') receiveMail(value);
-            else if (kind === 'push') receivePush(value);
-            else receive(value);
-          }
+          for (const [kind, value] of batch) receivers[kind](value);
           if (phones.size > phoneLimit) trim();
+          if (!wall.matches(':hover')) arrange();
           openNewest();
           if (!settled && !location.hash && phones.size === 0) showView(mails.size ? 'mail' : pushes ? 'push' : 'phones');
           settled = true;
@@ -102,11 +102,11 @@ extension Page {
         }
 
         function trim() {
-          const surplus = [...wall.children].slice(phoneLimit);
-          for (const root of surplus) root.remove();
+          while (wall.children.length > phoneLimit) wall.lastElementChild.remove();
           for (const [number, phone] of phones) {
             if (phones.size <= phoneMemory) break;
             for (const { message } of phone.bubbles) known.delete(message.sid);
+            phone.root.remove();
             phones.delete(number);
           }
         }
@@ -123,7 +123,7 @@ extension Page {
             show('live', 'live');
             flushTimer ||= setTimeout(flush, 60);
           });
-          for (const kind of ['message', 'status', 'email', 'push']) source.addEventListener(kind, enqueue);
+          for (const kind of Object.keys(receivers)) source.addEventListener(kind, enqueue);
           source.addEventListener('reset', () => { forget(); summarise(); });
           source.addEventListener('error', () => {
             show('lost', 'reconnecting');

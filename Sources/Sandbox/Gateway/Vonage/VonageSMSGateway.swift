@@ -4,6 +4,8 @@ import Hummingbird
 import NIOCore
 
 /// Vonage's SMS API, `POST /sms/json`, by form or JSON (developer.vonage.com, "SMS API reference").
+///
+/// It sends GSM-7 unless `type` is `unicode`.
 struct VonageSMSGateway: GatewayDialect {
     let intake: MessageIntake
     let authToken: String?
@@ -26,12 +28,14 @@ struct VonageSMSGateway: GatewayDialect {
             throw VonageSMSError.missing("api_secret")
         }
         if let authToken, parameter("sig") == nil, secret != authToken { throw VonageSMSError.credentials }
+        let text = parameter("text") ?? ""
+        let isUnicode = parameter("type") == "unicode"
         return Arrival(
             provider: .vonage,
             account: account,
             to: Arrival.number(withoutPlus: parameter("to") ?? ""),
             from: parameter("from") ?? "",
-            body: parameter("text") ?? "",
+            body: isUnicode ? text : MessageSegments.gsm7(text),
             validityPeriod: parameter("ttl"),
             statusCallback: parameter("callback"),
             reference: parameter("client-ref"),
