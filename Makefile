@@ -45,9 +45,11 @@ build:
 	swift build --product code-courier
 
 docs:
+	@deploy/local/install.sh
 	@deploy/local/docs.sh
 
 lint:
+	@deploy/local/install.sh
 	@deploy/local/lint.sh
 
 format:

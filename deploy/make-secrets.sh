@@ -1,8 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes the secrets of a new installation: four key rings with one random key each, and passwords of the database.
+# Makes the secrets of a new installation: four key rings with one random key each, passwords of the database's logins,
+# and the database's URLs with these in them.
 #
-#   make-secrets.sh FOLDER [HOST]    HOST: where PostgreSQL is, as host or host:port (default: postgres)
+#   make-secrets.sh FOLDER [HOST [CA]]
+#
+#   HOST    where PostgreSQL is, as host or host:port (default: postgres)
+#   CA      the CA of its certificate, as a path where the URLs are used: they ask for TLS then. It may be left out for
+#           this machine (127.0.0.1) and for compose.yaml (postgres), whose server has no TLS
 #
 # A file that is there is left as it is: a key that is lost makes codes, hashes and sealed recipients unreadable.
 # The folder is for its owner alone; the files in it can be read by whom they are mounted for.
@@ -10,31 +15,75 @@ set -euo pipefail
 
 folder="${1:-}"
 host="${2:-postgres}"
+authority="${3:-}"
 if [[ -z "$folder" || "$folder" == -* ]]; then
     sed -n '3,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0" >&2
     exit 2
 fi
-command -v openssl >/dev/null || { printf 'error: openssl is needed\n' >&2 && exit 1; }
+
+fail() {
+    printf 'error: %s\n' "$1" >&2
+    shift
+    for line in "$@"; do printf '       %s\n' "$line" >&2; done
+    exit 1
+}
+
+command -v openssl >/dev/null || fail "openssl is needed"
+security=""
+if [[ -n "$authority" ]]; then
+    [[ "$authority" =~ ^/[A-Za-z0-9._/-]+$ ]] || fail "a CA is named by its whole path, of letters, digits and ._/-"
+    security="?sslmode=verify-full&sslrootcert=$authority"
+elif [[ ! "$host" =~ ^(postgres|localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?$ ]]; then
+    fail "PostgreSQL on another machine needs TLS, and so the path of its CA" \
+        "As in: $0 $folder $host /etc/code-courier/postgres-ca.crt"
+fi
 
 umask 077
 mkdir -p "$folder"
 
-# Writes standard input to a file of that name, whole or not at all, unless there is one.
+# Writes a value to a file of that name, whole or not at all, unless there is one. No newline follows it: KEDA would
+# take it for a part of a URL.
 keep() {
     local file="$folder/$1"
     if [[ -e "$file" ]]; then
+        [[ -s "$file" ]] || fail "$file is empty" "Delete it and run this again."
         printf 'kept    %s\n' "$file" >&2
-        # Whoever writes to a pipe that nobody reads is ended, and this script with it.
-        cat >/dev/null
         return
     fi
-    cat >"$file.new"
+    rm -f "$file.new"
+    printf '%s' "$2" >"$file.new"
     chmod 0444 "$file.new"
     mv "$file.new" "$file"
     printf 'written %s\n' "$file" >&2
 }
 
-for ring in code hash fingerprint seal; do printf '1:%s\n' "$(openssl rand -base64 32)" | keep "$ring"; done
-for login in owner worker monitor; do openssl rand -hex 24 | keep "$login-password"; done
-printf 'postgresql://courier_owner:%s@%s/courier\n' "$(cat "$folder/owner-password")" "$host" | keep owner-url
-printf 'postgresql://code_courier:%s@%s/courier\n' "$(cat "$folder/worker-password")" "$host" | keep postgres-url
+# A random value of so many characters: openssl's options follow.
+random() {
+    local value
+    if ! value="$(openssl rand "${@:2}")" || ((${#value} != $1)); then fail "openssl made no random value"; fi
+    printf '%s' "$value"
+}
+
+# The password of a login, and the URL with it. A URL that has another password is refused before that is written: it
+# may hold the only copy of the one that the database knows.
+make_login() {
+    local file="$folder/$1-password" user="$2" url="$folder/$3" password="" known=""
+    if [[ -e "$file" ]]; then password="$(cat "$file")"; fi
+    if [[ -e "$url" ]]; then known="$(cat "$url")"; fi
+    if [[ "$known" == *://*:*@* && "$known" != *":$password@"* ]]; then
+        fail "$url does not have the password of $file" \
+            "Put the password of the URL into that file; or, for a new one, delete both files and run this again," \
+            "and give it to the login in the database, if that is there: ALTER ROLE $user PASSWORD '…'."
+    fi
+    if [[ -z "$password" ]]; then password="$(random 48 -hex 24)"; fi
+    keep "$1-password" "$password"
+    keep "$3" "postgresql://$user:$password@$host/courier$security"
+}
+
+for ring in code hash fingerprint seal; do
+    key="$(random 44 -base64 32)"
+    keep "$ring" "1:$key"
+done
+make_login owner courier_owner owner-url
+make_login worker code_courier postgres-url
+make_login monitor courier_watch monitor-url

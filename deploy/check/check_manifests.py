@@ -18,7 +18,10 @@ SECRETS = {
     "code-courier-owner": {"postgres-url"},
     "code-courier-monitor": {"connection", "kafka-username", "kafka-password"},
     "kafka-ca": {"ca.crt"},
+    "postgres-ca": {"ca.crt"},
 }
+# The files that the database's URLs name, where docs/deployment.md has them made for that.
+NAMED_BY_URLS = {"base": set(), "overlays/production": {"/run/secrets/postgres-ca/ca.crt"}}
 COMMANDS = {"run", "migrate", "health"}
 
 
@@ -89,12 +92,12 @@ def mounted_files(template, configs):
             yield f"{mount['mountPath']}/{name}"
 
 
-def faults_of_files(template, configs):
-    """What the configuration and the environment name must be mounted."""
+def faults_of_files(template, configs, named_by_urls):
+    """What the configuration, the environment and the database's URLs name must be mounted."""
     container = template["spec"]["containers"][0]
     files = set(mounted_files(template, configs))
     named = {each["value"] for each in container.get("env", []) if each["value"].startswith("/")}
-    named |= {each for each in container["args"] if each.startswith("/")}
+    named |= {each for each in container["args"] if each.startswith("/")} | named_by_urls
     for volume in template["spec"]["volumes"]:
         if "configMap" in volume:
             for text in configs.get(volume["configMap"]["name"], {}).values():
@@ -129,12 +132,12 @@ def faults_of_scaling(objects, names):
                     yield f"the key {ref['key']} of the Secret {ref['name']} is not documented"
 
 
-def faults(objects):
+def faults(objects, named_by_urls):
     configs = {each["metadata"]["name"]: each["data"] for each in objects if each["kind"] == "ConfigMap"}
     accounts = {each["metadata"]["name"] for each in objects if each["kind"] == "ServiceAccount"}
     names = {each["metadata"]["name"] for each in objects if each["kind"] == "Deployment"}
     for name, template in pods(objects):
-        for fault in [*faults_of_pod(template, configs, accounts), *faults_of_files(template, configs)]:
+        for fault in [*faults_of_pod(template, configs, accounts), *faults_of_files(template, configs, named_by_urls)]:
             yield f"{name}: {fault}"
     for each in objects:
         grace = each.get("spec", {}).get("template", {}).get("spec", {}).get("terminationGracePeriodSeconds", 30)
@@ -145,7 +148,7 @@ def faults(objects):
 
 
 manifests = [each for each in yaml.safe_load_all(sys.stdin) if each]
-found = list(faults(manifests))
+found = list(faults(manifests, NAMED_BY_URLS[sys.argv[1]]))
 for fault in found:
     print(f"deploy/kustomize/{sys.argv[1]}: {fault}", file=sys.stderr)
 if not found:

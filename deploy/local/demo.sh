@@ -23,7 +23,7 @@ exec 9>"$local_directory/demo.lock"
 flock --nonblock 9 || fail "a demo of this checkout runs already" "End it with Ctrl-C in its terminal first."
 
 say "1/3 Checking the Debian packages"
-run deploy/local/install.sh
+deploy/local/install.sh 9>&-
 say "2/3 Building code-courier (the first time takes some minutes)"
 run swift build --product code-courier >&2
 program="$(swift build --show-bin-path)/code-courier"

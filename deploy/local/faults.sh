@@ -40,14 +40,14 @@ clean_up() {
 }
 
 # shellcheck disable=SC2329 # called by `run`
-to_log() { "$@" 2>&1 | tee "$log" >&2; }
+to_log() { "$@" 2>&1 | tee -a "$log" >&2; }
 
 mkdir -p "$results"
 exec 9>"$local_directory/faults.lock"
 flock --nonblock 9 || fail "the fault tests of this checkout run already"
 rm -f "$results"/*
 
-run "$scripts/install.sh"
+"$scripts/install.sh" 9>&-
 say "Building with tests (the first time takes many minutes)"
 # Workers that die or stand still at a named step come from a debug build, whatever the others are.
 if [[ -n "${build[*]}" ]]; then run swift build --product code-courier >&2; fi
@@ -61,9 +61,8 @@ if [[ -z "$own_postgres" ]]; then
 fi
 export COURIER_FAULTS_REPORT="$results/report.jsonl"
 
-# One run of the suites; what an earlier one has reported is forgotten.
+# One run of the suites; what it finds is added to what an earlier one has found.
 try() {
-    rm -f "$results"/report.*
     run to_log swift test "${build[@]}" --skip-build --disable-xctest --xunit-output "$results/report.xml" --filter "$suites"
 }
 
@@ -72,8 +71,9 @@ suites='^Faults\.'
 if [[ -n "${COURIER_FAULTS_ONLY:-}" ]]; then suites="^Faults\\.[A-Za-z]+/($COURIER_FAULTS_ONLY)/"; fi
 try || code=$?
 # The mock cluster of librdkafka 2.0 ends its whole process when a member that lost its connection joins again at the wrong
-# moment. That says nothing of the workers, so the run begins anew, once.
-if ((code != 0)) && [[ -z "$stopping" ]] && grep -aq 'rdkafka_mock.*Assertion' "$log"; then
+# moment. That says nothing of the workers, so the run begins anew, once, unless a test had failed by then.
+if ((code != 0)) && [[ -z "$stopping" ]] &&
+    grep -aq 'rdkafka_mock.*Assertion' "$log" && ! grep -aq '✘' "$log"; then
     say "librdkafka's mock cluster has ended the run by an assertion of its own: once more"
     code=0
     try || code=$?

@@ -27,7 +27,7 @@ say "Checking schemas and test vectors"
 .local/python/bin/python deploy/local/check_docs.py
 
 say "Checking deployments"
-for check in systemd compose kustomize; do "deploy/check/$check.sh"; done
+for check in secrets systemd compose kustomize; do "deploy/check/$check.sh"; done
 
 say "Checking alerts"
 .local/python/bin/python deploy/alerts/test_alerts.py

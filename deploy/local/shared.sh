@@ -55,6 +55,7 @@ take_turns() {
 # Runs a long program in a process group of its own, waits for it and returns its exit code. SIGINT, SIGTERM and SIGHUP
 # to this script go on to that group as SIGINT: bash would otherwise hold a SIGTERM back until the program has ended by
 # itself, and `swift test` leaves the tests running when it gets anything but SIGINT.
+# It is not for what asks on the terminal, as sudo does: in such a group that is stopped and waits for ever.
 run() {
     local code signalled=yes
     set -m

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Checks make-secrets.sh: what it writes for a database here and elsewhere, what it brings back when it is run again,
+# and that it leaves nothing behind that is half made or does not fit the rest.
+set -euo pipefail
+# shellcheck source=deploy/check/shared.sh
+source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
+
+folder="$(mktemp -d)"
+trap 'rm -rf "$folder"' EXIT
+secrets="$folder/secrets"
+words="$folder/words"
+
+make_secrets() { deploy/make-secrets.sh "$@" 2>"$words"; }
+
+refuses() {
+    if make_secrets "${@:2}"; then fail "make-secrets.sh does not refuse $1"; fi
+    grep -q '^error: ' "$words" || fail "make-secrets.sh refuses $1 without a word" "$(cat "$words")"
+}
+
+# Whether each URL of a folder has its login's password, and ends so.
+fit() {
+    local name
+    for name in owner:owner-url worker:postgres-url monitor:monitor-url; do
+        [[ "$(cat "$1/${name#*:}")" == "postgresql://"*":$(cat "$1/${name%:*}-password")@$2" ]] || return
+    done
+}
+
+make_secrets "$secrets" || fail "make-secrets.sh fails" "$(cat "$words")"
+fit "$secrets" postgres/courier || fail "the URLs of make-secrets.sh are not those of compose.yaml"
+
+# What is lost is made anew, and nothing else is touched.
+cp -r "$secrets" "$folder/first"
+rm "$secrets/seal"
+make_secrets "$secrets" || fail "make-secrets.sh does not run twice" "$(cat "$words")"
+differences="$(diff --recursive --brief "$folder/first" "$secrets" || true)"
+[[ "$differences" == "Files $folder/first/seal and $secrets/seal differ" ]] ||
+    fail "a second run of make-secrets.sh does not bring back the lost secret alone" "$differences"
+
+rm "$secrets/worker-password"
+refuses "a URL whose password is lost" "$secrets"
+[[ ! -e "$secrets/worker-password" ]] || fail "make-secrets.sh makes a password that the URL does not have"
+rm "$secrets/postgres-url"
+make_secrets "$secrets" || fail "make-secrets.sh makes no new URL" "$(cat "$words")"
+fit "$secrets" postgres/courier || fail "make-secrets.sh makes a URL without its password"
+
+refuses "a database elsewhere without a CA" "$folder/elsewhere" db.example.com:5433
+make_secrets "$folder/elsewhere" db.example.com:5433 /run/ca.crt || fail "make-secrets.sh takes no CA" "$(cat "$words")"
+fit "$folder/elsewhere" "db.example.com:5433/courier?sslmode=verify-full&sslrootcert=/run/ca.crt" ||
+    fail "the URLs of a database elsewhere do not ask for TLS"
+make_secrets "$folder/here" 127.0.0.1:5433 || fail "make-secrets.sh asks for a CA on this machine" "$(cat "$words")"
+
+mkdir "$folder/bin"
+for fault in 'exit 1' 'echo abc' 'echo abc; exit 1' '/usr/bin/openssl "$@"; exit 1'; do
+    printf '#!/bin/sh\n%s\n' "$fault" >"$folder/bin/openssl"
+    chmod 755 "$folder/bin/openssl"
+    PATH="$folder/bin:$PATH" refuses "an openssl that does '$fault'" "$folder/none"
+    [[ -z "$(ls -A "$folder/none")" ]] || fail "make-secrets.sh writes secrets after '$fault'" "$(ls -A "$folder/none")"
+done
+say "make-secrets.sh: makes, keeps and refuses what it should"
