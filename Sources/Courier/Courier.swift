@@ -93,7 +93,13 @@ package struct Courier: Sendable {
         // Beyond this the sweep takes records from the database, where they are anyway. A dead letter may be as large as
         // a thousand events.
         let outbox = BatchQueue<OutboxRecord>(limit: 40 * settings.batchSize) { 1 + $0.size / 1024 }
-        let desk = ProviderDesk(parts.providers, limits: parts.limits, rates: parts.rates, logger: logger)
+        let desk = ProviderDesk(
+            parts.providers,
+            limits: parts.limits,
+            rates: parts.rates,
+            callDeadline: settings.callDeadline,
+            logger: logger
+        )
         self.desk = desk
         let inFlight = InFlight(limit: settings.maxInFlight)
         let progress = Progress()
@@ -155,15 +161,21 @@ package struct Courier: Sendable {
             logger: logger
         )
         sweep = Sweep(
+            takeover: Takeover(
+                ledger: parts.ledger,
+                sends: sends,
+                outbox: outbox,
+                desk: desk,
+                settings: settings,
+                inFlight: inFlight,
+                retry: retry,
+                logger: logger
+            ),
             ledger: parts.ledger,
-            sends: sends,
             outbox: outbox,
-            desk: desk,
             settings: settings,
-            inFlight: inFlight,
             retry: retry,
-            progress: progress,
-            logger: logger
+            progress: progress
         )
         receipts = Receipts(
             source: parts.receipts,

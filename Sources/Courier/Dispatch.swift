@@ -94,7 +94,7 @@ struct Dispatch: Service {
     private func handBack(_ send: ClaimedSend, for pause: Duration) -> SendResult {
         SendResult(
             send: send.reference,
-            disposition: .retry(after: min(pause, ProviderDesk.longestPause) * Double.random(in: 0.5...1)),
+            disposition: .retry(after: min(pause, AttemptPlan.longestPause) * Double.random(in: 0.5...1)),
             attempts: send.attempts,
             attempt: nil
         )
@@ -105,7 +105,9 @@ struct Dispatch: Service {
     private func markAndCall(_ ready: BatchQueue<Ready>) async {
         await withDiscardingTaskGroup { group in
             for await batch in ready.batches(of: settings.batchSize) {
-                group.addTask { await markAndCall(batch) }
+                // A database that is away keeps no message of another one from leaving.
+                let parts = Dictionary(grouping: batch) { $0.send.id.uuid.database(of: ledger.databases) }
+                for part in parts.values { group.addTask { await markAndCall(part) } }
             }
         }
     }

@@ -62,7 +62,7 @@ struct Handover: Sendable {
                 let start = (instant: ContinuousClock.now, time: settings.now())
                 switch await call(name, send, message) {
                 case .pauses(let wait):
-                    step = plan.passOver(for: min(wait, ProviderDesk.longestPause))
+                    step = plan.passOver(for: wait)
                 case .answered(let answer) where answer.untried == .tooLate:
                     step = plan.runOut()
                 case .answered(let answer) where answer.untried == .busy:

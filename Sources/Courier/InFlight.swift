@@ -12,6 +12,12 @@ final class InFlight: Sendable {
         var held = 0
         var reserved = 0
 
+        /// The places that somebody waits for; 0 when nobody does.
+        var wanted = 0
+
+        /// Whether who waits goes before who takes what is free.
+        var isWaitersTurn = false
+
         var free: Int { max(0, limit - held - reserved) }
     }
 
@@ -33,10 +39,15 @@ final class InFlight: Sendable {
     var isBusy: Bool { count >= limit / 8 }
 
     /// Reserves as many places as there are, up to a number, and returns how many.
+    ///
+    /// While somebody waits for room, both have their turns: else every place would be taken as soon as it is free, and
+    /// the many that are waited for would never be free at once.
     func reserve(upTo most: Int) -> Int {
         places.withLock { places in
-            let reserved = min(most, places.free)
+            let left = places.isWaitersTurn ? max(0, places.free - places.wanted) : places.free
+            let reserved = min(most, left)
             places.reserved += reserved
+            if reserved > 0 { places.isWaitersTurn = places.wanted > 0 }
             return reserved
         }
     }
@@ -45,6 +56,8 @@ final class InFlight: Sendable {
     ///
     /// One waiter.
     func waitForRoom(_ wanted: Int) async -> Bool {
+        places.withLock { $0.wanted = wanted }
+        defer { places.withLock { ($0.wanted, $0.isWaitersTurn) = (0, false) } }
         var signals = signals.makeAsyncIterator()
         while !Task.isCancelled {
             if reserveAll(wanted) { return true }

@@ -28,6 +28,7 @@ final class ProviderDesk: Service {
         _ providers: [String: any MessageProvider],
         limits: [String: RateLimit],
         rates: any ProviderRates,
+        callDeadline: Duration = .seconds(10),
         logger: Logger
     ) {
         self.providers = providers
@@ -35,7 +36,7 @@ final class ProviderDesk: Service {
         self.logger = logger
         idempotent = Set(providers.filter(\.value.isIdempotent).keys)
         limited = Set(limits.keys)
-        board = Mutex(HealthBoard(channels: providers.mapValues(\.channel)))
+        board = Mutex(HealthBoard(channels: providers.mapValues(\.channel), probeLimit: callDeadline * 3 / 2))
         turns = Mutex(ProviderTurns(rates: limits, at: .now))
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -119,9 +120,6 @@ extension ProviderDesk {
     /// How long a send waits for its provider's turn before it is handed back or goes to the next one.
     static let patience = Duration.seconds(1)
 
-    /// How long a send is handed back at most, however long its providers pause: they may be back sooner.
-    static let longestPause = Duration.seconds(2)
-
     func isLimited(_ name: String) -> Bool { limited.contains(name) }
 
     /// Waits for a turn; false when none came within `patience`.
@@ -142,9 +140,15 @@ extension ProviderDesk {
         guard !limited.isEmpty else { return await shutdownTurn() }
         let signals = self.signals
         await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                await self.askForTurns()
-                await self.waitForWork(signals)
+            await withDiscardingTaskGroup { group in
+                while !Task.isCancelled {
+                    let wanted = self.turns.withLock { $0?.wanted(at: .now) ?? [:] }
+                    // However long the answer takes, nobody waits for longer than their patience.
+                    if !wanted.isEmpty { group.addTask { await self.ask(for: wanted) } }
+                    let expired = self.turns.withLock { $0?.expired(at: .now) ?? [] }
+                    for waiter in expired { waiter.resume(returning: false) }
+                    await self.waitForWork(signals)
+                }
             }
         }
         // Nobody asks any more: who still waits is passed over, and another worker takes the message.
@@ -155,18 +159,14 @@ extension ProviderDesk {
         for waiter in left { waiter.resume(returning: false) }
     }
 
-    private func askForTurns() async {
-        let wanted = turns.withLock { $0?.wanted(at: .now) ?? [:] }
-        if !wanted.isEmpty {
-            do {
-                let grants = try await rates.takeTurns(wanted)
-                for waiter in turns.withLock({ $0?.granted(grants, at: .now) ?? [] }) { waiter.resume(returning: true) }
-            } catch {
-                turns.withLock { $0?.failed(wanted.keys, at: .now) }
-                logger.log(.providerTurnsFailed, [.error: LogValue(error)])
-            }
+    private func ask(for wanted: [String: TurnRequest]) async {
+        do {
+            let grants = try await rates.takeTurns(wanted)
+            for waiter in turns.withLock({ $0?.granted(grants, at: .now) ?? [] }) { waiter.resume(returning: true) }
+        } catch {
+            turns.withLock { $0?.failed(wanted.keys, at: .now) }
+            logger.log(.providerTurnsFailed, [.error: LogValue(error)])
         }
-        for waiter in turns.withLock({ $0?.expired(at: .now) ?? [] }) { waiter.resume(returning: false) }
     }
 
     /// Until something may have to be done: somebody has come to wait, or a time is over.
@@ -176,8 +176,9 @@ extension ProviderDesk {
             _ = await signals.next(isolation: #isolation)
             return
         }
-        // What is due by time alone gives no signal.
-        try? await Task.sleep(until: max(next, .now + .milliseconds(5)), clock: .continuous)
+        // What is due by time alone gives no signal; and who comes for another provider meanwhile is asked for soon.
+        let soon = ContinuousClock.now + ProviderTurns<Waiter>.interval
+        try? await Task.sleep(until: max(min(next, soon), .now + .milliseconds(5)), clock: .continuous)
     }
 }
 

@@ -27,13 +27,9 @@ extension ShardedLedger {
         try failing(await each(parts(claims) { $0.id.uuid }) { shard, part in try await shard.release(part) })
     }
 
-    /// Every shard may claim its share of the room; who gets what does not divide is drawn, so that none goes without.
-    package func sweepSends(capacity: Int) async throws -> Recorded<[ClaimedSend]> {
-        let (share, rest) = max(0, capacity).quotientAndRemainder(dividingBy: shards.count)
-        let first = Int.random(in: shards.indices)
-        return try await on(Array(shards.indices)) { shard, number in
-            let place = (number + first) % self.shards.count
-            return try await shard.sweepSends(capacity: share + (place < rest ? 1 : 0))
+    package func sweepSends(of database: Int, capacity: Int) async throws -> Recorded<[ClaimedSend]> {
+        try await on([database]) { shard, number in
+            try await shard.sweepSends(of: number, capacity: capacity)
         }.unlessAllFailed().joined()
     }
 

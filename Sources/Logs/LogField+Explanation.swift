@@ -39,7 +39,10 @@ extension LogField {
         case .partitions: "the numbers of partitions, with commas between"
         case .shard: "the place of a database in `postgres.shards`, counted from 0"
         case .target: "who is told how the worker is: `health_file` or `systemd`"
-        case .stage: "the pipeline's stage: `intake`, `receipts`, `dispatch`, `record`, `publish`, `forget`, `sweep`"
+        case .stage:
+            """
+            the pipeline's stage: `intake`, `receipts`, `dispatch`, `record`, `publish`, `forget`, `takeover`, `sweep`
+            """
         case .sends: "how many sends"
         case .records: "how many records"
         case .workerID: "the worker: its host and process number"

@@ -33,6 +33,31 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
+    func `who waits for much and who takes every place that is free have their turns`() async {
+        let inFlight = InFlight(limit: 10)
+        inFlight.add(10)
+        let waiting = Task { await inFlight.waitForRoom(6) }
+        var taken = 0
+        // Until the waiter has begun to wait it takes all; then once more, and then what is beyond.
+        for _ in 0..<1_000_000 {
+            inFlight.remove(1)
+            let reserved = inFlight.reserve(upTo: 10)
+            inFlight.claim(reserved, of: reserved)
+            taken = reserved
+            if reserved == 0 { break }
+            await Task.yield()
+        }
+        #expect(taken == 0, "a place that is free is left to the waiter")
+        for _ in 0..<5 {
+            inFlight.remove(1)
+            #expect(inFlight.reserve(upTo: 10) == 0)
+        }
+        #expect(await waiting.value)
+        inFlight.claim(0, of: 6)
+        #expect(inFlight.reserve(upTo: 10) == 6, "nobody waits any more")
+    }
+
+    @Test(.timeLimit(.minutes(1)))
     func `who waits for room and who takes what is free never have more than the limit`() async {
         let inFlight = InFlight(limit: 100)
         await withTaskGroup(of: Void.self) { group in

@@ -49,6 +49,7 @@ final class MemoryLedger: Ledger {
     let databases: Int
     private let state = Mutex(State())
     private let away = Mutex<Set<Int>>([])
+    private let hanging = Mutex<(database: Int, gate: Gate)?>(nil)
     private let journal: Journal
 
     init(databases: Int = 1, journal: Journal) {
@@ -58,6 +59,21 @@ final class MemoryLedger: Ledger {
     /// Lets outcomes not be recorded that are for one of these databases.
     func setAway(_ databases: Set<Int>) {
         away.withLock { $0 = databases }
+    }
+
+    /// Lets a database not answer about its sends before they have left until the gate is open.
+    func hang(_ database: Int, until gate: Gate) {
+        hanging.withLock { $0 = (database, gate) }
+    }
+
+    private func answer(of databases: [Int]) async {
+        guard let (database, gate) = hanging.withLock(\.self), databases.contains(database) else { return }
+        await gate.pass()
+    }
+
+    /// Sends of a database, counted from 0, that have no outcome yet.
+    func open(in database: Int) -> Int {
+        state.withLock { $0.sends.count { $1.state != nil && $0.uuid.database(of: databases) == database } }
     }
 
     /// Sends of a database, counted from 0, of which the outcome is recorded.
@@ -157,7 +173,8 @@ extension MemoryLedger {
     }
 
     func markDispatching(_ claims: [ClaimedSend]) async throws -> Set<SendID> {
-        try perform(.markDispatching) { state in
+        await answer(of: claims.map { $0.id.uuid.database(of: databases) })
+        return try perform(.markDispatching) { state in
             let held = claims.filter { state.sends[$0.id]?.claim.reference == $0.reference }
             for claim in held { state.sends[claim.id]?.state = .dispatching }
             return Set(held.map(\.id))
@@ -187,11 +204,13 @@ extension MemoryLedger {
         }
     }
 
-    func sweepSends(capacity: Int) async throws -> Recorded<[ClaimedSend]> {
-        try perform(.sweepSends) { state in
+    func sweepSends(of database: Int, capacity: Int) async throws -> Recorded<[ClaimedSend]> {
+        await answer(of: [database])
+        return try perform(.sweepSends) { state in
             var claims: [ClaimedSend] = []
             var lost: [SendResult] = []
-            for held in state.sends.values where !held.isLeased {
+            let own = state.sends.values.filter { $0.claim.id.uuid.database(of: databases) == database }
+            for held in own where !held.isLeased {
                 switch held.state {
                 case .dispatching: lost.append(SendResult(unknown: held.claim))
                 case .claimed, .pending:

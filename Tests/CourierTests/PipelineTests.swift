@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import TestSupport
 import Testing
 import Verification
@@ -142,6 +143,32 @@ import Verification
             #expect(worker.ledger.open > 0 && worker.ledger.settled(in: 1) == 0)
             worker.ledger.setAway([])
             try await eventually("all is told") { worker.sink.answers == [String](repeating: "sent", count: 20) }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a database that does not answer keeps no message of another one from leaving`() async throws {
+        let journal = Journal()
+        let calls = Mutex(0)
+        // Some have to be taken over again, too.
+        let provider = MemoryProvider(journal: journal) { _ in
+            let call = calls.withLock { calls in
+                calls += 1
+                return calls
+            }
+            return call <= 2 ? ProviderAnswer(.notSent, errorCode: "timeout") : ProviderAnswer(.accepted, messageID: "1")
+        }
+        let gate = Gate()
+        try await MemoryWorker.with([provider], journal: journal, databases: 2) { worker in
+            worker.ledger.hang(1, until: gate)
+            defer { gate.open() }
+            worker.source.add(Array(Self.numbers[..<20]))
+            try await eventually("all of the one are told") {
+                worker.ledger.settled(in: 0) > 2 && worker.ledger.open(in: 0) == 0
+            }
+            #expect(worker.ledger.settled(in: 1) == 0 && worker.ledger.open(in: 1) > 0)
+            gate.open()
+            try await worker.settle(events: 20)
         }
     }
 

@@ -63,7 +63,19 @@ import Verification
         var plan = AttemptPlan(providers: ["a", "b"], attempts: 0)
         _ = plan.start()
         _ = plan.step(after: ProviderAnswer(.refused))
-        #expect(plan.passOver(for: .seconds(3)) == .finish(.retry(after: .seconds(3))))
+        // Sooner, the one that refused would be asked again.
+        #expect(plan.passOver(for: .seconds(30)) == .finish(.retry(after: .seconds(30))))
+
+        var short = AttemptPlan(providers: ["a", "b"], attempts: 0)
+        _ = short.start()
+        _ = short.step(after: ProviderAnswer(.refused))
+        #expect(short.passOver(for: .seconds(1)) == .finish(.retry(after: .seconds(5))))
+    }
+
+    @Test func `who only waits is asked again soon, however long its provider wants to be left alone`() {
+        var plan = AttemptPlan(providers: ["a"], attempts: 0)
+        _ = plan.start()
+        #expect(plan.passOver(for: .seconds(30)) == .finish(.retry(after: .seconds(2))))
     }
 
     @Test func `a send in doubt is unknown when its provider is passed over or its claim runs out`() {

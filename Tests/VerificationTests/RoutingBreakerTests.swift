@@ -92,6 +92,22 @@ import Verification
         #expect(health.state(at: start) == ProviderHealth.State())
     }
 
+    @Test func `a probe is waited for as long as a call may take`() {
+        var slow = Breaker(seed: 7, probeLimit: .seconds(45))
+        for _ in 0..<Breaker.failuresToOpen {
+            guard case .go(let call) = slow.begin(at: start) else { continue }
+            slow.end(call, ProviderAnswer(.notSent), at: start)
+        }
+        let probing = start + .seconds(2)
+        guard case .go(let probe) = slow.begin(at: probing) else {
+            Issue.record("no probe")
+            return
+        }
+        #expect(slow.wait(at: probing + .seconds(30)) != nil, "one probe at a time")
+        slow.end(probe, ProviderAnswer(.accepted), at: probing + .seconds(30))
+        #expect(!slow.isOpen)
+    }
+
     @Test mutating func `one message goes through as a probe and its acceptance closes`() {
         for _ in 0..<5 { call(.notSent, at: .zero) }
         guard case .go(let probe) = breaker.begin(at: start + .seconds(1)) else {

@@ -12,6 +12,12 @@ package struct AttemptPlan: Sendable {
     /// However long a provider asks to wait: the sweep must look again before the message's time is over.
     package static let longestDelay = Duration.seconds(60)
 
+    /// What a provider that takes nothing now is waited for at most, since it may be back sooner.
+    package static let longestPause = Duration.seconds(2)
+
+    /// What it is waited for at least behind another one's refusal: that one would be asked again, in vain.
+    package static let shortestPauseBehindRefusal = Duration.seconds(5)
+
     package enum Step: Sendable, Equatable {
         case call(provider: String)
         case finish(SendDisposition)
@@ -104,8 +110,13 @@ package struct AttemptPlan: Sendable {
         }
         // Every provider of the route has been asked. One that could not be reached may be asked again.
         let growth = 1 << Int(min(max(attempts, 1), 5) - 1)
-        guard let delay = [retryAfter.map { $0 * growth }, pause].compactMap(\.self).min() else { return exhausted() }
+        let delays = [retryAfter.map { $0 * growth }, patience].compactMap(\.self)
+        guard let delay = delays.min() else { return exhausted() }
         return .finish(.retry(after: min(delay, Self.longestDelay)))
+    }
+
+    private var patience: Duration? {
+        pause.map { wasRefused ? max($0, Self.shortestPauseBehindRefusal) : min($0, Self.longestPause) }
     }
 
     private func exhausted() -> Step {

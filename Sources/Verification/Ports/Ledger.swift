@@ -26,9 +26,9 @@ package protocol Ledger: Sendable {
     /// Hands claims back of which nothing has left, marked or not, so that others may take them at once.
     func release(_ claims: [ClaimedSend]) async throws
 
-    /// Takes over sends whose lease or delay has run out: those that surely never left are claimed, up to `capacity`,
-    /// and the others settled.
-    func sweepSends(capacity: Int) async throws -> Recorded<[ClaimedSend]>
+    /// Takes over sends of one database whose lease or delay has run out: those that surely never left are claimed, up to
+    /// `capacity`, and the others settled.
+    func sweepSends(of database: Int, capacity: Int) async throws -> Recorded<[ClaimedSend]>
 
     /// Ends verifications that ran out unapproved.
     func sweepExpired() async throws -> Recorded<Void>

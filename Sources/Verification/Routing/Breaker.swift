@@ -33,7 +33,7 @@ package struct Breaker: Sendable {
     /// is given twice the time that its answers take.
     package static let patience = Duration.seconds(2)
 
-    /// More than a call's deadline: after it nobody waits for the probe's answer.
+    /// How long a probe's answer is waited for, unless said otherwise.
     package static let probeLimit = Duration.seconds(15)
 
     /// A call that was let through.
@@ -70,11 +70,15 @@ package struct Breaker: Sendable {
     /// The last answer, or the first call under way.
     private var quietSince: Instant?
     private var patience = Self.patience
+    private let probeLimit: Duration
     private var jitter: UInt64
 
-    /// The seed varies the pauses, so that workers do not probe all at once.
-    package init(seed: UInt64 = .random(in: .min ... .max)) {
+    /// - Parameters:
+    ///   - seed: varies the pauses, so that workers do not probe all at once.
+    ///   - probeLimit: more than a call's deadline: after it nobody waits for the probe's answer.
+    package init(seed: UInt64 = .random(in: .min ... .max), probeLimit: Duration = Self.probeLimit) {
         jitter = seed
+        self.probeLimit = probeLimit
     }
 
     /// How long until a call may go; nil when one may go now.
@@ -97,7 +101,7 @@ package struct Breaker: Sendable {
         if isOpen {
             era += 1
             underWay = 0
-            gate = .probing(until: now + Self.probeLimit)
+            gate = .probing(until: now + probeLimit)
         }
         if underWay == 0 { quietSince = now }
         underWay += 1

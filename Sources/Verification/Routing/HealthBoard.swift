@@ -7,10 +7,12 @@ package struct HealthBoard: Sendable {
     private var providers: [String: ProviderHealth]
     private let channels: [String: Channel]
 
-    /// - Parameter channels: the providers' names, each with the channel it serves.
-    package init(channels: [String: Channel]) {
+    /// - Parameters:
+    ///   - channels: the providers' names, each with the channel it serves.
+    ///   - probeLimit: how long a probe's answer is waited for.
+    package init(channels: [String: Channel], probeLimit: Duration = Breaker.probeLimit) {
         self.channels = channels
-        providers = channels.mapValues { _ in ProviderHealth() }
+        providers = channels.mapValues { _ in ProviderHealth(probeLimit: probeLimit) }
     }
 
     package mutating func state(of provider: String, at now: Instant) -> ProviderHealth.State {

@@ -33,8 +33,8 @@ package struct ProviderHealth: Sendable {
     private var breaker: Breaker
     private var score = HealthScore()
 
-    package init(seed: UInt64 = .random(in: .min ... .max)) {
-        breaker = Breaker(seed: seed)
+    package init(seed: UInt64 = .random(in: .min ... .max), probeLimit: Duration = Breaker.probeLimit) {
+        breaker = Breaker(seed: seed, probeLimit: probeLimit)
     }
 
     package mutating func state(at now: Instant) -> State {

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+extension Ledger {
+    /// One sweep of every database, as a worker with room for so many sends makes it.
+    func sweepSends(capacity: Int) async throws -> Recorded<[ClaimedSend]> {
+        var claims: [ClaimedSend] = []
+        var outbox: [OutboxRecord] = []
+        for database in 0..<databases {
+            let swept = try await sweepSends(of: database, capacity: capacity - claims.count)
+            claims += swept.value
+            outbox += swept.outbox
+        }
+        return Recorded(claims, outbox: outbox)
+    }
+}
