@@ -65,6 +65,15 @@ import Testing
         )
     }
 
+    @Test func `a trace may stand among the event's attributes, and one beside them goes before`() {
+        let document = RequestSample.document()
+        let attributes: [(String, String?)] = [("ce_traceparent", Self.trace), ("ce_tracestate", "a=b")]
+        let trace = read(document, attributes).request?.trace
+        #expect(trace?.traceparent == Self.trace && trace?.state == "a=b")
+        let both = read(document, attributes + [("traceparent", Self.otherTrace)]).request?.trace
+        #expect(both?.traceparent == Self.otherTrace && both?.state == nil)
+    }
+
     @Test func `a bare value is read with its trace and a broken trace is none`() {
         #expect(read(RequestSample.document(), [("traceparent", Self.trace)]).request?.trace?.traceparent == Self.trace)
         for headers: [(String, String?)] in [

@@ -61,6 +61,10 @@ import Verification
             #expect(other.androidAppHash == nil)
             #expect(other.domain == "example.com")
         }
+        let alone = try rendering(of: #","autofill":{"androidAppHash":"FA+9qCX9VSu"}"#)
+        #expect(alone.androidAppHash == "FA+9qCX9VSu", "who gives only this one wants it")
+        let ios = #","autofill":{"androidAppHash":"FA+9qCX9VSu"},"client":{"platform":"ios"}"#
+        #expect(try rendering(of: ios).androidAppHash == nil)
     }
 
     @Test func `a request's own language and name go before the tenant's`() throws {

@@ -34,7 +34,7 @@ package struct Rendering: Sendable, Equatable {
     }
 
     package init(_ request: VerificationRequest, tenant: TenantPolicy, sealedActionCode: [UInt8]? = nil) {
-        let appHash = request.client?.platform == .android ? request.autofill?.androidAppHash : nil
+        let appHash = request.isForAndroidApp ? request.autofill?.androidAppHash : nil
         self.init(
             language: request.languageCode?.text ?? tenant.defaultLanguage,
             appName: request.appName?.text ?? tenant.appName,
@@ -52,6 +52,14 @@ package struct Rendering: Sendable, Equatable {
         if let domain { return "\n\n@\(domain) #\(digits)" }
         if let androidAppHash { return "\n\n\(androidAppHash)" }
         return ""
+    }
+}
+
+extension VerificationRequest {
+    /// A browser on the same phone would want the domain, so the platform decides between the two where both are given.
+    fileprivate var isForAndroidApp: Bool {
+        guard let platform = client?.platform else { return autofill?.domain == nil }
+        return platform == .android
     }
 }
 

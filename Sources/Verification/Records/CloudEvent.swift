@@ -21,9 +21,9 @@ package struct CloudEvent: Sendable {
     ) throws(DeadLetterReason) -> CloudEvent {
         guard let value = record.value else { throw .tombstone }
         guard value.count <= maximumSize else { throw .tooLarge }
-        let trace = record.header("traceparent").flatMap { traceparent in
-            TraceContext(traceparent: traceparent, tracestate: record.header("tracestate"))
-        }
+        // The distributed tracing extension puts the same into attributes of the event.
+        let trace =
+            trace(of: record, "traceparent", "tracestate") ?? trace(of: record, "ce_traceparent", "ce_tracestate")
         switch contentMode(of: record) {
         case .structured:
             let event = try structured(value, expecting: type)
@@ -36,6 +36,10 @@ package struct CloudEvent: Sendable {
         case .bare: break
         }
         return CloudEvent(data: try parse(value), trace: trace)
+    }
+
+    private static func trace(of record: InboundRecord, _ parent: String, _ state: String) -> TraceContext? {
+        record.header(parent).flatMap { TraceContext(traceparent: $0, tracestate: record.header(state)) }
     }
 
     private enum ContentMode {

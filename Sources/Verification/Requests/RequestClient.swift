@@ -2,28 +2,17 @@
 
 /// What the gateway knows of the client that asks; limits use it.
 ///
-/// The texts are as the client gave them, without control characters; an empty one is nil.
+/// `deviceId`, `appId` and `userAgent` are for rules to come: any texts are taken, and none of them is kept.
 package struct RequestClient: Sendable, Hashable, Redacted {
     package let ip: IPAddress?
-    package let deviceID: String?
-    package let appID: String?
     package let platform: ClientPlatform?
-    package let userAgent: String?
 
     package var description: String { "client" }
 
     init(_ fields: RequestFields) throws(RequestFault) {
         ip = try fields.parsed("ip") { IPAddress($0) }
-        deviceID = try Self.text("deviceId", upTo: 256, in: fields)
-        appID = try Self.text("appId", upTo: 256, in: fields)
         platform = try fields.choice("platform")
-        userAgent = try Self.text("userAgent", upTo: 2048, in: fields)
-    }
-
-    private static func text(_ name: String, upTo length: Int, in fields: RequestFields) throws(RequestFault) -> String?
-    {
-        guard let text = try fields.text(name, within: 0...length), !text.isEmpty else { return nil }
-        return text
+        for name in ["deviceId", "appId", "userAgent"] { try fields.checkText(name) }
     }
 }
 

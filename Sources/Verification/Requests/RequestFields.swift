@@ -26,6 +26,11 @@ struct RequestFields {
         return text
     }
 
+    /// Throws unless it is a text of any kind, or absent.
+    func checkText(_ name: String) throws(RequestFault) {
+        _ = try string(name)
+    }
+
     /// A text that a parser accepts.
     func parsed<Value>(
         _ name: String,
