@@ -2,7 +2,7 @@
 
 package import PostgresClient
 
-/// Erases one recipient from a database, through the one function that role `courier_operator` may execute.
+/// Erases one recipient from a database, through the two functions that role `courier_operator` may execute.
 package struct Eraser: Sendable {
     private let pool: PostgresPool
 
@@ -25,6 +25,41 @@ package struct Eraser: Sendable {
         package var cancelled: Int64 = 0
 
         package init() {}
+    }
+
+    /// Why nothing is erased.
+    package enum Refusal: Error, Equatable, CustomStringConvertible {
+        case behind
+
+        /// The list of databases is not the fleet's.
+        case misplaced(ShardPlace, wanted: ShardPlace)
+
+        package var description: String {
+            switch self {
+            case .behind:
+                "the database lacks a migration that this program needs: run `code-courier migrate`; nothing was erased"
+            case .misplaced(let place, let wanted):
+                "the database is \(place), and is listed as \(wanted): list all of the fleet's databases, as its workers "
+                    + "do, in postgres.shards or POSTGRES_SHARDS; nothing was erased"
+            }
+        }
+    }
+
+    /// Throws a refusal unless this is the database's place in its fleet.
+    ///
+    /// To be asked of every database before one is erased from: a database that the list leaves out would keep the
+    /// recipient, and the erasure would look complete.
+    package func checkPlace(_ wanted: ShardPlace) async throws {
+        let statement = Statement("SELECT number, count FROM courier.shard_place()")
+        do {
+            let place = try await pool.withSession { session in
+                let row = try session.execute(statement).onlyRow
+                return ShardPlace(Int(try row.int16(0)), of: Int(try row.int16(1)))
+            }
+            if place != wanted { throw Refusal.misplaced(place, wanted: wanted) }
+        } catch let error as PostgresError where error.meansUnknown {
+            throw Refusal.behind
+        }
     }
 
     /// Erases the recipient in one transaction, or says what would be erased.
@@ -57,6 +92,13 @@ package struct Eraser: Sendable {
 
     private struct Rehearsed: Error {
         let report: Report
+    }
+}
+
+extension PostgresError {
+    /// Whether the server knows no such function, or no such schema (PostgreSQL 15, appendix A).
+    fileprivate var meansUnknown: Bool {
+        sqlState.map { ["42883", "3F000"].contains($0.rawValue) } ?? false
     }
 }
 

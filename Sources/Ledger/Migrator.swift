@@ -43,8 +43,7 @@ package struct Migrator: Sendable {
     package func migrate() async throws -> [String] {
         let (migrations, place) = (migrations, place)
         return try await pool.withSession { session in
-            // The lock comes first: two sessions that create one schema at a time get in each other's way.
-            try session.script("SELECT pg_advisory_lock(4711001)")
+            try session.script(Self.lock)
             defer { try? session.script("SELECT pg_advisory_unlock(4711001)") }
             try session.script(Self.bookkeeping)
             let missing = try Self.missing(migrations, session)
@@ -83,6 +82,13 @@ package struct Migrator: Sendable {
             }
         }
     }
+
+    /// The lock comes first: two sessions that create one schema at a time get in each other's way.
+    ///
+    /// It is waited for without a limit, since its holder may migrate for minutes; the session's limits come back after it.
+    private static let lock = """
+        BEGIN; SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0; SELECT pg_advisory_lock(4711001); COMMIT;
+        """
 
     private static let bookkeeping = """
         CREATE SCHEMA IF NOT EXISTS courier;

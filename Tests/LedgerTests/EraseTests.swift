@@ -144,11 +144,77 @@ import Verification
         }
     }
 
+    @Test(.timeLimit(.minutes(5))) func `what begins while it searches is erased too, also what has ended again`()
+        async throws
+    {
+        try await LedgerDatabase.with { database in
+            let claim = try await LedgerWorker(database.ledger()).claim()
+            try await database.script("DELETE FROM courier.limit_window")
+            async let others: Void = database.script(Self.beginTwice)
+            try await database.waitForHolder()
+            let report = try await database.erase([claim.recipient])
+            try await others
+            #expect(report.verifications == 3)
+            #expect(report.limitWindows == 1)
+            #expect(try await database.traces(of: claim.recipient) == [])
+        }
+    }
+
+    /// Begins two verifications of the only person, of which the slot names the second, and commits when somebody waits.
+    private static let beginTwice = """
+        BEGIN;
+        SELECT FROM courier.slot FOR UPDATE;
+        INSERT INTO courier.verification
+        SELECT (jsonb_populate_record(
+            v, jsonb_build_object('id', courier.uuid_floor(clock_timestamp() + n * interval '1 second'))
+        )).*
+        FROM courier.verification v CROSS JOIN generate_series(1, 2) AS n;
+        UPDATE courier.slot SET verification_id = (SELECT v.id FROM courier.verification v ORDER BY v.id DESC LIMIT 1);
+        INSERT INTO courier.limit_window (scope, tenant, fingerprint, entries, expires_at)
+        SELECT 'recipient', s.tenant, s.fingerprint, '', 'infinity' FROM courier.slot s;
+        SELECT pg_advisory_xact_lock(1);
+        \(LedgerDatabase.untilSomebodyWaits)
+        COMMIT;
+        """
+
+    @Test func `a list of databases that is not the whole fleet, each in its place, is refused`() async throws {
+        try await LedgerDatabase.withShards(2) { shards in
+            let (first, second) = (ShardPlace(0, of: 2), ShardPlace(1, of: 2))
+            let erasers = shards.map { Eraser(pool: $0.pool) }
+            try await erasers[0].checkPlace(first)
+            try await erasers[1].checkPlace(second)
+            for (place, wanted) in [(first, .only), (first, second), (second, first)] as [(ShardPlace, ShardPlace)] {
+                let refusal = Eraser.Refusal.misplaced(place, wanted: wanted)
+                #expect(refusal.description.contains("POSTGRES_SHARDS"))
+                await #expect(throws: refusal) { try await erasers[place.number].checkPlace(wanted) }
+            }
+        }
+    }
+
+    @Test func `a database that was never told its place is the only one, and one from before is to be migrated`()
+        async throws
+    {
+        try await LedgerDatabase.with { database in
+            let eraser = Eraser(pool: database.pool)
+            try await eraser.checkPlace(.only)
+            try await database.script("DELETE FROM courier.shard")
+            try await eraser.checkPlace(.only)
+            try await database.script("DROP FUNCTION courier.shard_place()")
+            await #expect(throws: Eraser.Refusal.behind) { try await eraser.checkPlace(.only) }
+            #expect(Eraser.Refusal.behind.description.contains("code-courier migrate"))
+        }
+        try await LedgerDatabase.empty { database in
+            let eraser = Eraser(pool: database.pool)
+            await #expect(throws: Eraser.Refusal.behind) { try await eraser.checkPlace(.only) }
+        }
+    }
+
     @Test func `an operator's login may erase and nothing else`() async throws {
         try await LedgerDatabase.with { database in
             let claim = try await LedgerWorker(database.ledger()).claim()
             let report = try await database.withLogin(granted: "courier_operator") { pool in
-                try await Eraser(pool: pool)
+                try await Eraser(pool: pool).checkPlace(.only)
+                return try await Eraser(pool: pool)
                     .erase(fingerprints: [CodeKeys.test.fingerprint(of: claim.recipient)], tenant: nil)
             }
             #expect(report.cancelled == 1)

@@ -28,6 +28,32 @@ import Verification
         }
     }
 
+    @Test(.timeLimit(.minutes(5))) func `a run waits for the one before it, for longer than for anything else`()
+        async throws
+    {
+        let limits = [(name: "lock_timeout", value: "50ms"), (name: "statement_timeout", value: "2s")]
+        let question = Statement(
+            "SELECT concat_ws(' ', current_setting('lock_timeout'), current_setting('statement_timeout'))"
+        )
+        try await LedgerDatabase.empty { database in
+            async let before: Void = database.script(
+                """
+                SELECT pg_advisory_lock(4711001), pg_advisory_lock(1);
+                \(LedgerDatabase.untilSomebodyWaits)
+                SELECT pg_sleep(2.5);
+                SELECT pg_advisory_unlock_all();
+                """
+            )
+            try await database.waitForHolder()
+            try await database.withPool(connections: 1, settings: limits) { pool in
+                #expect(try await Migrator(pool: pool).migrate() == Migration.all.map(\.name))
+                let after = try await pool.withSession { try $0.execute(question).onlyRow.text(0) }
+                #expect(after == "50ms 2s")
+            }
+            try await before
+        }
+    }
+
     @Test func `every file may be run by hand, also again and over live data`() async throws {
         try await LedgerDatabase.empty { database in
             _ = try await Migrator(pool: database.pool).migrate()

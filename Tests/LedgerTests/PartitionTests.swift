@@ -40,21 +40,43 @@ import Verification
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())
             let claims = try await worker.claims(3)
-            for days in [2, 3, 4] {
+            for days in [3, 4, 5] {
                 try await database.createPartitions(daysAgo: days)
-                try await database.age(claims[days - 2].reference.verificationID, days: days)
+                try await database.age(claims[days - 3].reference.verificationID, days: days)
             }
-            // With 47 hours, and one more for what ends after midnight, two whole days are kept at any time of today.
-            try await database.script("SELECT courier.maintain_partitions('47 hours')")
+            // With 71 hours, and one more for what ends after midnight, three whole days are kept at any time of today.
+            try await database.script("SELECT courier.maintain_partitions('71 hours')")
 
             #expect(try await database.count("SELECT count(*) FROM courier.verification") == 1)
             #expect(try await database.count("SELECT count(*) FROM courier.send") == 3)
             let kept = try await database.partitions().compactMap(\.self).filter { $0.hasPrefix("verification") }
             #expect(kept.count == 7)
-            // With 23 hours, the day before yesterday is over at any time of today.
-            try await database.script("SELECT courier.maintain_partitions('23 hours')")
+            // With 24 hours, the oldest of them is over at any time of today.
+            try await database.script("SELECT courier.maintain_partitions('24 hours')")
             #expect(try await database.count("SELECT count(*) FROM courier.verification") == 0)
             #expect(try await database.partitions().count == 18)
+        }
+    }
+
+    @Test func `no argument lets maintenance drop what is in use, or make days without end`() async throws {
+        try await LedgerDatabase.with { database in
+            _ = try await LedgerWorker(database.ledger()).claim()
+            let before = try await database.partitions()
+            let retentions = ["NULL", "'-10 days'", "'0'", "'23 hours 59 minutes'"]
+            let aheads = ["NULL", "-1", "32", "1000000"].map { "'24 hours', \($0)" }
+            let all = (retentions + aheads).map { "maintain_partitions(\($0))" }
+            let days = (retentions + aheads).map { "maintain_days('request', \($0))" }
+            let slices = (retentions + ["'24 hours', NULL", "'24 hours', 0"]).map { "forget_slices(\($0))" }
+            try await database.withLogin(granted: "courier_worker") { pool in
+                for call in all + days + slices {
+                    let refusal = await #expect(throws: PostgresError.self, "\(call)") {
+                        try await pool.withSession { try $0.script("SELECT courier.\(call)") }
+                    }
+                    #expect(refusal?.sqlState == SQLState(rawValue: "22023"), "\(call)")
+                }
+            }
+            #expect(try await database.partitions() == before)
+            #expect(try await database.count("SELECT count(*) FROM courier.slot") == 1)
         }
     }
 

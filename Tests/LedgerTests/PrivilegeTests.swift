@@ -37,6 +37,7 @@ import Testing
         "take_partitions": "worker, definer",
         "forget_slices": "worker, definer",
         "is_due": "",
+        "oldest_kept": "",
         "check_code": "verifier, definer",
         "hash_key_of": "verifier, definer",
         "lock_tenants": "worker",
@@ -45,6 +46,7 @@ import Testing
         "tenant_usage": "worker",
         "count_admission_on": "",
         "erase_recipient": "operator, definer",
+        "shard_place": "operator, definer",
         "due_sends": "monitor, definer",
     ]
 

@@ -124,6 +124,7 @@ extension ClockedDatabase {
         try await database.script(
             """
             ALTER FUNCTION courier.is_due(timestamptz) SET search_path = fake, pg_catalog, pg_temp;
+            ALTER FUNCTION courier.oldest_kept(interval) SET search_path = fake, pg_catalog, pg_temp;
             ALTER FUNCTION courier.take_partitions() SET search_path = fake, pg_catalog, pg_temp;
             ALTER FUNCTION courier.maintain_days(text, interval, integer) SET search_path = fake, pg_catalog, pg_temp;
             ALTER FUNCTION courier.forget_slices(interval, integer) SET search_path = fake, pg_catalog, pg_temp;

@@ -16,8 +16,12 @@ struct EraseCommand: AsyncParsableCommand {
             Ends the recipient's live verifications, takes back messages that have not
             left, and removes the recipient, its fingerprint and its account from every
             table. The login needs the role courier_operator and no other;
-            keys.fingerprint has to be the workers'. Without --tenant it is done for all
-            tenants.
+            keys.fingerprint has to be the workers' whole ring. Without --tenant it is
+            done for all tenants.
+
+            With postgres.shards it is done in all of them: POSTGRES_SHARDS takes the URIs
+            of the operator's login, with commas between them, in the workers' order. A
+            list that is not the whole fleet is refused before anything is erased.
 
             Other users of the machine can see a command's arguments: a single hyphen asks
             for the recipient, or reads it from a pipe.
@@ -64,28 +68,29 @@ struct EraseCommand: AsyncParsableCommand {
             CourierConfiguration.loadFingerprintKeys(path: options.config, environment: options.environment)
         )
         let fingerprints = keys.all.map { recipient.fingerprint(key: $0) }
-        var sum = Eraser.Report()
-        for url in try databases() { sum += try await erase(fingerprints, in: url) }
-        ErasureOutput(report: sum, recipient: recipient, isRehearsal: dryRun).write()
+        let pools = try databases().map { PostgresPool(Self.configuration(url: $0), size: 1) }
+        do {
+            // First all are asked: where the list is not the whole fleet, nothing is erased.
+            try await pools.forEachDatabase { eraser, place in try await eraser.checkPlace(place) }
+            var sum = Eraser.Report()
+            try await pools.forEachDatabase { eraser, _ in
+                sum += try await eraser.erase(fingerprints: fingerprints, tenant: tenant, isRehearsal: dryRun)
+            }
+            await pools.close()
+            ErasureOutput(report: sum, recipient: recipient, isRehearsal: dryRun).write()
+        } catch {
+            await pools.close()
+            throw StartFailure.report([error])
+        }
     }
 
-    private func erase(_ fingerprints: [[UInt8]], in url: String) async throws -> Eraser.Report {
-        let configuration = PostgresConfiguration(
+    private static func configuration(url: String) -> PostgresConfiguration {
+        PostgresConfiguration(
             url: url,
             applicationName: "code-courier erase",
             // No index knows a fingerprint: every verification is looked at.
             statementTimeout: .seconds(600)
         )
-        let pool = PostgresPool(configuration, size: 1)
-        do {
-            let report = try await Eraser(pool: pool)
-                .erase(fingerprints: fingerprints, tenant: tenant, isRehearsal: dryRun)
-            await pool.close()
-            return report
-        } catch {
-            await pool.close()
-            throw StartFailure.report([DatabaseFault(error, role: "courier_operator")])
-        }
     }
 
     private func databases() throws -> [String] {
@@ -121,6 +126,20 @@ struct EraseCommand: AsyncParsableCommand {
     }
 
     private func fault(_ text: String) -> ExitCode { StartFailure.report([text]) }
+}
+
+extension [PostgresPool] {
+    /// Lets one database after the other do something; throws a fault that names the one that fails.
+    fileprivate func forEachDatabase(_ body: (Eraser, ShardPlace) async throws -> Void) async throws(DatabaseFault) {
+        for (number, pool) in enumerated() {
+            let place = ShardPlace(number, of: count)
+            do {
+                try await body(Eraser(pool: pool), place)
+            } catch {
+                throw DatabaseFault(error, place, role: "courier_operator")
+            }
+        }
+    }
 }
 
 /// What an erasure says at its end: lines for a person, one JSON object on a pipe.

@@ -98,12 +98,15 @@ extension PostgresSettings {
         text.split(whereSeparator: \.isNewline).flatMap { splitLine($0) }
     }
 
+    /// What libpq takes for the beginning of a URI.
+    fileprivate static let schemes = ["postgresql://", "postgres://"]
+
     /// A comma parts two URIs only before a scheme, since one URI may name several hosts.
     private static func splitLine(_ line: Substring) -> [String] {
         var uris: [String] = []
         for part in line.split(separator: ",", omittingEmptySubsequences: false) {
             let start = part.drop { $0 == " " }
-            if start.hasPrefix("postgres") || uris.isEmpty {
+            if uris.isEmpty || schemes.contains(where: { start.hasPrefix($0) }) {
                 uris.append(String(start))
             } else {
                 uris[uris.count - 1] += ",\(part)"
@@ -116,7 +119,7 @@ extension PostgresSettings {
 extension ValueRule where Value == String {
     fileprivate static var database: Self {
         Self(requirement: "must be a libpq URI such as postgresql://courier_worker@127.0.0.1/courier") { text in
-            let scheme = ["postgresql://", "postgres://"].first { text.hasPrefix($0) }
+            let scheme = PostgresSettings.schemes.first { text.hasPrefix($0) }
             guard let scheme, (scheme.utf8.count + 1...4096).contains(text.utf8.count) else { return nil }
             return text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7f } ? text : nil
         }
