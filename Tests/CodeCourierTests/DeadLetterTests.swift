@@ -173,6 +173,25 @@ import Verification
         #expect(DeadLetterList(limit: 1, showsPayload: false).text == ["no dead letters"])
     }
 
+    @Test func `a list holds less than twice what it shows, and of a record only what it shows`() {
+        var list = DeadLetterList(limit: 3, showsPayload: false)
+        var open = DeadLetterList(limit: 3, showsPayload: true)
+        let records = (0..<1000).map { DeadLetterSample.record(offset: Int64($0), died: .test + .seconds($0)) }
+        var most = 0
+        for letter in records.compactMap(DeadLetterSample.letter) {
+            list.add(letter)
+            open.add(letter)
+            most = max(most, list.letters.count)
+        }
+        #expect(most < 6)
+        let kept = list.letters.values.map(\.record)
+        #expect(kept.allSatisfy { $0.value == nil && $0.key == [] && $0.headers.isEmpty })
+        #expect(open.letters.values.allSatisfy { $0.record.value == Array("{".utf8) })
+        #expect(list.text.dropFirst().map { $0.contains("requests/0@") } == [true, true, true, false])
+        #expect(list.text[1].contains("requests/0@997") && list.text[1].contains(" 1 ") && list.text[1].contains("yes"))
+        #expect(list.text.last == "the newest 3 of 1,000; more with --limit")
+    }
+
     @Test func `a redrive is told what goes back in exactly one way`() {
         let redrive = DeadLettersRedriveCommand.self
         #expect(throws: (any Error).self) { try redrive.parse([]) }

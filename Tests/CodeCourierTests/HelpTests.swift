@@ -33,6 +33,16 @@ import Testing
         }
     }
 
+    @Test func `examples that follow several logs give nothing but lines, and of many pods`() {
+        let lines = Self.leaves().flatMap { leaf in
+            leaf.command.configuration.discussion.replacing("\\\n", with: "").split(separator: "\n")
+        }
+        let tails = lines.filter { $0.contains("tail -") && $0.contains("*.log") }
+        let pods = lines.filter { $0.contains("kubectl logs -f") }
+        #expect(!tails.isEmpty && tails.allSatisfy { $0.contains("tail -qF ") }, "\(tails)")
+        #expect(!pods.isEmpty && pods.allSatisfy { $0.contains("--max-log-requests=") }, "\(pods)")
+    }
+
     @Test func `defaults are shown in the words that set them`() {
         let help = CodeCourier.helpMessage(for: PolicySimulateCommand.self, columns: 200)
         #expect(help.contains("(default: 24h)"), "\(help)")

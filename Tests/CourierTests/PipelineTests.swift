@@ -156,7 +156,8 @@ import Verification
                 calls += 1
                 return calls
             }
-            return call <= 2 ? ProviderAnswer(.notSent, errorCode: "timeout") : ProviderAnswer(.accepted, messageID: "1")
+            guard call > 2 else { return ProviderAnswer(.notSent, errorCode: "timeout") }
+            return ProviderAnswer(.accepted, messageID: "1")
         }
         let gate = Gate()
         try await MemoryWorker.with([provider], journal: journal, databases: 2) { worker in

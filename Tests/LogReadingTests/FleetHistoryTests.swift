@@ -8,10 +8,11 @@ import Verification
 @Suite struct FleetHistoryTests {
     @Test func `Counts of all workers' heartbeats are added up by status, region, provider and rule`() throws {
         let history = try LogSample.history([
-            LogSample.Heartbeat(worker: "host-1").line(10), LogSample.Heartbeat(worker: "host-2").line(12),
+            LogSample.Heartbeat(worker: "host-1", repeats: 7).line(10),
+            LogSample.Heartbeat(worker: "host-2", repeats: 14).line(12),
             LogSample.Heartbeat(worker: "host-1").line(20),
         ])
-        #expect(history.requests == 3000)
+        #expect(history.requests == 3000 && history.repeats == 21)
         #expect(history.decisions.sums == ["sent": 2850, "rejected": 120, "unknown": 30])
         #expect(history.regions.rows["GB"]?.sums == ["sent": 1050, "rejected": 30])
         #expect(history.providers.rows["main"]?.sums == ["accepted": 2700, "refused": 12, "notSent": 6])
@@ -42,6 +43,26 @@ import Verification
         #expect(timeline.end == LogSample.time(Double(count) * 60))
     }
 
+    @Test func `Logs that come one after the other make the charts of logs that are merged`() throws {
+        let first = stride(from: 1000.0, through: 1100, by: 10).map { LogSample.Heartbeat(worker: "host-1").line($0) }
+        let second = stride(from: 510.0, through: 1100, by: 10).map { LogSample.Heartbeat(worker: "host-2").line($0) }
+        let timeline = try LogSample.history(first + second).timeline
+        #expect(timeline.origin == LogSample.time(500) && timeline.end == LogSample.time(1100))
+        #expect(timeline.width == 10_000_000)
+        #expect(timeline.buckets.map(\.requests) == (0..<60).map { $0 < 49 ? 1000 : 2000 })
+        #expect(timeline.buckets.map(\.covered) == (0..<60).map { $0 < 49 ? 10 : 20 })
+    }
+
+    @Test func `However much earlier a log that comes later is, pieces are few and nothing is lost`() throws {
+        let hours = [0.0, 1, -1, -30, -20_000, 400, 399.5, -49_000]
+        let history = try LogSample.history(hours.map { LogSample.Heartbeat().line($0 * 3600) })
+        let timeline = history.timeline
+        #expect((TimeBuckets.most / 2...TimeBuckets.most).contains(timeline.buckets.count))
+        #expect(timeline.origin < LogSample.time(-49_000 * 3600) && timeline.end == LogSample.time(400 * 3600))
+        #expect(abs(timeline.buckets.reduce(0) { $0 + $1.requests } - 8000) < 0.001)
+        #expect(abs((timeline.buckets.first?.requests ?? 0) - 1000) < 0.001)
+    }
+
     @Test func `The lag is the sum of what was last said of each partition, whoever said it`() throws {
         var first = LogSample.Heartbeat(worker: "host-1")
         var second = LogSample.Heartbeat(worker: "host-2")
@@ -49,6 +70,26 @@ import Verification
         second.lag = #"{"1":5}"#
         let history = try LogSample.history([first.line(10), second.line(20)])
         #expect(history.timeline.buckets.map(\.lag) == [30, 15])
+    }
+
+    @Test func `A partition that its worker tells of no more is behind no more`() throws {
+        let lags = [#"{"0":10,"1":20}"#, #"{"0":10}"#, "{}"]
+        let lines = lags.enumerated().map { index, lag in
+            var heartbeat = LogSample.Heartbeat()
+            heartbeat.lag = lag
+            return heartbeat.line(Double(index + 1) * 10)
+        }
+        #expect(try LogSample.history(lines).timeline.buckets.map(\.lag) == [30, 10, nil])
+        var other = LogSample.Heartbeat(worker: "host-2")
+        other.lag = #"{"1":5}"#
+        #expect(try LogSample.history([lines[0], other.line(15), lines[1]]).timeline.buckets.map(\.lag) == [30, 15])
+    }
+
+    @Test func `What one log says of a later time is no part of another log's lag`() throws {
+        var early = LogSample.Heartbeat(worker: "host-2")
+        early.lag = #"{"5":7}"#
+        let history = try LogSample.history([LogSample.Heartbeat().line(30), early.line(10), early.line(30)])
+        #expect(history.timeline.buckets.map(\.lag) == [7, nil, 13])
     }
 
     @Test func `Middle percentiles are weighted means, and the 99th is the worst interval's`() throws {
@@ -76,12 +117,12 @@ import Verification
     {
         let history = try LogSample.history([
             LogSample.Heartbeat(breaker: "open").line(10), LogSample.Heartbeat(breaker: "half_open").line(20),
-            LogSample.Heartbeat().line(30), LogSample.Heartbeat(breaker: "open").line(40),
+            LogSample.Heartbeat(breaker: "half_open").line(30), LogSample.Heartbeat(breaker: "open").line(40),
             LogSample.Heartbeat(worker: "host-2").line(100),
         ])
         let pauses = history.pauses.pauses
         #expect(pauses.map(\.from) == [LogSample.time(10), LogSample.time(40)])
-        #expect(pauses.map(\.to) == [LogSample.time(30), LogSample.time(40)])
+        #expect(pauses.map(\.to) == [LogSample.time(20), LogSample.time(40)])
     }
 
     @Test func `Missing heartbeats are gaps, one late heartbeat is not`() throws {
@@ -101,6 +142,13 @@ import Verification
         #expect(try LogSample.history(lines + [start, again]).workers["host-1"]?.hasStopped == true)
     }
 
+    @Test func `Of lines that say the same the earliest and the latest are told, in whatever order they come`() throws {
+        let lines = [20, 30, 5, 10].map { LogSample.line($0, "kafka.unreachable", severity: "error") }
+        let problems = try LogSample.history(lines).problems.values
+        #expect(problems.map(\.first) == [LogSample.time(5)])
+        #expect(problems.map(\.last) == [LogSample.time(30)])
+    }
+
     @Test func `Warnings and errors are counted by what they say, with those that were held back`() throws {
         let failing = #""stage":"intake","sqlstate":"57P01""#
         let history = try LogSample.history([
@@ -114,8 +162,11 @@ import Verification
         #expect(history.problems.keys.contains { $0.detail == "stage=intake sqlstate=57P01" })
     }
 
-    @Test func `Unknown events are counted, and a line without a worker is its file's only worker's`() throws {
+    @Test func `Unknown events are counted, and a line without a worker is its file's only worker's or nobody's`()
+        throws
+    {
         let history = try LogSample.history([
+            LogSample.line(9, "provider.paused", #""provider":"early""#),
             LogSample.Heartbeat().line(10), LogSample.line(11, "worker.danced"),
             LogSample.line(12, "provider.paused", #""provider":"main""#),
             LogSample.Heartbeat(worker: "host-2").line(13),
@@ -123,7 +174,7 @@ import Verification
         ])
         #expect(history.events["worker.danced"] == 1)
         let pauses = Dictionary(uniqueKeysWithValues: history.pauses.pauses.map { ($0.provider, $0.worker) })
-        #expect(pauses == ["main": "host-1", "backup": "worker.log"])
+        #expect(pauses == ["main": "host-1"])
     }
 
     @Test func `However many names a log invents, memory is bounded and the sums are right`() throws {

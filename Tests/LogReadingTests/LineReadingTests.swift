@@ -60,6 +60,18 @@ import Verification
         #expect("\(LogFault.foreign(path: "x"))".contains("log.format"))
     }
 
+    @Test func `Of several logs those without an entry are left out and named, unless all are`() throws {
+        let log = try ScratchFile([LogSample.line(1, "a"), "broken"])
+        let text = try ScratchFile(["worker.yaml:7: kafka.bootstrapServers is missing"])
+        let packed = try ScratchFile(["\u{1f}\u{8b}\u{8}", "\u{0}\u{3}"])
+        let files = try LogFiles(paths: [text.path, log.path, packed.path])
+        #expect(try files.next()?.entry.event == "a")
+        #expect(try files.next() == nil)
+        #expect(files.foreign == [text.path, packed.path])
+        #expect(files.tally.lines == 2 && files.tally.broken == 1)
+        #expect(throws: LogFault.foreign(path: text.path)) { try LogFiles(paths: [text.path, packed.path]) }
+    }
+
     @Test func `An empty log is no fault, and a missing one is`() throws {
         let file = try ScratchFile([])
         #expect(try LogFiles(paths: [file.path]).next() == nil)
@@ -88,6 +100,28 @@ import Verification
         try file.append(LogSample.line(4, "d"))
         #expect(try events() == ["d"])
         #expect(!log.isOver)
+    }
+
+    @Test func `A path that is a pipe can be waited on, and ends with its writer`() throws {
+        let file = try ScratchFile([])
+        let path = file.path + ".pipe"
+        try #require(mkfifo(path, 0o600) == 0)
+        // Open for both, so that neither side waits for the other.
+        let writer = try #require(FileHandle(forUpdatingAtPath: path))
+        let log = try LiveLog(path: path)
+        let waitable = try #require(log.waitable)
+        func isReady() -> Bool {
+            var place = pollfd(fd: waitable, events: Int16(POLLIN), revents: 0)
+            return poll(&place, 1, 0) > 0
+        }
+        #expect(!isReady())
+        try writer.write(contentsOf: Data("\(LogSample.line(1, "a"))\n".utf8))
+        #expect(isReady())
+        #expect(try log.next()?.map(\.event) == ["a"])
+        try writer.close()
+        #expect(try log.next()?.isEmpty == true)
+        #expect(log.isOver && log.waitable == nil)
+        #expect(try LiveLog(path: file.path).waitable == nil)
     }
 }
 

@@ -69,13 +69,15 @@ import Verification
     @Test func `A heartbeat's figures are read by their names`() throws {
         var heartbeat = LogSample.Heartbeat()
         heartbeat.breaker = "half_open"
+        heartbeat.repeats = 7
         let stats = try LogSample.stats(heartbeat.line(10))
         #expect(stats.interval == .seconds(10))
         #expect(stats.uptime == .seconds(600))
+        #expect(stats.requests == 1000 && stats.repeats == 7)
         #expect(stats.decisions == ["sent": 950, "rejected": 40, "unknown": 10])
         #expect(stats.regions["GB"] == ["sent": 350, "rejected": 10])
         #expect(stats.providers["main"]?.outcomes == ["accepted": 900, "refused": 4, "notSent": 2])
-        #expect(stats.providers["main"]?.isPaused == true)
+        #expect(stats.providers["main"]?.isPaused == false && stats.providers["main"]?.isProbed == true)
         #expect(stats.providers["main"]?.score == 90)
         #expect(stats.rules == ["quota_recipient": 30, "region_not_allowed": 10])
         #expect(stats.lag == ["0": 4, "1": 2])
@@ -88,7 +90,8 @@ import Verification
 
     @Test func `A heartbeat of which everything is missing or of another kind is read as nothing`() throws {
         let bare = try LogSample.stats(LogSample.line(0, "worker.stats"))
-        #expect(bare.requests == 0 && bare.decisions.isEmpty && bare.lag.isEmpty && bare.dueSends == nil)
+        #expect(bare.requests == 0 && bare.repeats == 0 && bare.decisions.isEmpty)
+        #expect(bare.lag.isEmpty && bare.dueSends == nil)
         let wrong = try LogSample.stats(
             LogSample.line(
                 0,

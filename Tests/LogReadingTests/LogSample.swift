@@ -28,7 +28,9 @@ enum LogSample {
     /// What a heartbeat says; the rest is as in a calm fleet.
     struct Heartbeat {
         var worker = "host-1"
+        var interval = Duration.seconds(10)
         var requests = 1000
+        var repeats = 0
         var decisions = #"{"sent":950,"rejected":40,"unknown":10}"#
         var regions = #"{"US":{"sent":600,"rejected":30},"GB":{"sent":350,"rejected":10}}"#
         var breaker = "closed"
@@ -39,7 +41,8 @@ enum LogSample {
         var members: String {
             let latency = #"{"p50":4.5,"p90":9.5,"p99":31.0,"max":80.2}"#
             return """
-                "worker.id":"\(worker)","interval_ms":10000,"uptime_ms":600000,"requests":\(requests),\
+                "worker.id":"\(worker)","interval_ms":\(interval.microseconds / 1000),"uptime_ms":600000,\
+                "requests":\(requests),"repeats":\(repeats),\
                 "decisions":\(decisions),"regions":\(regions),\
                 "providers":{"\(providerName)":{"accepted":900,"refused":4,"notSent":2,"breaker":"\(breaker)","score":90}},\
                 "rules":\(rules),"dead_letters":1,"in_flight":40,"max_in_flight":1024,"outbox":12,"due_sends":3,\

@@ -54,10 +54,20 @@ import Verification
         #expect(page.contains("1 gap without heartbeat, the longest 4 min 40 s"))
     }
 
+    @Test func `Requests that had come before are told, and are no part of what was refused`() throws {
+        let page = try page([LogSample.Heartbeat(repeats: 200).line(10)])
+        #expect(page.contains("<dt>of them repeats</dt><dd>200 <small>20 %</small></dd>"))
+        #expect(page.contains("<dt>rejected</dt><dd>40 <small>5 %</small></dd>"))
+    }
+
     @Test func `The page says what it could not read and what is missing`() throws {
         let withoutHeartbeat = try page([LogSample.line(0, "worker.started")], broken: 3)
         #expect(withoutHeartbeat.contains("3 of 4 lines could not be read"))
         #expect(withoutHeartbeat.contains("No heartbeat (worker.stats) is among the lines"))
+        let inTurn = try page(calm() + [LogSample.Heartbeat(worker: "host-3").line(-10)])
+        #expect(inTurn.contains("<p class=\"doubt\">Logs follow each other here"))
+        let foreign = ReportPage(FleetHistory(), tally: LineTally(), sources: [], foreign: ["<a>.gz", "b"]).html
+        #expect(foreign.contains("<p class=\"doubt\">Left out: &lt;a&gt;.gz, b. No line is an entry"))
         #expect(
             ReportPage(FleetHistory(), tally: LineTally(), sources: ["empty.log"]).html.contains("No line in empty.log")
         )

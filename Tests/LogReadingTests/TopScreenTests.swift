@@ -30,6 +30,23 @@ import Verification
         #expect(text.contains("lag 6  due 3  outbox 12  in flight 80  dead letters/min 12  retries/min 24"))
     }
 
+    @Test func `Figures a minute are those of a minute, however long an interval is`() throws {
+        let lines = [300.0, 600].flatMap { second in
+            ["host-1", "host-2"].map { worker in
+                LogSample.Heartbeat(worker: worker, interval: .seconds(300)).line(second)
+            }
+        }
+        let text = try screen(lines, at: 800)
+        #expect(text.contains { $0.contains("dead letters/min 0.4  retries/min 0.8") })
+        #expect(text.contains { $0.hasPrefix("quota_recipient              12 ") })
+        #expect(text.contains { $0.hasPrefix("requests/s 6.67  sent/s 6.33") })
+        var fleet = try fleet(lines)
+        fleet.forget(at: LogSample.time(1600))
+        #expect(fleet.workers.count == 2)
+        fleet.forget(at: LogSample.time(2400))
+        #expect(fleet.workers.isEmpty)
+    }
+
     @Test func `A worker whose clock is ahead, and a line of the far future, make nobody silent`() throws {
         var fleet = FleetNow()
         let clock = LogSample.time(200)
@@ -77,6 +94,18 @@ import Verification
         let summary = TopScreen(try fleet(lines), tally: LineTally(), now: LogSample.time(13), isOver: false).summary
         #expect(summary.hasPrefix("2026-11-20 12:00:13 3 workers, requests/s 300, sent/s 285,"))
         #expect(summary.hasSuffix("paused: main 2/3"))
+    }
+
+    @Test func `A provider that the next message asks again is told as half open and is no alarm`() throws {
+        let heartbeats = [("host-1", "half_open"), ("host-2", "closed"), ("host-3", "closed")]
+        let lines = heartbeats.map { LogSample.Heartbeat(worker: $0, breaker: $1).line(10) }
+        let screen = TopScreen(try fleet(lines), tally: LineTally(), now: LogSample.time(13), isOver: false)
+        #expect(!screen.summary.contains("paused"))
+        let rows = screen.lines(width: 80, height: 24, colours: true).filter { $0.hasPrefix("main") }
+        #expect(rows.count == 1 && rows[0].contains("half open 1/3") && !rows[0].contains("\u{1b}"))
+        let worse = lines + [LogSample.Heartbeat(worker: "host-2", breaker: "open").line(12)]
+        let row = try self.screen(worse, at: 13).first { $0.hasPrefix("main") }
+        #expect(row?.contains(" open 1/3") == true && row?.contains("half") == false)
     }
 
     @Test(arguments: [(80, 24), (160, 50), (40, 10), (20, 3), (1, 1), (500, 200)])

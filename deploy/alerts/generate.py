@@ -33,7 +33,8 @@ def rules(alerts):
 def target(name, query, place):
     grouped = re.search(r"by \((\w+)\)", query)
     return {"datasource": DATASOURCE, "refId": chr(ord("A") + place), "queryType": "range",
-            "expr": query.replace("{provider}", "${provider}"),
+            # Grafana would escape a name's points and dashes for a regular expression, which a path is not.
+            "expr": query.replace("{provider}", "${provider:raw}"),
             "legendFormat": f"{{{{{grouped[1]}}}}}" if grouped else name}
 
 

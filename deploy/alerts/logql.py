@@ -22,6 +22,7 @@ COMPARISONS = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": oper
 ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul,
               "/": lambda left, right: left / right if right else float("nan")}
 LEVELS = [{"or"}, {"and", "unless"}, set(COMPARISONS), {"+", "-"}, {"*", "/"}]
+QUOTED, BARE = r'\["[^"\]]+"\]', r"[A-Za-z_][A-Za-z0-9_]*"
 OVER_TIME = {"sum": sum, "min": min, "max": max, "avg": lambda values: sum(values) / len(values), "count": len}
 
 
@@ -155,7 +156,9 @@ class Parser:
         while True:
             name = self.next(kind="word")
             self.next("=")
-            paths.append((name, self.text()))
+            path = self.text()
+            steps(path)
+            paths.append((name, path))
             if self.peek() != ",":
                 return ("json", tuple(paths))
             self.next()
@@ -166,9 +169,10 @@ class Parser:
 
 
 def steps(path):
-    """The names that a json path goes through."""
-    names = re.findall(r'\["([^"\]]+)"\]|([^.\["\]]+)', path)
-    return [quoted or plain for quoted, plain in names]
+    """The names that a json path goes through; what is no bare word has to be quoted, as in `a["b-c"].d`."""
+    if not re.fullmatch(rf"({QUOTED}|{BARE})({QUOTED}|\.{BARE})*", path):
+        raise QueryError(f"{path!r} is no json path")
+    return [name[2:-2] if name[0] == "[" else name for name in re.findall(rf"{QUOTED}|{BARE}", path)]
 
 
 def value_at(document, path):

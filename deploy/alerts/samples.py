@@ -17,6 +17,7 @@ STATS = {
     "interval_ms": 10_000,
     "uptime_ms": 600_000,
     "requests": 1000,
+    "repeats": 20,
     "decisions": {
         "sent": 950, "suppressed": 10, "rejected": 40, "expired_unsent": 0, "failed": 0, "unknown": 0, "delivered": 900,
         "undelivered": 5, "expired": 3,

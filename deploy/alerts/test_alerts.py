@@ -45,11 +45,15 @@ def in_turn(some, others):
 def ended(worker, event="worker.stopped"):
     return [samples.line(605, event, "notice", **{"worker.id": worker})]
 
+
+# A backup whose pause is over and that no message has asked since.
+IDLE = {"providers__backup__breaker": "half_open"}
+
 # For each alert the lines that fire it and lines that come near and do not.
 CASES = {
     "LagGrowing": (during(lag={"0": 12, "7": 4200}), beats(3) + beats(4, begin=3, lag={"0": 4200}) + beats(8, begin=7)),
     "UnknownOutcomes": (during(decisions__unknown=20), during(decisions__unknown=5)),
-    "ProviderPaused": (during(providers__backup__breaker="half_open"), beats(9) + beats(2, begin=9, providers__main__breaker="open") + beats(9, begin=11)),
+    "ProviderPaused": (during(providers__backup__breaker="open"), beats(9, **IDLE) + beats(2, begin=9, providers__main__breaker="open") + beats(9, begin=11, **IDLE)),
     "ProviderFailing": (during(providers__backup__misconfigured=3), during(regions__US__unknown=60, decisions__unknown=60, providers__main__refused=60)),
     "BudgetNearLimit": (during(rules__budget_exhausted=1), during(rules__quota_ip=900)),
     "NoHeartbeat": (beats(10) + beats(10, begin=10, workers=("host-1",)), beats(10) + ended("host-2") + beats(10, begin=10, workers=("host-1",))),
@@ -74,8 +78,9 @@ ALSO = {
 SEVERAL = [
     ("LagGrowing", in_turn({"lag": {"0": 1200, "7": 900_000}}, {"lag": {"0": 10, "7": 900_000}}), ["value=900000"]),
     ("LagGrowing", in_turn({"lag": {"0": 1200, "7": 1500}}, {"lag": {"0": 10, "7": 1500}}), ["value=1500"]),
-    ("ProviderPaused", during(providers__backup__breaker="open", providers__main__breaker="half_open"),
+    ("ProviderPaused", during(providers__backup__breaker="open", providers__main__breaker="open"),
      ['provider="backup"', 'provider="main"']),
+    ("ProviderPaused", during(providers__main__breaker="open", **IDLE), ['provider="main"']),
     ("ProviderPaused", one(providers__main__breaker="open")
      + beats(6, ("host-2",), providers__backup__breaker="open", providers__main__breaker="open"), ['provider="main" value=1']),
     ("ProviderFailing", one(providers__main__notSent=1, providers__main__misconfigured=600), ['provider="main"']),
@@ -184,23 +189,38 @@ def test_pages(fault):
 def test_generated(fault):
     for name in generate.stale():
         fault(f"deploy/alerts/{name} is not what alerts.yaml says: run deploy/alerts/generate.py")
+    for panel in generate.dashboard(TABLE)["panels"]:
+        for query in (target["expr"].replace("${provider:raw}", "eu-1.x") for target in panel["targets"]):
+            try:
+                logql.Parser(query).parse()
+            except logql.QueryError as error:
+                fault(f"{panel['title']}: {error}, for a provider called eu-1.x")
+            if "${" in query:
+                fault(f"{panel['title']}: Grafana would escape the variable in {query}")
+
+
+# Loki takes none of these.
+NO_PATHS = ("of.eu-1.n", "of.", ".n", "of..n", "1", "of.1", "of n", "of[n]", "")
 
 
 def test_queries(fault):
     """What the evaluator does not know it refuses."""
     for query in ("rate({a=\"b\"}[5m])", "sum(count_over_time({a=\"b\"} | logfmt [5m]))", "sum(count_over_time({a=\"b\"}[5m])",
-                  "sum_over_time({a=\"b\"}[5m])", "count_over_time({a=\"b\"} | label_format c=\"{{.d}}\" [5m])"):
+                  "sum_over_time({a=\"b\"}[5m])", "count_over_time({a=\"b\"} | label_format c=\"{{.d}}\" [5m])",
+                  *(f"count_over_time({{a=\"b\"}} | json n=\"{path}\" [5m])" for path in NO_PATHS)):
         try:
             logql.Parser(query).parse()
         except logql.QueryError:
             continue
         fault(f"the query {query} is taken though it is not known")
-    lines = [(float(second), json.dumps({"n": second, "who": "ab"[second % 2]})) for second in range(10)]
+    lines = [(float(second), json.dumps({"n": second, "who": "ab"[second % 2], "of": {"eu-1.x": {"n": 2}}}))
+             for second in range(10)]
     source = '{a="b"} | json n="n", who="who" | unwrap n [5s]'
     for query, expected in {
         f"sum by (who) (sum_over_time({source})) > 15": [("b", 21.0)],
         f"sum(max_over_time({source})) + 1": [(None, 18.0)],
         "sum(count_over_time({a=\"b\"} [5s]) or count_over_time({a=\"b\"} | label_format c=\"d\" [5s]))": [(None, 10.0)],
+        "sum(sum_over_time({a=\"b\"} | json n=\"of[\\\"eu-1.x\\\"].n\" | unwrap n [5s]))": [(None, 10.0)],
         f"2 * min(min_over_time({source})) - 1 + 2": [(None, 11.0)],
         f"sum by (who) (count_over_time({{a=\"b\"}} | json who=\"who\" [5s])) / on () group_left () sum(count_over_time({{a=\"b\"}} [5s]))": [("a", 0.4), ("b", 0.6)],
     }.items():

@@ -16,13 +16,15 @@ struct ReportCommand: ParsableCommand {
             refusals by rule, unknown outcomes, providers passed over, errors and workers.
             The page needs nothing from outside and holds nothing but what the lines say.
             Logs must be in format json or otel (log.format), at level info or below;
-            lines of other programs and broken ones are counted and skipped. Several
-            workers' logs are merged by time, in bounded memory.
+            lines of other programs and broken ones are counted and skipped, and a log
+            without an entry is named and left out. Several logs are merged by time, in
+            bounded memory. Those that come one after the other, as pods' do, keep their
+            times as well; for the lag of all workers together they have to be sorted.
 
               code-courier report worker-*.log --output report.html
               journalctl -u 'code-courier@*' -o cat | code-courier report - > r.html
               kubectl logs -l app.kubernetes.io/name=code-courier --tail=-1 \\
-                | code-courier report - > r.html
+                | sort | code-courier report - > r.html
 
             For the same live in a terminal: code-courier top.
             """
@@ -79,6 +81,11 @@ struct ReportCommand: ParsableCommand {
             history.add(entry, from: file)
         }
         history.finish()
-        return ReportPage(history, tally: files.tally, sources: logs.map { $0 == "-" ? "standard input" : $0 })
+        return ReportPage(
+            history,
+            tally: files.tally,
+            sources: logs.map { $0 == "-" ? "standard input" : $0 },
+            foreign: files.foreign
+        )
     }
 }

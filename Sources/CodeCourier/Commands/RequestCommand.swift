@@ -29,6 +29,8 @@ struct RequestCommand: AsyncParsableCommand {
                 The event that answers has a verificationId; with it and the code that came:
 
                   code-courier verify --verification … --code 123456
+
+                Exit code 1: no event came within the seconds of --wait. The request stays.
                 """
         )
 
@@ -71,23 +73,27 @@ struct RequestCommand: AsyncParsableCommand {
                 languageCode: language,
                 isConfirmed: confirmed
             )
+            var isAnswered = true
             do {
                 let gateway = try await Gateway(settings)
                 let place = try await gateway.send(request)
                 print("request \(request.requestID) is on \(settings.topics.requests), \(place)")
-                if wait > 0 { try await show(request, gateway) }
+                if wait > 0 { isAnswered = try await show(request, gateway) }
                 await gateway.close()
             } catch {
                 throw StartFailure.report(["kafka.bootstrapServers: \(error)"])
             }
+            if !isAnswered { throw ExitCode(1) }
         }
 
-        private func show(_ request: GatewayRequest, _ gateway: Gateway) async throws {
+        /// Prints the event that answers; false when none came in time.
+        private func show(_ request: GatewayRequest, _ gateway: Gateway) async throws -> Bool {
             guard let event = try await gateway.event(answering: request.requestID, within: .seconds(wait)) else {
                 print("no event came within \(wait) s: is a worker running? (code-courier run)")
-                return
+                return false
             }
             print(EventLine(event).text)
+            return true
         }
     }
 }

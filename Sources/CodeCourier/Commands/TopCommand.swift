@@ -15,13 +15,15 @@ struct TopCommand: ParsableCommand {
         discussion: """
             Rates and latencies are those of the last minute: totals, a row for each
             worker and each provider with its breaker, refusals by rule, and the last
-            warning. q or Ctrl-C ends it. Logs must be in format json or otel
+            warning. A provider whose breaker is half open is asked again by the next
+            message. q or Ctrl-C ends it. Logs must be in format json or otel
             (log.format), at level info or below. Without a terminal it prints one line
             every ten seconds of the log.
 
-              tail -F worker-*.log | code-courier top
+              tail -qF worker-*.log | code-courier top
               journalctl -u 'code-courier@*' -o cat -f | code-courier top
-              kubectl logs -f -l app.kubernetes.io/name=code-courier | code-courier top
+              kubectl logs -f -l app.kubernetes.io/name=code-courier \\
+                --max-log-requests=50 | code-courier top
               code-courier top worker.log
 
             A file is followed as it grows and when it is rotated. For a page with the

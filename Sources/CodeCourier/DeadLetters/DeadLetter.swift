@@ -35,7 +35,7 @@ struct DeadLetter: Redacted {
     /// How many bytes the record's value had; nil for a tombstone.
     let size: Int?
 
-    let record: ConsumerRecord
+    private(set) var record: ConsumerRecord
 
     /// Nil for a record that is no dead letter of ours.
     ///
@@ -58,6 +58,21 @@ struct DeadLetter: Redacted {
     }
 
     var description: String { "dead letter \(id)" }
+
+    /// The same with as much of its record as a list shows, for those who hold many: a record may be a megabyte.
+    func listed(withValue: Bool) -> DeadLetter {
+        var letter = self
+        letter.record = ConsumerRecord(
+            topic: record.topic,
+            partition: record.partition,
+            offset: record.offset,
+            timestamp: record.timestamp,
+            key: record.key.map { _ in [] },
+            value: withValue ? record.value : nil,
+            headers: []
+        )
+        return letter
+    }
 
     /// The record as it was, for the place where it was, with what tells that it has been here.
     ///

@@ -9,10 +9,13 @@ import Verification
 struct DeadLetterList {
     private let limit: Int
     private let showsPayload: Bool
-    private var letters: [DeadLetter] = []
-    private var ids: Set<String> = []
 
-    /// How many there were, repeats left out.
+    /// The newest so far by their ids, and fewer than as many again, so that the sorting is seldom.
+    private(set) var letters: [String: DeadLetter] = [:]
+
+    /// How many there were, without the repeats of those that were among the newest then.
+    ///
+    /// To tell all repeats the ids of a whole topic would have to be kept.
     private(set) var count = 0
 
     init(limit: Int, showsPayload: Bool) {
@@ -20,16 +23,15 @@ struct DeadLetterList {
     }
 
     mutating func add(_ letter: DeadLetter) {
-        guard ids.insert(letter.id).inserted else { return }
+        guard letters[letter.id] == nil else { return }
         count += 1
-        letters.append(letter)
-        // As many again are let in, so that the sorting is seldom.
-        if letters.count >= 2 * max(limit, 500) { letters = newest }
+        letters[letter.id] = letter.listed(withValue: showsPayload)
+        if letters.count >= 2 * limit { letters = Dictionary(newest.map { ($0.id, $0) }) { first, _ in first } }
     }
 
     /// The newest, the oldest of them first.
     private var newest: [DeadLetter] {
-        Array(letters.sorted { ($0.time, $0.id) < ($1.time, $1.id) }.suffix(limit))
+        Array(letters.values.sorted { ($0.time, $0.id) < ($1.time, $1.id) }.suffix(limit))
     }
 
     var text: [String] {

@@ -2,15 +2,19 @@
 
 import Verification
 
-/// What a fleet did, gathered from its workers' lines in the order of time, in bounded memory.
+/// What a fleet did, gathered from its workers' lines, each worker's in the order of time, in bounded memory.
 package struct FleetHistory {
     private(set) var first: Timestamp?
     private(set) var last = Timestamp(microseconds: 0)
     private(set) var entries = 0
     private(set) var heartbeats = 0
 
+    /// Whether lines went back in time, as where one log follows another: what is summed over workers is then in parts.
+    private(set) var wentBack = false
+
     private(set) var timeline = TimeBuckets()
     private(set) var requests = 0.0
+    private(set) var repeats = 0.0
     private(set) var deadLetters = 0.0
     private(set) var decisions = Tally()
     private(set) var regions = TallyTable()
@@ -23,15 +27,17 @@ package struct FleetHistory {
     private(set) var pauses = PauseHistory()
     private(set) var workers: [String: WorkerRecord] = [:]
     private(set) var problems: [Problem.Kind: Problem] = [:]
-    private var lag: [String: Double] = [:]
+    private var lag = FleetLag()
 
     /// The worker that alone has named itself in a file; nil once there are two.
     private var authors: [String: String?] = [:]
 
     private static let mostWorkers = 2000
     private static let mostProblems = 500
-    private static let mostPartitions = 10_000
     private static let mostStages = 40
+
+    /// Lines of workers whose clocks differ may come in such a disorder.
+    private static let disorder = Duration.seconds(300)
 
     /// A worker's own idea of its interval is believed up to here.
     private static let longestInterval = Duration.seconds(3600)
@@ -39,8 +45,12 @@ package struct FleetHistory {
     package init() {}
 
     /// Takes the next entry; a line that names no worker is its file's only one's, if there is one.
+    ///
+    /// Where a file has several, what such a line says of one of them is left out: heartbeats say the same.
     package mutating func add(_ entry: LogEntry, from file: String) {
-        let worker = author(of: entry, in: file)
+        let author = author(of: entry, in: file)
+        let worker = author ?? file
+        if last - entry.time > Self.disorder { wentBack = true }
         first = min(first ?? entry.time, entry.time)
         last = max(last, entry.time)
         entries += 1
@@ -55,9 +65,13 @@ package struct FleetHistory {
         case WorkerStats.event:
             if let stats = WorkerStats(entry) { add(stats, of: worker, at: entry.time) }
         case "provider.paused":
-            if let provider = entry.fields.text("provider") { pauses.pause(provider.cut, by: worker, at: entry.time) }
+            if let author, let provider = entry.fields.text("provider") {
+                pauses.pause(provider.cut, by: author, at: entry.time)
+            }
         case "provider.resumed":
-            if let provider = entry.fields.text("provider") { pauses.resume(provider.cut, by: worker, at: entry.time) }
+            if let author, let provider = entry.fields.text("provider") {
+                pauses.resume(provider.cut, by: author, at: entry.time)
+            }
         // In a container a worker that is started anew may have the name of the one before.
         case "worker.started": workers[worker]?.hasStopped = false
         case _ where entry.tellsAnEnd: workers[worker]?.hasStopped = true
@@ -72,8 +86,9 @@ package struct FleetHistory {
         pauses.finish { workers[$0]?.last ?? last }
     }
 
-    private mutating func author(of entry: LogEntry, in file: String) -> String {
-        guard let worker = entry.worker else { return (authors[file] ?? nil) ?? file }
+    /// The worker that wrote a line; nil where nobody can know.
+    private mutating func author(of entry: LogEntry, in file: String) -> String? {
+        guard let worker = entry.worker else { return authors[file] ?? nil }
         let name = workers[worker] != nil || workers.count < Self.mostWorkers ? worker : Tally.other
         if let author = authors[file] {
             if author != name { authors.updateValue(nil, forKey: file) }
@@ -99,6 +114,7 @@ extension FleetHistory {
         heartbeats += 1
         workers[worker]?.note(stats, at: time)
         requests += stats.requests
+        repeats += stats.repeats
         deadLetters += stats.deadLetters
         decisions.add(stats.decisions)
         rules.add(stats.rules)
@@ -112,6 +128,7 @@ extension FleetHistory {
                 pauses.resume(name, by: worker, at: time)
             }
         }
+        lag.take(stats.lag, from: worker, at: time)
         addToTimeline(stats, at: time)
     }
 
@@ -124,10 +141,7 @@ extension FleetHistory {
             bucket.requests += stats.requests * share
             for status in statuses { bucket.decisions[status.name, default: 0] += status.count * share }
         }
-        for (partition, records) in stats.lag where lag[partition] != nil || lag.count < Self.mostPartitions {
-            lag[partition] = records
-        }
-        let totalLag = lag.isEmpty ? nil : lag.values.reduce(0, +)
+        let waiting = lag.total(at: time)
         let weight = max(1, stats.requests)
         let latencies = stats.latencies.mapValues { LatencySummary($0, weight: weight) }
             .filter { self.latencies[$0.key] != nil || self.latencies.count < Self.mostStages }
@@ -136,7 +150,7 @@ extension FleetHistory {
         // A heartbeat tells of the time before it, and stands in the piece where that ended.
         timeline.update(at: time - .microseconds(1)) { bucket in
             bucket.latencies.merge(latencies) { $0.merged(with: $1) }
-            bucket.lag = [bucket.lag, totalLag].compactMap(\.self).max()
+            bucket.lag = [bucket.lag, waiting].compactMap(\.self).max()
             bucket.dueSends = [bucket.dueSends, stats.dueSends].compactMap(\.self).max()
             bucket.outbox = [bucket.outbox, stats.outbox].compactMap(\.self).max()
         }

@@ -28,7 +28,8 @@ struct Problem {
 
     mutating func note(_ entry: LogEntry) {
         count += entry.event == Self.suppressed ? entry.fields.amount("suppressed") ?? 1 : 1
-        last = entry.time
+        first = min(first, entry.time)
+        last = max(last, entry.time)
     }
 
     /// The fields that hold words of a small vocabulary, in the order in which they are shown.

@@ -22,8 +22,8 @@ struct TimeBuckets {
 
     /// Gives each piece that lies between the times its share of what happened between them.
     mutating func spread(from: Timestamp, to: Timestamp, _ add: (inout TimeBucket, _ share: Double) -> Void) {
-        begin(at: from)
-        let first = max(0, (from - origin).microseconds)
+        reach(from)
+        let first = (from - origin).microseconds
         let last = max(first + 1, (to - origin).microseconds)
         cover(last)
         for index in Int(first / width)...Int((last - 1) / width) {
@@ -35,30 +35,43 @@ struct TimeBuckets {
 
     /// The piece that a time lies in.
     mutating func update(at time: Timestamp, _ change: (inout TimeBucket) -> Void) {
-        begin(at: time)
-        let place = max(0, (time - origin).microseconds)
+        reach(time)
+        let place = (time - origin).microseconds
         cover(place + 1)
         change(&buckets[Int(place / width)])
     }
 
-    private mutating func begin(at time: Timestamp) {
-        guard buckets.isEmpty else { return }
-        origin = Timestamp(microseconds: time.microseconds / Self.narrowest * Self.narrowest)
-        end = time
+    /// Begins with a time, or puts pieces in front where it is earlier: logs may come one after the other, each from its
+    /// own beginning.
+    private mutating func reach(_ time: Timestamp) {
+        guard !buckets.isEmpty else {
+            origin = Timestamp(microseconds: time.microseconds / Self.narrowest * Self.narrowest)
+            end = time
+            return
+        }
+        guard time < origin else { return }
+        func missing() -> Int { Int(((origin - time).microseconds + width - 1) / width) }
+        while missing() + buckets.count > Self.most { widen() }
+        let count = missing()
+        buckets.insert(contentsOf: repeatElement(TimeBucket(), count: count), at: 0)
+        origin = origin - .microseconds(Int64(count) * width)
     }
 
     /// Makes room for what ends so many microseconds after the origin.
     private mutating func cover(_ length: Int64) {
-        while length > Int64(Self.most) * width {
-            width *= 2
-            buckets = stride(from: 0, to: buckets.count, by: 2).map { index in
-                var bucket = buckets[index]
-                if index + 1 < buckets.count { bucket.merge(buckets[index + 1]) }
-                return bucket
-            }
-        }
+        while length > Int64(Self.most) * width { widen() }
         while Int64(buckets.count) * width < length { buckets.append(TimeBucket()) }
         end = max(end, origin + .microseconds(length))
+    }
+
+    /// Makes one piece of every two.
+    private mutating func widen() {
+        width *= 2
+        buckets = stride(from: 0, to: buckets.count, by: 2).map { index in
+            var bucket = buckets[index]
+            if index + 1 < buckets.count { bucket.merge(buckets[index + 1]) }
+            return bucket
+        }
     }
 
     /// When a piece begins.

@@ -33,13 +33,13 @@ final class LogFile {
             while let line = buffer.next() ?? (isAtEnd ? buffer.rest() : nil) {
                 if let entry = tally.read(line) { return entry }
             }
-            guard !isAtEnd else {
-                guard !tally.isForeign(atEnd: true) else { throw .foreign(path: name) }
-                return nil
-            }
+            guard !isAtEnd else { return nil }
             try fill()
         }
     }
+
+    /// Whether it was read to its end and none of its lines is an entry.
+    var isForeign: Bool { isAtEnd && tally.isForeign(atEnd: true) }
 
     private func fill() throws(LogFault) {
         let count = read(descriptor, &chunk, chunk.count)

@@ -14,14 +14,23 @@ package final class LogFiles {
     private var heads: [Head] = []
     private let files: [LogFile]
 
+    /// The names of the logs that hold lines and no entry: they are passed over.
+    package let foreign: [String]
+
     /// Opens the paths; `-` is standard input.
+    ///
+    /// Throws when one cannot be opened or read, and when all are foreign.
     package init(paths: [String]) throws(LogFault) {
         var files: [LogFile] = []
         for path in paths { files.append(try LogFile(path: path)) }
-        self.files = files
+        var heads: [Head] = []
         for file in files {
             if let entry = try file.next() { heads.append(Head(entry: entry, file: file)) }
         }
+        foreign = files.filter(\.isForeign).map(\.name)
+        if let name = foreign.first, foreign.count == files.count { throw .foreign(path: name) }
+        self.files = files.filter { !$0.isForeign }
+        self.heads = heads
     }
 
     /// The earliest entry that is left, and the name of its log.
@@ -36,7 +45,7 @@ package final class LogFiles {
         return (head.entry, head.file.name)
     }
 
-    /// What was read so far, of all logs.
+    /// What was read so far, of all logs that are not foreign.
     package var tally: LineTally {
         files.reduce(into: LineTally()) { $0 += $1.tally }
     }

@@ -22,12 +22,19 @@ package struct WorkerStats: Sendable {
         package let breaker: String?
         package let score: Double?
 
-        package var isPaused: Bool { breaker.map { $0 != "closed" } ?? false }
+        /// Whether the worker passes it over.
+        package var isPaused: Bool { breaker == "open" }
+
+        /// Whether a pause is over and the worker's next message finds out: for hours, where none comes.
+        package var isProbed: Bool { breaker == "half_open" }
     }
 
     package let interval: Duration
     package let uptime: Duration?
     package let requests: Double
+
+    /// Those of the requests whose id had come before: they stand in no other count.
+    package let repeats: Double
     package let decisions: [String: Double]
     package let regions: [String: [String: Double]]
     package let providers: [String: Provider]
@@ -54,6 +61,7 @@ package struct WorkerStats: Sendable {
         interval = fields.milliseconds("interval_ms") ?? .seconds(10)
         uptime = fields.milliseconds("uptime_ms")
         requests = fields.amount("requests") ?? 0
+        repeats = fields.amount("repeats") ?? 0
         decisions = fields.object("decisions")?.amounts ?? [:]
         regions = fields.object("regions").map { Self.table($0) } ?? [:]
         providers = fields.object("providers").map { Self.providers($0) } ?? [:]

@@ -4,7 +4,8 @@ import Verification
 
 extension ReportPage {
     var pauseSection: String {
-        let note = "A breaker passes a provider over that fails, and asks it again by one message at a time."
+        let note =
+            "A breaker passes a provider over that fails. A pause is over when the next message may ask it again."
         guard !history.pauses.pauses.isEmpty else {
             return Self.section("Breakers", "No provider was passed over.", [])
         }

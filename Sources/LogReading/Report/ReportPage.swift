@@ -10,10 +10,14 @@ package struct ReportPage {
     /// What was read, as the command line names it.
     let sources: [String]
 
-    package init(_ history: FleetHistory, tally: LineTally, sources: [String]) {
+    /// Logs that were left out because they hold no entry.
+    let foreign: [String]
+
+    package init(_ history: FleetHistory, tally: LineTally, sources: [String], foreign: [String] = []) {
         self.history = history
         self.tally = tally
         self.sources = sources
+        self.foreign = foreign
     }
 
     package var html: String {
@@ -79,25 +83,27 @@ extension ReportPage {
         guard let first = history.first else { return "No line in \(sources.joined(separator: ", "))" }
         return """
             \(Figure.time(first)) to \(Figure.time(history.last)) UTC, \(Figure.span(history.last - first)) · \
-            \(Figure.count(history.workers.count, "worker")) · \(Figure.count(tally.lines, "line")) from \(sourceNames)
+            \(Figure.count(history.workers.count, "worker")) · \(Figure.count(tally.lines, "line")) from \(names(sources))
             """
     }
 
-    private var sourceNames: String {
-        let shown = sources.prefix(5).joined(separator: ", ")
-        return sources.count > 5 ? "\(shown) and \(sources.count - 5) more" : shown
+    private func names(_ logs: [String]) -> String {
+        let shown = logs.prefix(5).joined(separator: ", ")
+        return logs.count > 5 ? "\(shown) and \(logs.count - 5) more" : shown
     }
 
     private var facts: [Fact] {
         let decisions = history.decisions
         let handedOver = decisions["sent"] + decisions["unknown"]
+        let decided = history.requests - history.repeats
         let lag = history.timeline.buckets.compactMap(\.lag).max()
         let slowest = history.latencies["request_to_provider"]
         return [
             Fact("requests", Figure.whole(history.requests)),
+            Fact("of them repeats", history.repeats, of: history.requests),
             Fact("sent", Figure.whole(decisions["sent"])),
-            Fact("rejected", decisions["rejected"], of: history.requests),
-            Fact("failed", decisions["failed"], of: history.requests),
+            Fact("rejected", decisions["rejected"], of: decided),
+            Fact("failed", decisions["failed"], of: decided),
             Fact("outcome unknown", decisions["unknown"], of: handedOver),
             Fact("dead letters", Figure.whole(history.deadLetters)),
             Fact("highest lag", lag.map(Figure.whole) ?? "–"),
@@ -108,6 +114,14 @@ extension ReportPage {
     /// What a reader has to know before believing the rest.
     private var doubts: [String] {
         var doubts: [String] = []
+        if !foreign.isEmpty {
+            doubts.append(
+                """
+                Left out: \(names(foreign)). No line is an entry in format json or otel, as in a compressed log and in one \
+                in format text.
+                """
+            )
+        }
         if tally.broken > 0 {
             doubts.append(
                 """
@@ -120,6 +134,9 @@ extension ReportPage {
             doubts.append(
                 "No heartbeat (worker.stats) is among the lines: there is nothing to count. Is log.level above info?"
             )
+        }
+        if history.wentBack {
+            doubts.append("Logs follow each other here: unless they are sorted, their workers' lag is not added up.")
         }
         let gaps = history.workers.values.flatMap(\.gaps)
         if let longest = gaps.map({ $0.to - $0.from }).max() {

@@ -27,7 +27,7 @@ package struct FleetNow {
             !hasStopped && now - heardAt > max(last.stats.interval, .seconds(1)) * 3
         }
 
-        /// How many times a second something happened in the last minute.
+        /// How many times a second something happened in the last minute, or in the last interval where that is longer.
         func rate(_ count: (WorkerStats) -> Double) -> Double {
             recent.reduce(0) { $0 + count($1.stats) } / seconds
         }
@@ -36,7 +36,7 @@ package struct FleetNow {
     /// Rates are means of this time.
     static let window = Duration.seconds(60)
 
-    /// Who stopped or fell silent is shown for so long.
+    /// Who stopped or fell silent is shown for so long, and in any case for some of its intervals.
     private static let memory = Duration.seconds(300)
     private static let mostWorkers = 2000
 
@@ -76,7 +76,7 @@ package struct FleetNow {
 
     /// Forgets who has been away for long.
     package mutating func forget(at now: Timestamp) {
-        workers = workers.filter { now - $0.value.heardAt < Self.memory }
+        workers = workers.filter { now - $0.value.heardAt < max(Self.memory, $0.value.last.stats.interval * 6) }
     }
 }
 
@@ -104,9 +104,12 @@ extension FleetNow {
         }
     }
 
-    /// Refusals of the last minute by rule.
+    /// Refusals a minute by rule.
     func rules(at now: Timestamp) -> Tally {
-        live(at: now).flatMap(\.recent).reduce(into: Tally()) { $0.add($1.stats.rules) }
+        live(at: now).reduce(into: Tally()) { tally, worker in
+            let seconds = worker.seconds
+            for heartbeat in worker.recent { tally.add(heartbeat.stats.rules.mapValues { $0 * 60 / seconds }) }
+        }
     }
 
     /// Providers by name, with the rates of their answers and what the live workers' breakers say.
@@ -134,7 +137,9 @@ struct ProviderNow {
     var rates: [String: Double] = [:]
     private(set) var workers = 0
     private(set) var pausing = 0
-    private(set) var isProbed = false
+
+    /// Those whose next message asks it again.
+    private(set) var probing = 0
     private(set) var score: Double?
 
     init(name: String) {
@@ -145,7 +150,7 @@ struct ProviderNow {
     fileprivate mutating func note(_ provider: WorkerStats.Provider) {
         workers += 1
         if provider.isPaused { pausing += 1 }
-        if provider.breaker == "half_open" { isProbed = true }
+        if provider.isProbed { probing += 1 }
         score = [score, provider.score].compactMap(\.self).min()
     }
 }

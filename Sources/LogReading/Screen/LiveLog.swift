@@ -6,14 +6,17 @@ import Glibc
 import Darwin
 #endif
 
-/// A log that is read as it grows: standard input, or a file that may be rotated.
+/// A log that is read as it grows: a stream, such as standard input and a pipe, or a file that may be rotated.
 package final class LiveLog {
     package private(set) var tally = LineTally()
 
-    /// Whether standard input has ended; a file never has.
+    /// Whether a stream has ended; a file never has.
     package private(set) var isOver = false
 
-    /// Nil for standard input.
+    /// What messages call it: its path, or `stdin`.
+    private let name: String
+
+    /// Where a file is found again when it is rotated; nil for a stream.
     private let path: String?
     private var descriptor: Int32
     private var position: off_t = 0
@@ -25,9 +28,12 @@ package final class LiveLog {
 
     /// Opens a path; `-` is standard input.
     package init(path: String) throws(LogFault) {
-        self.path = path == "-" ? nil : path
-        descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .unreadable(path: path, reason: String(cString: strerror(errno))) }
+        self.descriptor = descriptor
+        name = path == "-" ? "stdin" : path
+        // A path may be a pipe, as a shell's `<(…)` is.
+        self.path = path == "-" || !Self.isFile(descriptor) ? nil : path
         guard self.path != nil else { return }
         let size = lseek(descriptor, 0, SEEK_END)
         position = max(0, size - Self.lookBack)
@@ -36,7 +42,12 @@ package final class LiveLog {
     }
 
     deinit {
-        if path != nil, descriptor >= 0 { close(descriptor) }
+        if descriptor > STDERR_FILENO { close(descriptor) }
+    }
+
+    private static func isFile(_ descriptor: Int32) -> Bool {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
     /// What a caller may wait on; nil where nothing would tell of new bytes.
@@ -44,13 +55,13 @@ package final class LiveLog {
 
     /// The entries that have come, of some of the bytes that are there; nil when there are no bytes now.
     ///
-    /// On standard input it blocks when `waitable` has not been found readable.
+    /// On a stream it blocks when `waitable` has not been found readable.
     package func next() throws(LogFault) -> [LogEntry]? {
         guard !isOver else { return nil }
         let count = read(descriptor, &chunk, chunk.count)
         guard count >= 0 else {
             if errno == EINTR || errno == EAGAIN { return nil }
-            throw .unreadable(path: path ?? "stdin", reason: String(cString: strerror(errno)))
+            throw .unreadable(path: name, reason: String(cString: strerror(errno)))
         }
         if count == 0 {
             guard path == nil else {
@@ -71,7 +82,7 @@ package final class LiveLog {
             if let entry = tally.read(line) { entries.append(entry) }
         }
         if let rest, let entry = tally.read(rest) { entries.append(entry) }
-        guard !tally.isForeign(atEnd: isOver) else { throw .foreign(path: path ?? "stdin") }
+        guard !tally.isForeign(atEnd: isOver) else { throw .foreign(path: name) }
         return entries
     }
 

@@ -53,18 +53,21 @@ extension TopScreen {
 
     /// The providers' head and rows: who is passed over first.
     func providerRows(most: Int) -> [ScreenLine] {
-        let providers = fleet.providers(at: now).sorted { ($1.pausing, $0.name) < ($0.pausing, $1.name) }
+        let providers = fleet.providers(at: now).sorted {
+            ($1.pausing, $1.probing, $0.name) < ($0.pausing, $0.probing, $1.name)
+        }
         var head = ScreenLine()
-        head.cell("PROVIDER", 16, isNumber: false, .strong)
-        head.cell("BREAKER", 14, isNumber: false, .strong)
+        head.cell("PROVIDER", 15, isNumber: false, .strong)
+        head.cell("BREAKER", 15, isNumber: false, .strong)
         for title in ["ACC/S", "REFUSED", "THROTTLE", "FAILED", "UNKNOWN", "SCORE"] {
             head.cell(title, 8 + title.count / 8, .strong)
         }
         return [head]
             + providers.prefix(most).map { provider in
                 var line = ScreenLine()
-                line.cell(provider.name, 16, isNumber: false)
-                line.cell(Self.breaker(provider), 14, isNumber: false, provider.pausing > 0 ? .bad : .good)
+                let breaker = Self.breaker(provider)
+                line.cell(provider.name, 15, isNumber: false)
+                line.cell(breaker.text, 15, isNumber: false, breaker.style)
                 let failures: Set = ["notSent", "misconfigured"]
                 let refusals: Set = ["refused", "impossible", "fraud"]
                 line.cell(rate(provider, ["accepted"]), 8)
@@ -81,9 +84,11 @@ extension TopScreen {
         Figure.short(provider.rates.reduce(0) { $0 + (outcomes.contains($1.key) ? $1.value : 0) })
     }
 
-    private static func breaker(_ provider: ProviderNow) -> String {
-        guard provider.pausing > 0 else { return "closed" }
-        return "\(provider.isProbed ? "half open" : "open") \(provider.pausing)/\(provider.workers)"
+    /// Half open is no alarm: the next message asks the provider again, and for a backup that may be hours away.
+    private static func breaker(_ provider: ProviderNow) -> (text: String, style: ScreenLine.Style) {
+        if provider.pausing > 0 { return ("open \(provider.pausing)/\(provider.workers)", .bad) }
+        if provider.probing > 0 { return ("half open \(provider.probing)/\(provider.workers)", .plain) }
+        return ("closed", .good)
     }
 
     func ruleRows(most: Int) -> [ScreenLine] {

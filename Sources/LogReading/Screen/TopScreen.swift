@@ -82,15 +82,13 @@ extension TopScreen {
         func most(_ value: (WorkerStats) -> Double?) -> String {
             live.compactMap { value($0.last.stats) }.max().map(Figure.short) ?? "-"
         }
-        func retries(_ part: String) -> Double {
-            live.flatMap(\.recent).reduce(0) { $0 + ($1.stats.errors[part] ?? 0) }
-        }
+        func perMinute(_ count: (WorkerStats) -> Double) -> Double { live.reduce(0) { $0 + 60 * $1.rate(count) } }
         let sent = rate("sent")
         let unknown = rate("unknown")
         let unknownShare = unknown > 0 ? unknown / (sent + unknown) : 0
         let failed = rate("failed")
-        let letters = live.flatMap(\.recent).reduce(0) { $0 + $1.stats.deadLetters }
-        let failures = retries("postgres") + retries("kafka")
+        let letters = perMinute(\.deadLetters)
+        let failures = perMinute { ($0.errors["postgres"] ?? 0) + ($0.errors["kafka"] ?? 0) }
         let inFlight = live.reduce(0) { $0 + ($1.last.stats.inFlight ?? 0) }
         return [
             Total(name: "requests/s", text: Figure.short(live.reduce(0) { $0 + $1.rate(\.requests) })),
