@@ -5,7 +5,10 @@ import Verification
 
 /// The answer of the C library as Swift values.
 struct PlanFacts {
-    /// The region from the whole number; nil when none or more than one is left.
+    /// The region from the whole number, or from a calling code that only one region has; nil when neither tells one.
+    ///
+    /// Where regions share a calling code it is the first of them whose plan has the number: mobile numbers of BL and MF
+    /// are GP's, since nothing in them tells the three apart.
     let region: Region?
 
     let isValid: Bool

@@ -13,11 +13,13 @@ struct MessagePreviewTests {
         domain: String = "example.com",
         codeLength: Int = 6,
         region: Region = .unknown,
+        linkValidity: Duration = .seconds(1200),
         _ messages: MessagePolicy = MessagePolicy()
     ) -> MessagePreview {
         let tenant = TenantPolicy(
             appName: "Acme",
             regions: RegionPolicy(.allowByDefault(disallowed: [])),
+            emailLinks: EmailLinkPolicy(validity: linkValidity),
             routes: Routes(fallback: []),
             messages: messages
         )
@@ -71,6 +73,16 @@ struct MessagePreviewTests {
         #expect(lines.count == 1)
         #expect(lines.first?.hasPrefix("Subject: Bestätige deine E-Mail-Adresse – Shop\n\nShop\n") == true)
         #expect(lines.first?.contains("1234567890 (gültig für 10 Min.)") == true)
+    }
+
+    @Test func `the code of an e-mail lives no longer than its link, and is left out when that is too short`() {
+        let short = preview(languages: ["de"], linkValidity: .seconds(300)).emailLines().first
+        #expect(short?.contains("123456 (gültig für 5 Min.)") == true)
+        let least = preview(languages: ["de"], linkValidity: .seconds(60)).emailLines().first
+        #expect(least?.contains("123456 (gültig für 1 Min.)") == true)
+        let shorter = preview(languages: ["de"], linkValidity: .seconds(59)).emailLines().first
+        #expect(shorter?.contains("https://example.com/") == true)
+        #expect(shorter?.contains("123456") == false)
     }
 
     @Test func `the exit code tells a text of two segments, and what cannot be shown`() async throws {

@@ -57,6 +57,10 @@ struct MessagesReaderTests {
         ("{ regions: { XX: {} } }", ".regions: the name of a region must be a region's two"),
         ("{ regions: { CN: { sign: a } } }", ".regions.CN.sign: is not a known key"),
         ("{ regions: { CN: { signature: \"a\\nb\" } } }", ".regions.CN.signature: must be 1 to 20 characters"),
+        (
+            "{ regions: { CN: { signature: 【Forum2000】 } } }",
+            ".regions.CN.signature: must be 1 to 20 characters without control characters, links, @ or four digits, such"
+        ),
         ("{ regions: { CN: { signature: 【aaaaaaaaaaaaaaaaaaa】 } } }", ".regions.CN.signature: must be 1 to 20"),
         (
             "{ regions: { IN: { registration: { entityId: \"1\", templateId: \"2\" } } } }",

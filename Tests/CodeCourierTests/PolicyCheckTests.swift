@@ -45,6 +45,15 @@ struct PolicyCheckTests {
         #expect(!lines.contains("switched off"))
     }
 
+    @Test func `with several databases the limits are those that each of them has`() throws {
+        let policy = try PolicyFile.parse(ExampleFiles.policy, file: "policy.yaml").get()
+        let lines = PolicySummary(policy: policy, databases: .known(3), now: .test).lines(file: "policy.yaml")
+        #expect(lines[1] == "limits per IP and per tenant are the share that each of 3 databases has")
+        #expect(lines.contains("  limits per recipient  2 in 10s, 10 in 1h, 20 in 24h"))
+        #expect(lines.contains("  limits per IP         16 in 1m, 166 in 1h"))
+        #expect(lines.contains("  limits per tenant     333 in 1m"))
+    }
+
     @Test func `the exit code tells a policy that a worker takes from one that it refuses`() async throws {
         let good = try folder.write(ExampleFiles.policy, to: "good.yaml")
         let faulty = try folder.write(ExampleFiles.policy.replacing("US, GB", with: "US, US"), to: "faulty.yaml")
@@ -80,6 +89,14 @@ struct PolicyCheckTests {
         (
             { $0.limits.perIP = [.init(count: 5, per: .seconds(60)), .init(count: 5, per: .seconds(60))] },
             "limits.perIP[1]: never decides: 5 in 1m is at least as strict"
+        ),
+        (
+            { $0.limits.perRecipient = [.init(count: 10_001, per: .seconds(60))] },
+            "limits.perRecipient: keeps up to 10,001 admissions in one row, 120,012 bytes that each of them writes anew"
+        ),
+        (
+            { $0.limits.perIP = [.init(count: 50_000, per: .seconds(2)), .init(count: 9000, per: .seconds(1))] },
+            "limits.perIP: keeps up to 18,000 admissions in one row, 216,000 bytes that each of them writes anew"
         ),
         ({ $0.appVerification = .off }, "appVerification: off, so only test numbers are served"),
         (
@@ -120,6 +137,11 @@ struct PolicyCheckTests {
                 tenant.purposeRegions = [.signUp: RegionPolicy(.allowByDefault(disallowed: []))]
                 tenant.routes.regions = [.norway: ["main"]]
                 tenant.routes.email = ["mailer"]
+                // What is large alone is bounded by the limit beside it, and a tenant's is kept otherwise.
+                tenant.limits.perIP = [
+                    .init(count: 100, per: .seconds(60)), .init(count: 1_000_000, per: .seconds(3600)),
+                ]
+                tenant.limits.perTenant = [.init(count: 1_000_000, per: .seconds(60))]
                 tenant.testNumbers = [.ended(at: .test + .microseconds(1))]
             },
             now: .test

@@ -28,14 +28,19 @@ struct PolicyExplainChannelTests {
         ["readable", "tenant", "shape", "channel", "purpose", "request id", "time", "test numbers only", "slot"]
         + limits + ["send"]
 
+    private static let routed = Policy.test { tenant in
+        tenant.routes.email = ["mailer"]
+        tenant.routes.push = ["push"]
+    }
+
     @Test func `an e-mail is shown with the rules for links`() throws {
-        let explanation = explain(.email(id: "r1", at: .test))
+        let explanation = explain(.email(id: "r1", at: .test), Self.routed)
         #expect(explanation.isSent)
         #expect(explanation.lines.map(\.rule) == Self.emailOrder)
         let domain = try #require(explanation.lines.first { $0.rule == "link domain" })
         #expect(domain.saw == "example.com; authorised: example.com, links.example.com")
         let send = try #require(explanation.lines.last)
-        #expect(send.saw == "a link for 20m, and a code of 6 digits for 10m; by no provider, since there is no route")
+        #expect(send.saw == "a link for 20m, and a code of 6 digits for 10m; by mailer")
         let text = explanation.text.joined() + String(decoding: explanation.json, as: UTF8.self)
         #expect(!text.contains("ada@") && !text.contains("=ada"))
     }
@@ -53,12 +58,85 @@ struct PolicyExplainChannelTests {
     }
 
     @Test func `a push is shown with the rules for pushes`() throws {
-        let explanation = explain(.push(id: "r1", at: .test))
+        let explanation = explain(.push(id: "r1", at: .test), Self.routed)
         #expect(explanation.isSent)
         #expect(explanation.lines.map(\.rule) == Self.pushOrder)
-        #expect(explanation.lines.last?.saw == "a secret for 10m; by no provider, since there is no route")
+        #expect(explanation.lines.last?.saw == "a secret for 10m; by push")
         let refused = explain(.push(id: "r1", purpose: "sign_in", at: .test))
         #expect(refused.lines.first { $0.verdict.name == "refuses" }?.rule == "purpose")
+    }
+
+    static let unrouted: [(InboundRecord, Routes)] = [
+        (.email(id: "r1", at: .test), Routes(fallback: ["main"], push: ["push"])),
+        (.push(id: "r1", at: .test), Routes(fallback: ["main"], email: ["mailer"])),
+        (.request(id: "r1", at: .test), Routes(fallback: [], email: ["mailer"])),
+    ]
+
+    @Test(arguments: unrouted)
+    func `a message without a route fails, though every rule lets it through`(
+        record: InboundRecord,
+        routes: Routes
+    ) throws {
+        let explanation = explain(record, .test { $0.routes = routes })
+        #expect(!explanation.isSent)
+        #expect(
+            explanation.decision == SimulatedDecision(.failed, rule: "routes", reason: "provider_unavailable")
+        )
+        let send = try #require(explanation.lines.last)
+        #expect(send.verdict == .fails(reason: "provider_unavailable", rule: "routes"))
+        #expect(send.saw.hasSuffix("by no provider, since there is no route"))
+        #expect(!explanation.lines.contains { $0.verdict.name == "refuses" })
+        let conclusion = "It would not be sent: failed, provider_unavailable, by the rule routes."
+        #expect(explanation.text.last == conclusion)
+        let json = String(decoding: explanation.json, as: UTF8.self)
+        #expect(json.contains(#""wouldBeSent":false,"decision":"failed","reason":"provider_unavailable""#), "\(json)")
+    }
+
+    @Test func `a region's own route is one`() {
+        let germany = Region("DE") ?? .unknown
+        let record = InboundRecord.request(id: "r1", at: .test)
+        #expect(explain(record, .test { $0.routes = Routes(fallback: [], regions: [germany: ["main"]]) }).isSent)
+        #expect(!explain(record, .test { $0.routes = Routes(fallback: ["main"], regions: [germany: []]) }).isSent)
+    }
+
+    /// The faults of test numbers, and the reason of the event that a worker ends with.
+    static let faults: [(TestNumber.Fault?, String)] = [
+        (nil, ""), (.slow, ""), (.lostReceipt, ""), (.duplicateReceipt, ""), (.optedOut, "provider_refused"),
+        (.invalid, "provider_refused"), (.throttled, "provider_unavailable"), (.providerDown, "provider_unavailable"),
+    ]
+
+    @Test(arguments: faults)
+    func `a test number's fault is shown as what workers make of it`(fault: TestNumber.Fault?, reason: String) throws {
+        let number = try #require(PhoneNumber("+16505550123"))
+        let policy = Policy.test {
+            $0.testNumbers = [TestNumber(number: number, code: "654321", until: nil, fault: fault)]
+        }
+        let explanation = explain(.request(id: "r1", phoneNumber: number.e164, at: .test), policy)
+        #expect(explanation.isSent == reason.isEmpty)
+        #expect(explanation.decision.kind == (reason.isEmpty ? .sentToTestNumber : .failed))
+        #expect(explanation.decision.reason == reason)
+    }
+
+    @Test func `limits are those that one of several databases has`() {
+        func explained(_ databases: DatabaseCount) -> PolicyExplanation {
+            PolicyExplanation(
+                of: .request(id: "r1", at: .test),
+                policy: .test(),
+                databases: databases,
+                numbers: FixedNumbers(),
+                maxRequestAge: .seconds(300),
+                now: .test
+            )
+        }
+        let three = explained(.known(3))
+        #expect(three.lines.first { $0.rule == "limits per tenant" }?.saw == "333 in 1m")
+        #expect(three.lines.first { $0.rule == "limits per recipient" }?.saw == "2 in 10s, 10 in 1h, 20 in 24h")
+        #expect(three.text[1] == "limits per IP and per tenant are the share that each of 3 databases has")
+        #expect(String(decoding: three.json, as: UTF8.self).contains(#""databases":3"#))
+        #expect(explained(.known(1)).text[1].isEmpty)
+        let unknown = explained(.inFile)
+        #expect(unknown.lines.first { $0.rule == "limits per tenant" }?.saw == "1000 in 1m")
+        #expect(unknown.text[1].hasSuffix("postgres.shardsFile is not opened"))
     }
 
     @Test func `what is asked from the future is shown as a wrong shape`() throws {

@@ -158,7 +158,9 @@ struct PolicyExplainTests {
 
     @Test func `the exit code is 0 for sent, 1 for refused and 2 for what cannot be read`() async throws {
         let folder = try ScratchFolder()
-        let policy = try folder.write(ExampleFiles.policy, to: "policy.yaml")
+        let routes = "default: [main, backup]\n      email: [mailer]"
+        let text = ExampleFiles.policy.replacing("default: [main, backup]", with: routes)
+        let policy = try folder.write(text, to: "policy.yaml")
         let request = try folder.write(
             #"{"requestId":"1","purpose":"sign_in","recipient":{"phoneNumber":"+16502530000"}}"#,
             to: "request.json"
@@ -181,8 +183,30 @@ struct PolicyExplainTests {
         #expect(try await exitCode("--email", "ada@example.com", "--url", "https://example.org/") == 1)
         #expect(try await exitCode("--email", "ada@example.com") == 1)
         #expect(try await exitCode("--email", "ada@example.com", "--phone", "+16502530000") == 2)
+        #expect(try await exitCode("--request", request, "--phone", "+16502530000") == 2)
         #expect(try await exitCode("--request", policy) == 2)
         #expect(try await exitCode("--request", "\(folder.path)/missing.json") == 2)
         #expect(try await exitCode() == 2)
+    }
+
+    /// Options that change nothing, and what is said of them.
+    static let misplaced: [([String], String)] = [
+        (["--request", "-", "--tenant", "default"], "--request has the whole request: leave out --tenant"),
+        (["--request", "-", "--purpose", "sign_in"], "leave out --purpose"),
+        (["--request", "-", "--subject", "s"], "leave out --subject"),
+        (["--request", "-", "--confirmed"], "leave out --confirmed"),
+        (["--request", "-", "--url", "https://example.com/", "--ip", "::1"], "leave out --url, --ip"),
+        (["--phone", "+16502530000", "--url", "https://example.com/"], "--url needs --email"),
+        (["--url", "https://example.com/"], "--url needs --email"),
+    ]
+
+    @Test(arguments: misplaced)
+    func `an option that would change nothing is refused`(options: [String], expected: String) {
+        do {
+            _ = try PolicyExplainCommand.parse(["policy.yaml"] + options)
+            Issue.record("took \(options)")
+        } catch {
+            #expect(PolicyExplainCommand.message(for: error).contains(expected))
+        }
     }
 }

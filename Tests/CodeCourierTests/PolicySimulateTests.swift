@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KafkaClient
 import TestSupport
 import Testing
 import Verification
@@ -13,11 +12,12 @@ struct PolicySimulateTests {
         _ records: [InboundRecord],
         current: Policy = .test(),
         candidate: Policy,
-        numbers: any NumberDirectory = CallingCodes()
+        databases: DatabaseCount = .known(1)
     ) -> ReplayReport {
         var replay = PolicyReplay(
             policies: Pair(current: current, candidate: candidate),
-            numbers: numbers,
+            databases: databases,
+            numbers: CallingCodes(),
             maxRequestAge: .seconds(300),
             latest: .test + .seconds(864_000)
         )
@@ -75,6 +75,72 @@ struct PolicySimulateTests {
         let report = replay(requests(phoneNumbers, at: [0, 1, 2, 9, 10, 11]), candidate: limited)
         #expect(report.decisions[.sent] == Pair(current: 6, candidate: 4))
         #expect(report.refusals == ["limits.perTenant.2/10s": Pair(current: 0, candidate: 2)])
+    }
+
+    @Test func `a limit that stands twice counts once`() {
+        let phoneNumbers = (0..<3).map { "+491512345670\($0)" }
+        let limit = RateLimit(count: 2, per: .seconds(10))
+        let report = replay(
+            requests(phoneNumbers, at: [0, 1, 2]),
+            current: .test { $0.limits.perTenant = [limit] },
+            candidate: .test { $0.limits.perTenant = [limit, limit] }
+        )
+        #expect(report.decisions[.sent] == Pair(current: 2, candidate: 2))
+        #expect(report.flips.isEmpty)
+    }
+
+    @Test func `each of several databases counts its share of a tenant's limit`() {
+        let records = requests((100..<160).map { "+4915123456\($0)" }, at: Array(0..<60))
+        let policy = Policy.test { $0.limits.perTenant = [RateLimit(count: 4, per: .seconds(60))] }
+        let one = replay(records, current: policy, candidate: policy)
+        #expect(one.refusals == ["limits.perTenant.4/60s": Pair(current: 56, candidate: 56)])
+        let two = replay(records, current: policy, candidate: policy, databases: .known(2))
+        #expect(two.refusals == ["limits.perTenant.2/60s": Pair(current: 56, candidate: 56)])
+        #expect(two.assumptions.count == one.assumptions.count + 1)
+        #expect(two.assumptions.last?.contains("shared by 2 databases") == true)
+        let unknown = replay(records, current: policy, candidate: policy, databases: .inFile)
+        #expect(unknown.refusals == one.refusals)
+        #expect(unknown.assumptions.last?.contains("as one database would") == true)
+    }
+
+    @Test func `without a route a message fails, and the person may ask again at once`() {
+        let records = (0..<3).map { index in
+            InboundRecord.email(id: "r\(index)", offset: Int64(index), at: .test + .seconds(index))
+        }
+        let report = replay(records, current: .test { $0.routes.email = ["mailer"] }, candidate: .test())
+        #expect(report.decisions[.sent] == Pair(current: 1, candidate: 0))
+        #expect(report.decisions[.suppressed] == Pair(current: 2, candidate: 0))
+        // The person's two in ten seconds are used up all the same.
+        #expect(report.decisions[.failed] == Pair(current: 0, candidate: 2))
+        #expect(report.refusals == ["limits.perRecipient.2/10s": Pair(current: 0, candidate: 1)])
+        let flip = ReplayReport.Flip(
+            tenant: "default",
+            region: "-",
+            from: SimulatedDecision(.sent),
+            to: SimulatedDecision(.failed, rule: "routes", reason: "provider_unavailable")
+        )
+        #expect(report.flips[flip] == 1)
+    }
+
+    @Test func `what breaks the rules for fields is judged by each policy`() {
+        let both = Policy(version: "2", tenants: Policy.test().tenants.merging(["new": .example]) { old, _ in old })
+        let more = #","tenant":"new","languageCode":7"#
+        let report = replay([.request(id: "a", at: .test, more: more)], candidate: both)
+        #expect(
+            report.refusals == [
+                "tenant": Pair(current: 1, candidate: 0), "shape.languageCode": Pair(current: 0, candidate: 1),
+            ]
+        )
+    }
+
+    @Test func `a record from a clock that is ahead is decided at the time of the one before it`() {
+        let tooLate = 100 * 86_400
+        let report = replay(
+            requests(["+4915123456780", "+4915123456781", "+4915123456782"], at: [0, tooLate, 1]),
+            candidate: .test()
+        )
+        #expect(report.records == 3)
+        #expect(report.last == .test + .seconds(1))
     }
 
     @Test func `repeats, conflicts and what cannot be read are told apart`() {
@@ -153,42 +219,6 @@ struct PolicySimulateTests {
         #expect(largest < 250)
     }
 
-    @Test func `records of several partitions come in the order of their times, those of one in their own`() {
-        var seed = TestSeed("reorder buffer")
-        var buffer = ReorderBuffer(capacity: 200)
-        var clocks = [0, 0, 0, 0]
-        var ordered: [InboundRecord] = []
-        for index in 0..<400 {
-            let partition = seed.below(4)
-            clocks[partition] += seed.below(10) - 2
-            let time = Timestamp.test + .seconds(clocks[partition])
-            let record = InboundRecord.raw("\(index)", offset: Int64(index), partition: Int32(partition), at: time)
-            if let earliest = buffer.insert(record) { ordered.append(earliest) }
-        }
-        while let record = buffer.popFirst() { ordered.append(record) }
-        #expect(ordered.count == 400)
-        #expect(buffer.lateCount == 0)
-        for partition in Int32(0)..<4 {
-            let offsets = ordered.filter { $0.partition == partition }.map(\.offset)
-            #expect(offsets == offsets.sorted())
-        }
-        var newest: [Int32: Timestamp] = [:]
-        let arrivals = ordered.map { record in
-            newest[record.partition] = max(newest[record.partition] ?? .test, record.timestamp ?? .test)
-            return newest[record.partition] ?? .test
-        }
-        #expect(arrivals == arrivals.sorted())
-    }
-
-    @Test func `a buffer that is too small for the order says so`() {
-        var buffer = ReorderBuffer(capacity: 1)
-        for (index, second) in [5, 6, 7, 1].enumerated() {
-            _ = buffer.insert(.raw("", offset: 0, partition: Int32(index), at: .test + .seconds(second)))
-        }
-        while buffer.popFirst() != nil {}
-        #expect(buffer.lateCount == 1)
-    }
-
     @Test func `no output has a number`() throws {
         let records = requests(["+4915123456789", "+33612345678"], at: [0, 1])
         let report = replay(records, candidate: .test { $0.regions = Self.regions("FR") })
@@ -209,8 +239,16 @@ struct PolicySimulateTests {
     }
 }
 
+extension TenantPolicy {
+    fileprivate static let example = TenantPolicy(
+        appName: "New",
+        regions: RegionPolicy(.allowByDefault(disallowed: [])),
+        routes: Routes(fallback: ["main"])
+    )
+}
+
 /// A directory that knows the region by the calling code alone.
-private struct CallingCodes: NumberDirectory {
+struct CallingCodes: NumberDirectory {
     func facts(of number: PhoneNumber) -> NumberFacts {
         let codes = [("+49", "DE"), ("+33", "FR"), ("+44", "GB"), ("+1", "US"), ("+47", "NO")]
         let code = codes.first { number.e164.hasPrefix($0.0) }?.1 ?? "XX"
@@ -238,120 +276,5 @@ private enum History {
                 more: seed.chance(50) ? ip : ""
             )
         }
-    }
-}
-
-@Suite("policy simulate, from a topic", .timeLimit(.minutes(2)))
-struct PolicySimulateTopicTests {
-    private let cluster: MockCluster
-    private let configuration: KafkaConfiguration
-
-    init() throws {
-        cluster = try MockCluster(brokers: 1)
-        try cluster.createTopic("requests", partitions: 3)
-        configuration = KafkaConfiguration(bootstrapServers: cluster.bootstrapServers)
-    }
-
-    /// Writes requests of 40 people, a second apart, over the partitions.
-    private func produce(_ count: Int) async throws {
-        let producer = try KafkaProducer(configuration: configuration)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await producer.run() }
-            let results = await producer.send(
-                (0..<count).map { index in
-                    let prefix = index.isMultiple(of: 2) ? "+49" : "+33"
-                    let person = index % 40
-                    let record = InboundRecord.request(
-                        id: "r\(index)",
-                        phoneNumber: "\(prefix)1512345\(100 + person)",
-                        at: .test
-                    )
-                    return ProducerRecord(
-                        topic: "requests",
-                        key: nil,
-                        value: record.value,
-                        timestamp: Timestamp.test.microseconds / 1000 + Int64(index) * 1000,
-                        partition: Int32(person % 3)
-                    )
-                }
-            )
-            for case .failed(let error) in results { throw error }
-            await producer.close(within: .seconds(5))
-            try await group.waitForAll()
-        }
-    }
-
-    private func run(start: Timestamp? = nil, end: Timestamp, topic: String = "requests") async throws -> ReplayReport {
-        let replay = PolicyReplay(
-            policies: Pair(
-                current: .test { $0.limits = LimitPolicy(perRecipient: [], perIP: [], perTenant: []) },
-                candidate: .test { tenant in
-                    tenant.limits = LimitPolicy(perRecipient: [], perIP: [], perTenant: [])
-                    tenant.regions = RegionPolicy(.allowByDefault(disallowed: Set(["DE"].compactMap { Region($0) })))
-                }
-            ),
-            numbers: CallingCodes(),
-            maxRequestAge: .seconds(300),
-            latest: end
-        )
-        return try await TopicReplay.open(configuration: configuration, topic: topic, start: start, end: end)
-            .run(replay, progress: ReplayProgress(start: start, end: end) { _ in })
-    }
-
-    @Test func `the whole topic is replayed once, in the order of the records' times`() async throws {
-        try await produce(1200)
-        let report = try await run(end: .test + .seconds(86_400))
-        #expect(report.records == 1200)
-        #expect(report.first == .test)
-        #expect(report.last == .test + .seconds(1199))
-        #expect(report.lateRecords == 0)
-        #expect(!report.isInterrupted)
-        // Of a person's requests every 40 s those at 0, 80, 200, 520 and 1120 s are sent on.
-        #expect(report.sends["FR"] == Pair(current: 100, candidate: 100))
-        #expect(report.sends["DE"]?.current == 100)
-        #expect(report.sends["DE"]?.candidate == 0)
-        #expect(report.flips.keys.allSatisfy { $0.region == "DE" && $0.to.rule == "regions" })
-        #expect(report.flips.values.reduce(0, +) == 600)
-        #expect(report.sendsSaved == 100)
-    }
-
-    @Test func `records from the end of the range on are left out`() async throws {
-        try await produce(120)
-        let report = try await run(end: .test + .seconds(60))
-        #expect(report.records == 60)
-        #expect(report.last == .test + .seconds(59))
-    }
-
-    @Test func `an empty topic gives an empty report`() async throws {
-        let report = try await run(end: .test)
-        #expect(report.records == 0)
-        #expect(report.text(policies: Pair(current: "a", candidate: "b")).contains("No request is decided otherwise."))
-    }
-
-    @Test func `a replay that is cancelled ends and says so`() async throws {
-        try await produce(120)
-        let report = try await withThrowingTaskGroup(of: ReplayReport.self) { group in
-            group.addTask { try await run(end: .test + .seconds(86_400)) }
-            group.cancelAll()
-            return try #require(try await group.next())
-        }
-        #expect(report.isInterrupted)
-    }
-}
-
-@Suite("Times on the command line")
-struct TimeArgumentTests {
-    @Test(arguments: [
-        ("now", TimeArgument.now), ("beginning", .beginning), ("7d", .ago(.seconds(604_800))), ("0d", .ago(.zero)),
-        ("12h", .ago(.seconds(43_200))), ("90s", .ago(.seconds(90))), ("2026-11-20T12:00:00Z", .at(.test)),
-        ("2026-11-20", .at(.test - .seconds(43_200))),
-    ])
-    func `a time is read`(text: String, expected: TimeArgument) {
-        #expect(TimeArgument(argument: text) == expected)
-    }
-
-    @Test(arguments: ["", "d", "-1d", "+1d", "99999d", "1 d", "yesterday", "2026-13-01", "2026-11-20T12:00:00"])
-    func `anything else is not`(text: String) {
-        #expect(TimeArgument(argument: text) == nil)
     }
 }

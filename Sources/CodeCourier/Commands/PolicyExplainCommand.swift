@@ -14,8 +14,9 @@ struct PolicyExplainCommand: AsyncParsableCommand {
         discussion: """
             The request is a file, - for standard input, or made from the options. Rules
             that need live state (request ids, slots, limits) are shown with their numbers;
-            nothing is read from the database, and nothing is sent. Exit code 0 when the
-            request would be sent, 1 when it would not, 2 when something cannot be read.
+            nothing is read from the database, and nothing is sent. With --config limits
+            are shown as each of its databases has them. Exit code 0 when the request would
+            be sent, 1 when it would not, 2 when something cannot be read.
 
               code-courier policy explain policy.yaml --phone +16502530000
               code-courier policy explain policy.yaml --email ada@example.com \\
@@ -41,11 +42,16 @@ struct PolicyExplainCommand: AsyncParsableCommand {
     @Option(help: "With --email, where the link leads on to.")
     var url: String?
 
-    @Option(help: "sign_up, sign_in, mfa_enrollment, mfa_sign_in, reauthentication, account_link or app_verification.")
-    var purpose = "sign_in"
+    @Option(
+        help: """
+            sign_up, sign_in, mfa_enrollment, mfa_sign_in, reauthentication, account_link or \
+            app_verification; default: sign_in.
+            """
+    )
+    var purpose: String?
 
-    @Option(help: "The tenant whose policy decides.")
-    var tenant = "default"
+    @Option(help: "The tenant whose policy decides; default: default.")
+    var tenant: String?
 
     @Option(help: "The account; required for mfa_* and reauthentication.")
     var subject: String?
@@ -62,6 +68,18 @@ struct PolicyExplainCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
+    func validate() throws {
+        let parts = [
+            ("--url", url != nil), ("--purpose", purpose != nil), ("--tenant", tenant != nil),
+            ("--subject", subject != nil), ("--ip", ip != nil), ("--confirmed", confirmed),
+        ]
+        let given = parts.filter(\.1).map(\.0).joined(separator: ", ")
+        guard request == nil || given.isEmpty else {
+            throw ValidationError("--request has the whole request: leave out \(given)")
+        }
+        guard url == nil || email != nil else { throw ValidationError("--url needs --email") }
+    }
+
     func run() async throws {
         let settings = try StartFailure.unwrap(
             PolicySettings.load(path: options.config, environment: options.environment)
@@ -71,6 +89,7 @@ struct PolicyExplainCommand: AsyncParsableCommand {
         let explanation = PolicyExplanation(
             of: ExplainedRecord.make(value: try value(), at: now),
             policy: policy,
+            databases: settings.databases,
             numbers: PhoneNumberDirectory(),
             maxRequestAge: settings.maxRequestAge,
             now: now
@@ -92,8 +111,8 @@ struct PolicyExplainCommand: AsyncParsableCommand {
     private func json(_ recipient: ExplainedRecord.Recipient) -> [UInt8] {
         ExplainedRecord.json(
             recipient,
-            purpose: purpose,
-            tenant: tenant,
+            purpose: purpose ?? "sign_in",
+            tenant: tenant ?? "default",
             subject: subject,
             ip: ip,
             isConfirmed: confirmed

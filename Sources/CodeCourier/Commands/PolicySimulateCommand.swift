@@ -16,7 +16,9 @@ struct PolicySimulateCommand: AsyncParsableCommand {
             It reads the request topic without a group, changes nothing and sends nothing;
             the database is not read. Both policies are replayed from empty state with the
             records' own times, so resend windows and limits work as they would have. Codes
-            are taken as never entered. Numbers are never printed.
+            are taken as never entered. Limits per IP and per tenant are shared by the
+            databases that postgres.shards lists, as for the workers; postgres.shardsFile
+            is not opened and counts as one. Numbers are never printed.
 
               code-courier policy simulate next.yaml --config courier.yaml --from 7d
             """
@@ -49,8 +51,10 @@ struct PolicySimulateCommand: AsyncParsableCommand {
         }
         let replay = PolicyReplay(
             policies: policies.both.map(\.policy),
+            databases: policies.settings.databases,
             numbers: PhoneNumberDirectory(),
-            maxRequestAge: policies.maxRequestAge,
+            maxRequestAge: policies.settings.maxRequestAge,
+            start: start,
             latest: now
         )
         let report: ReplayReport
@@ -59,7 +63,8 @@ struct PolicySimulateCommand: AsyncParsableCommand {
                 configuration: kafka.client,
                 topic: kafka.topics.requests,
                 start: start,
-                end: end
+                end: end < now ? end : nil,
+                latest: now
             )
             report = try await run(replay, over: topic)
         } catch let error as KafkaError {
@@ -75,7 +80,7 @@ struct PolicySimulateCommand: AsyncParsableCommand {
 
     private typealias Loaded = (file: String, policy: Policy)
 
-    private func loadPolicies() throws -> (both: Pair<Loaded>, maxRequestAge: Duration) {
+    private func loadPolicies() throws -> (both: Pair<Loaded>, settings: PolicySettings) {
         let options = kafka.options
         let settings = try StartFailure.unwrap(
             PolicySettings.load(path: options.config, environment: options.environment)
@@ -91,12 +96,12 @@ struct PolicySimulateCommand: AsyncParsableCommand {
                 policy: try StartFailure.unwrap(PolicyFile.load(path: path, providers: settings.providers))
             )
         }
-        return (both, settings.maxRequestAge)
+        return (both, settings)
     }
 
     /// Replays until the end of the range or Ctrl-C, after which the part that was replayed is reported.
     private func run(_ replay: PolicyReplay, over topic: TopicReplay) async throws -> ReplayReport {
-        let progress = ReplayProgress(start: topic.start, end: topic.end) { printError($0) }
+        let progress = ReplayProgress(start: topic.start, end: topic.end ?? topic.latest) { printError($0) }
         return try await untilInterrupted(by: [.sigint], otherwise: ReplayReport()) {
             try await topic.run(replay, progress: progress)
         }

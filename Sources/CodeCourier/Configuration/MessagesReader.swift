@@ -73,7 +73,8 @@ extension ValueRule where Value == String {
 
     /// What stands in front of a text, by the rule for names: it is as visible.
     fileprivate static var signature: Self {
-        Self(requirement: "must be 1 to 20 characters without control characters, links or @, such as 【Acme】") { text in
+        let requirement = "must be 1 to 20 characters without control characters, links, @ or four digits"
+        return Self(requirement: "\(requirement), such as 【Acme】") { text in
             text.unicodeScalars.count > 20 ? nil : AppName(text)?.text
         }
     }

@@ -20,7 +20,8 @@ extension ValueRule where Value == String {
 
     /// The name that a message shows, by the rule for names in requests.
     static var appName: Self {
-        Self(requirement: "must be 1 to 40 characters without control characters or links") { AppName($0)?.text }
+        let requirement = "must be 1 to 40 characters without control characters, links, @ or four digits"
+        return Self(requirement: requirement) { AppName($0)?.text }
     }
 
     /// A language tag in its usual case.

@@ -60,17 +60,18 @@ struct MessagePreview {
         )
     }
 
-    /// The subject and the parts for each language.
+    /// The subject and the parts for each language, the code only where it lives long enough to be sent.
     func emails() -> [(subject: String, text: String, html: String)] {
-        languages.map { language in
+        let isCodeOfUse = tenant.shortCodeValidity >= .seconds(60)
+        return languages.map { language in
             EmailTemplate.message(
                 language: language,
                 defaultLanguage: tenant.defaultLanguage,
                 appName: appName,
                 link: "https://\(domain)/confirm?token=sample",
-                code: code,
+                code: isCodeOfUse ? code : nil,
                 linkMinutes: tenant.emailLinks.validity.shownMinutes,
-                codeMinutes: tenant.code.validity.shownMinutes
+                codeMinutes: tenant.shortCodeValidity.shownMinutes
             )
         }
     }

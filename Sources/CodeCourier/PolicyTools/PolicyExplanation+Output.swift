@@ -9,7 +9,8 @@ extension PolicyExplanation {
     var text: [String] {
         var table = TextTable()
         for line in lines { table.row(line.rule, line.verdict.text, line.saw) }
-        return ["policy version \(policyVersion)", ""] + table.lines + ["", conclusion]
+        let head = ["policy version \(policyVersion)"] + (databases.note.map { [$0] } ?? [])
+        return head + [""] + table.lines + ["", conclusion]
     }
 
     /// As one line of JSON.
@@ -17,6 +18,7 @@ extension PolicyExplanation {
         var writer = JSONWriter()
         writer.object { root in
             root.member("policyVersion", policyVersion)
+            if case .known(let count) = databases { root.member("databases", count) }
             root.member("wouldBeSent", isSent)
             root.member("decision", decision.kind.rawValue)
             if !decision.reason.isEmpty { root.member("reason", decision.reason) }
@@ -42,10 +44,15 @@ extension PolicyExplanation.Line {
     fileprivate func write(to writer: inout JSONWriter) {
         writer.member("rule", rule)
         writer.member("verdict", verdict.name)
-        if case .refuses(let reason, let rule, let field) = verdict {
+        switch verdict {
+        case .refuses(let reason, let rule, let field):
             writer.member("reason", reason)
             writer.member("decidedBy", rule)
             writer.member("field", ifPresent: field)
+        case .fails(let reason, let rule):
+            writer.member("reason", reason)
+            writer.member("decidedBy", rule)
+        case .passes, .records, .skipped, .notReached, .liveState: break
         }
         if !saw.isEmpty { writer.member("saw", saw) }
     }
@@ -58,6 +65,7 @@ extension PolicyExplanation.Verdict {
         case .passes: "passes"
         case .records: "records"
         case .refuses: "refuses"
+        case .fails: "fails"
         case .skipped: "skipped"
         case .notReached: "not_reached"
         case .liveState: "live_state"
@@ -69,6 +77,7 @@ extension PolicyExplanation.Verdict {
         case .passes: "passes"
         case .records(let rule): "passes, recorded (\(rule))"
         case .refuses(let reason, _, let field): "REFUSES \(reason)\(field.map { " (\($0))" } ?? "")"
+        case .fails(let reason, _): "FAILS \(reason)"
         case .skipped: "skipped"
         case .notReached: "not reached"
         case .liveState: "by live state"

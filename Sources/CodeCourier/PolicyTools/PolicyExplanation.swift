@@ -15,6 +15,9 @@ struct PolicyExplanation {
         case records(String)
         case refuses(reason: String, rule: String, field: String?)
 
+        /// Every rule lets the request through, and its message cannot be sent.
+        case fails(reason: String, rule: String)
+
         /// A test number is let past it.
         case skipped
         case notReached
@@ -30,6 +33,7 @@ struct PolicyExplanation {
     }
 
     let policyVersion: String
+    let databases: DatabaseCount
     private(set) var lines: [Line] = []
 
     /// What the request would come to when nothing is known of its recipient.
@@ -38,14 +42,17 @@ struct PolicyExplanation {
     /// Whether the record is no request at all.
     let isUnreadable: Bool
 
-    /// Explains a record as if it were decided at `now`.
+    /// Explains a record as if one of the databases decided it at `now`.
     init(
         of record: InboundRecord,
-        policy: Policy,
+        policy wholePolicy: Policy,
+        databases: DatabaseCount = .known(1),
         numbers: any NumberDirectory,
         maxRequestAge: Duration,
         now: Timestamp
     ) {
+        self.databases = databases
+        let policy = wholePolicy.divided(among: databases.divisor)
         let keys = CodeKeys.throwAway()
         let screener = Screener(policy: policy, keys: keys, numbers: numbers)
         var generator = SystemRandomNumberGenerator()
@@ -148,7 +155,8 @@ struct PolicyExplanation {
         for limit in view.limits {
             add(limit.name, limit.text, isTest ? .skipped : limit.isCounted ? .liveState : .passes)
         }
-        add("send", view.send, .passes)
+        let isFailed = decision.kind == .failed
+        add("send", view.send, isFailed ? .fails(reason: decision.reason, rule: decision.rule) : .passes)
     }
 }
 

@@ -47,7 +47,18 @@ struct PolicyNotes {
                 guard let stricter else { continue }
                 warn("\(key)[\(index)]", "never decides: \([stricter.element].text) is at least as strict")
             }
+            if name != "perTenant" { noteWindow(list, key) }
         }
+    }
+
+    /// The window of a recipient or an address is one row, which each admission reads and writes as a whole.
+    private mutating func noteWindow(_ limits: [RateLimit], _ key: String) {
+        let longest = limits.map(\.per).max() ?? .zero
+        // Each limit bounds what the longest looks back to.
+        let bounds = limits.map { Double($0.count) * (longest / $0.per).rounded(.up) }
+        guard let most = bounds.min(), most > 10_000 else { return }
+        let (count, bytes) = (Int(most).grouped, (12 * Int(most)).grouped)
+        warn(key, "keeps up to \(count) admissions in one row, \(bytes) bytes that each of them writes anew")
     }
 
     private mutating func noteAppVerification(_ tenant: TenantPolicy, _ path: String, _ now: Timestamp) {

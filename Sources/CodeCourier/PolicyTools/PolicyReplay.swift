@@ -3,54 +3,81 @@
 import Synchronization
 import Verification
 
-/// Decides the same records by two policies, each with a ledger of its own, and counts what differs.
+/// Decides the same records by two policies, each with ledgers of its own, and counts what differs.
 struct PolicyReplay {
     private(set) var report = ReplayReport()
+    private let keys: CodeKeys
     private let screeners: Pair<Screener>
     private let plan: NumberPlan
     private let numbers: LastNumber
-    private var ledgers: Pair<SimulatedLedger>
-    private var generator: IdentifierGenerator
 
-    /// Records from after this time are taken for from then: a producer's clock may be ahead.
+    /// One for each database.
+    private var ledgers: [Pair<SimulatedLedger>]
+    private var generator = IdentifierGenerator()
+
+    /// No record is really from after this time: a producer's clock may be ahead.
     private let latest: Timestamp
+
+    /// The time of the record before, which one without a believable time has too.
     private var lastTime: Timestamp
 
-    init(policies: Pair<Policy>, numbers: any NumberDirectory, maxRequestAge: Duration, latest: Timestamp) {
+    /// Records from `start` to `latest` are to come.
+    init(
+        policies wholePolicies: Pair<Policy>,
+        databases: DatabaseCount = .known(1),
+        numbers: any NumberDirectory,
+        maxRequestAge: Duration,
+        start: Timestamp? = nil,
+        latest: Timestamp
+    ) {
         let keys = CodeKeys.throwAway()
+        self.keys = keys
+        let policies = wholePolicies.map { $0.divided(among: databases.divisor) }
         let remembered = LastNumber(numbers)
         self.numbers = remembered
         plan = policies.current.numberPlan
         self.latest = latest
-        lastTime = latest
+        lastTime = start ?? latest
         screeners = policies.map { Screener(policy: $0, keys: keys, numbers: remembered) }
-        ledgers = policies.map { SimulatedLedger(policy: $0, keys: keys, maxRequestAge: maxRequestAge) }
-        generator = IdentifierGenerator()
+        ledgers = (0..<databases.divisor).map { _ in
+            policies.map { SimulatedLedger(policy: $0, keys: keys, maxRequestAge: maxRequestAge) }
+        }
+        report.databases = databases
     }
 
     mutating func replay(_ record: InboundRecord) {
-        let now = min(record.timestamp ?? lastTime, latest)
-        lastTime = now
+        if let time = record.timestamp, time <= latest { lastTime = time }
+        let now = lastTime
         let candidate = screeners.current.candidate(for: record, now: now, using: &generator)
-        let other = screened(candidate, by: screeners.candidate)
+        let other = screened(candidate, by: screeners.candidate, at: now)
+        let database = database(of: candidate)
         let decisions = Pair(
-            current: ledgers.current.decide(candidate, at: now),
-            candidate: ledgers.candidate.decide(other, at: now)
+            current: ledgers[database].current.decide(candidate, at: now),
+            candidate: ledgers[database].candidate.decide(other, at: now)
         )
         report.add(decisions, tenant: tenant(of: candidate), region: region(of: candidate), at: now)
     }
 
-    /// The same record under another policy; only the screening differs.
-    private func screened(_ candidate: Candidate, by screener: Screener) -> Candidate {
-        guard case .request(let request, _) = candidate.content else { return candidate }
-        return Candidate(
-            record: candidate.record,
-            content: .request(request, screener.screen(request)),
-            key: candidate.key,
-            digest: candidate.digest,
-            verificationID: candidate.verificationID,
-            sendID: candidate.sendID
-        )
+    /// The same record under another policy; a request that was read is not read again.
+    private mutating func screened(_ candidate: Candidate, by screener: Screener, at now: Timestamp) -> Candidate {
+        switch candidate.content {
+        case .deadLetter: candidate
+        case .invalid: screener.candidate(for: candidate.record, now: now, using: &generator)
+        case .request(let request, _):
+            Candidate(
+                record: candidate.record,
+                content: .request(request, screener.screen(request)),
+                key: candidate.key,
+                digest: candidate.digest,
+                verificationID: candidate.verificationID,
+                sendID: candidate.sendID
+            )
+        }
+    }
+
+    /// Where a request is decided: chosen as workers do, by other keys, so that it is not the database that theirs is.
+    private func database(of candidate: Candidate) -> Int {
+        ledgers.count == 1 ? 0 : Int(candidate.shardHash(keys: keys) % UInt64(ledgers.count))
     }
 
     private func tenant(of candidate: Candidate) -> String {

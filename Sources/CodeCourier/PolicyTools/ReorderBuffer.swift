@@ -18,27 +18,41 @@ struct ReorderBuffer {
     }
 
     private let capacity: Int
+    private let maximumBytes: Int
+    private let latest: Timestamp
     private var newest: [Int32: Timestamp] = [:]
 
     /// A binary heap, the earliest first.
     private var heap: [Entry] = []
+    private var bytes = 0
     private var lastArrival = Timestamp(microseconds: .min)
 
     /// The records that came too late for their place in the order.
     private(set) var lateCount = 0
 
-    init(capacity: Int = 50_000) {
-        self.capacity = max(1, capacity)
+    /// - Parameters:
+    ///   - partitions: the records of a single one are in their order already, and none is held back.
+    ///   - latest: no record is really from after it; one whose time says so follows the record before it.
+    ///   - capacity: the records that are held at most.
+    ///   - maximumBytes: the bytes that they have at most.
+    init(partitions: Int, latest: Timestamp, capacity: Int = 50_000, maximumBytes: Int = 64 << 20) {
+        self.capacity = partitions > 1 ? max(1, capacity) : 0
+        self.maximumBytes = maximumBytes
+        self.latest = latest
     }
 
-    /// Takes a record, and gives the earliest one when there is no more room.
-    mutating func insert(_ record: InboundRecord) -> InboundRecord? {
-        let time = record.timestamp ?? lastArrival
+    mutating func insert(_ record: InboundRecord) {
+        let time = record.timestamp.flatMap { $0 <= latest ? $0 : nil } ?? lastArrival
         let arrival = max(time, newest[record.partition] ?? time)
         newest[record.partition] = arrival
         heap.append(Entry(arrival: arrival, record: record))
+        bytes += record.size
         siftUp()
-        return heap.count > capacity ? popFirst() : nil
+    }
+
+    /// The earliest record while there are more than there is room for, else nil.
+    mutating func popOverflow() -> InboundRecord? {
+        heap.count > capacity || bytes > maximumBytes ? popFirst() : nil
     }
 
     mutating func popFirst() -> InboundRecord? {
@@ -47,6 +61,7 @@ struct ReorderBuffer {
             heap[0] = last
             siftDown()
         }
+        bytes -= first.record.size
         if first.arrival < lastArrival { lateCount += 1 } else { lastArrival = first.arrival }
         return first.record
     }
@@ -69,4 +84,9 @@ struct ReorderBuffer {
             parent = child
         }
     }
+}
+
+extension InboundRecord {
+    /// Bytes of key, value and headers.
+    fileprivate var size: Int { headers.reduce((key?.count ?? 0) + (value?.count ?? 0)) { $0 + $1.size } }
 }

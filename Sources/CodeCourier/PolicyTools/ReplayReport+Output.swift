@@ -4,11 +4,31 @@ import Verification
 
 extension ReplayReport {
     /// What a reader of the numbers has to know.
-    static let assumptions = [
-        "Each request is decided at its record's time, as if no worker had been behind.",
-        "Codes are taken as never entered and messages as accepted: receipts and approvals are not known here.",
-        "State begins empty: what was sent before the range closes no window and counts in no limit.",
-    ]
+    var assumptions: [String] {
+        [
+            "Each request is decided at its record's time, as if no worker had been behind.",
+            "Codes are taken as never entered and messages that have a route as accepted: receipts and approvals are "
+                + "not known here.",
+            "State begins empty: what was sent before the range closes no window and counts in no limit.",
+        ] + shares
+    }
+
+    /// What is to be known of limits that databases share.
+    private var shares: [String] {
+        switch databases {
+        case .known(1): []
+        case .known(let count):
+            [
+                "Limits per IP and per tenant are shared by \(count) databases, as for the workers; who is in which one "
+                    + "differs."
+            ]
+        case .inFile:
+            [
+                "Limits per IP and per tenant are counted as one database would count them: postgres.shardsFile is "
+                    + "not opened."
+            ]
+        }
+    }
 
     /// As a terminal shows it.
     func text(policies: Pair<String>) -> [String] {
@@ -22,7 +42,7 @@ extension ReplayReport {
         lines += section("decisions", kinds)
         lines += section("rejected by rule", refusals.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
         lines += section("messages by region", sends.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
-        lines += ["", Self.saved(sendsSaved)] + flipLines + [""] + Self.assumptions
+        lines += ["", Self.saved(sendsSaved)] + flipLines + [""] + assumptions
         if lateRecords > 0 {
             lines.append("\(lateRecords.grouped) records were replayed out of the order of their times.")
         }
@@ -79,7 +99,7 @@ extension ReplayReport {
                 for (flip, count) in sortedFlips { list.object { flip.write(to: &$0, count) } }
             }
             root.array("assumptions") { list in
-                for assumption in Self.assumptions { list.element(assumption) }
+                for assumption in assumptions { list.element(assumption) }
             }
         }
         return writer.bytes

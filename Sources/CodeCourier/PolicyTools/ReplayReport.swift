@@ -27,6 +27,9 @@ struct ReplayReport: Sendable {
     /// Records that could not be put into the order of their times.
     var lateRecords = 0
 
+    /// What the limits per IP address and per tenant were divided among.
+    var databases = DatabaseCount.known(1)
+
     /// Whether the replay was ended before the end of its range.
     var isInterrupted = false
 
@@ -64,11 +67,6 @@ struct ReplayReport: Sendable {
 
 extension ReplayReport.Flip {
     fileprivate var order: String { "\(tenant) \(region) \(from.text) \(to.text)" }
-}
-
-extension SimulatedDecision {
-    /// Such as `rejected by regions`.
-    var text: String { rule.isEmpty ? kind.rawValue : "\(kind.rawValue) by \(rule)" }
 }
 
 extension Pair<Int> {

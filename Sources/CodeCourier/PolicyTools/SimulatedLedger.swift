@@ -2,42 +2,11 @@
 
 import Verification
 
-/// What a policy does with one record.
-struct SimulatedDecision: Hashable {
-    enum Kind: String, CaseIterable {
-        case sent
-
-        /// A test number's send: no message.
-        case sentToTestNumber = "sent_to_test_number"
-        case suppressed
-        case rejected
-        case expiredUnsent = "expired_unsent"
-        case deadLetter = "dead_letter"
-
-        /// The same request id again: the answer is that of the first.
-        case repeated
-    }
-
-    let kind: Kind
-
-    /// The rule that decided; empty for what every rule let through.
-    let rule: String
-
-    /// The event's reason, where it has one.
-    let reason: String
-
-    init(_ kind: Kind, rule: String = "", reason: String = "") {
-        self.kind = kind
-        self.rule = rule
-        self.reason = reason
-    }
-}
-
 /// The ledger of a simulation: the decisions of the worker with facts that are kept in memory.
 ///
-/// One record is decided at a time, at its own time, and its message counts as accepted at once. Codes are never
-/// entered, so no verification is approved or locked. What time has ended is forgotten: memory grows with the live
-/// slots, the windows that limits look back to, and the request ids of two days.
+/// One record is decided at a time, at its own time, and its message counts as accepted at once by any provider that its
+/// route leads to. Codes are never entered, so no verification is approved or locked. What time has ended is forgotten:
+/// memory grows with the live slots, the windows that limits look back to, and the request ids of two days.
 struct SimulatedLedger {
     private let policy: Policy
     private let keys: CodeKeys
@@ -92,9 +61,15 @@ struct SimulatedLedger {
             settings: settings,
             keys: keys
         )
-        keep(changes, of: candidate, now)
-        return decision(on: candidate, changes)
+        let send: Send? = changes.sends.first.flatMap { claim in
+            candidate.passed.map { (claim, $0.disposition(on: claim.recipient.channel)) }
+        }
+        keep(changes, of: candidate, send, now)
+        return decision(on: candidate, changes, send)
     }
+
+    /// A new send, and what becomes of it.
+    private typealias Send = (claim: ClaimedSend, disposition: SendDisposition)
 
     /// The same request id again changes nothing, whether its verification is still remembered or not.
     private func repeated(_ candidate: Candidate, _ known: KnownRequest) -> SimulatedDecision {
@@ -129,22 +104,23 @@ struct SimulatedLedger {
         )
     }
 
-    private mutating func keep(_ changes: IntakeChanges, of candidate: Candidate, _ now: Timestamp) {
+    private mutating func keep(_ changes: IntakeChanges, of candidate: Candidate, _ send: Send?, _ now: Timestamp) {
         requests.remember(candidate, as: changes.requests[candidate.key] ?? KnownRequest(of: candidate))
         for (key, entry) in changes.windows {
             windows[WindowKey(key)] = ExpiringWindow(window: entry.window, expiry: entry.expiry)
         }
         guard let passed = candidate.passed else { return }
         if changes.admissions[passed.slot.tenant] != nil {
-            for limit in passed.tenant.limits.perTenant {
+            // Equal limits share one count.
+            for limit in Set(passed.tenant.limits.perTenant) {
                 tenants[TenantLimit(tenant: passed.slot.tenant, limit: limit), default: AdmissionCount()].admit(at: now)
             }
         }
         guard let verification = (changes.insertedVerifications + changes.updatedVerifications).first else { return }
         slots[passed.slot] = verification
-        guard let claim = changes.sends.first else { return }
+        guard let send else { return }
         let settled = OutcomeDecision.settle(
-            [SendResult(send: claim.reference, disposition: .sent, attempts: 1, attempt: nil)],
+            [SendResult(send: send.claim.reference, disposition: send.disposition, attempts: 1, attempt: nil)],
             verifications: [verification.id: verification],
             now: now,
             source: settings.source
@@ -152,8 +128,8 @@ struct SimulatedLedger {
         slots[passed.slot] = settled.verifications.first ?? verification
     }
 
-    private func decision(on candidate: Candidate, _ changes: IntakeChanges) -> SimulatedDecision {
-        if let claim = changes.sends.first { return SimulatedDecision(claim.isFictional ? .sentToTestNumber : .sent) }
+    private func decision(on candidate: Candidate, _ changes: IntakeChanges, _ send: Send?) -> SimulatedDecision {
+        if let send { return SimulatedDecision(send.disposition, isFictional: send.claim.isFictional) }
         guard let answer = changes.requests[candidate.key] else { return SimulatedDecision(.repeated) }
         if answer.verificationID != nil {
             return SimulatedDecision(.suppressed, rule: "slot.resend_window", reason: "resend_window")

@@ -12,8 +12,11 @@ struct TopicReplay {
     /// The first moment of the range; nil for everything that the topic holds.
     let start: Timestamp?
 
-    /// The first moment after the range.
-    let end: Timestamp
+    /// The first moment after the range; nil for all that the topic held when it was opened.
+    let end: Timestamp?
+
+    /// When it was opened: a record from after it comes from a clock that is ahead.
+    let latest: Timestamp
 
     /// How long the brokers may give no record before they count as away.
     private static let patience = Duration.seconds(60)
@@ -23,7 +26,8 @@ struct TopicReplay {
         configuration: KafkaConfiguration,
         topic: String,
         start: Timestamp?,
-        end: Timestamp
+        end: Timestamp?,
+        latest: Timestamp
     ) async throws(KafkaError) -> TopicReplay {
         let from = start.map { TopicReader.Start.timestamp($0.microseconds / 1000) } ?? .beginning
         let reader = try await TopicReader.open(configuration: configuration, topic: topic, from: from)
@@ -31,7 +35,7 @@ struct TopicReplay {
             // Only after the reader has found the topic: another client's question may make brokers create it.
             let partitions = try await KafkaAdmin.partitionCount(of: topic, configuration: configuration)
             guard partitions > 0 else { throw KafkaError(.unknownTopicOrPartition) }
-            return TopicReplay(reader: reader, partitions: partitions, start: start, end: end)
+            return TopicReplay(reader: reader, partitions: partitions, start: start, end: end, latest: latest)
         } catch {
             await reader.close()
             throw error
@@ -43,7 +47,7 @@ struct TopicReplay {
     /// It ends where the topic ended when it was opened, or once every partition has passed the end of the range.
     func run(_ replay: PolicyReplay, progress: ReplayProgress) async throws(KafkaError) -> ReplayReport {
         var (replay, progress) = (replay, progress)
-        var buffer = ReorderBuffer()
+        var buffer = ReorderBuffer(partitions: partitions, latest: latest)
         var passed: Set<Int32> = []
         var lastRecord = ContinuousClock.now
         do throws(KafkaError) {
@@ -52,9 +56,10 @@ struct TopicReplay {
                 if !records.isEmpty { lastRecord = .now }
                 if ContinuousClock.now - lastRecord > Self.patience { throw KafkaError(.timedOut) }
                 for record in records.lazy.map({ InboundRecord($0) }) {
-                    if let time = record.timestamp, time >= end { passed.insert(record.partition) }
-                    guard isInRange(record), let earliest = buffer.insert(record) else { continue }
-                    replay.replay(earliest)
+                    if isPastRange(record) { passed.insert(record.partition) }
+                    guard isInRange(record) else { continue }
+                    buffer.insert(record)
+                    while let earliest = buffer.popOverflow() { replay.replay(earliest) }
                 }
                 progress.show(replay.report)
             }
@@ -73,9 +78,15 @@ struct TopicReplay {
         return report
     }
 
+    /// Whether the range is over in the record's partition, which a clock that is ahead does not tell.
+    private func isPastRange(_ record: InboundRecord) -> Bool {
+        guard let end, let time = record.timestamp else { return false }
+        return time >= end && time <= latest
+    }
+
     private func isInRange(_ record: InboundRecord) -> Bool {
         guard let time = record.timestamp else { return true }
-        return time < end && start.map { time >= $0 } ?? true
+        return start.map { time >= $0 } ?? true && end.map { time < $0 } ?? true
     }
 }
 

@@ -17,9 +17,6 @@ extension IntakeDecision {
             windows[key] = window
             changes.windows[key] = (window, window.expiry(under: limits[key.scope]) ?? facts.now)
         }
-        for limit in limits.perTenant {
-            tenantUsage[TenantLimit(tenant: request.tenant, limit: limit), default: 0] += 1
-        }
         changes.admissions[request.tenant, default: 0] += 1
         return true
     }
@@ -34,8 +31,9 @@ extension IntakeDecision {
             case .ip: Refusal(.quotaIP, rule: "limits.perIP.\(broken)", region: passed.region)
             }
         }
+        let admitted = changes.admissions[request.tenant, default: 0]
         for limit in limits.perTenant
-        where tenantUsage[TenantLimit(tenant: request.tenant, limit: limit), default: 0] >= limit.count {
+        where tenantUsage[TenantLimit(tenant: request.tenant, limit: limit), default: 0] + admitted >= limit.count {
             return Refusal(.quotaTenant, rule: "limits.perTenant.\(limit)", region: passed.region)
         }
         return nil

@@ -23,7 +23,7 @@ package struct IntakeDecision {
     var slots: [SlotKey: VerificationID]
     var verifications: [VerificationID: StoredVerification]
     var windows: [LimitKey: LimitWindow]
-    var tenantUsage: [TenantLimit: Int]
+    let tenantUsage: [TenantLimit: Int]
     var inserted: Set<VerificationID> = []
     var updated: Set<VerificationID> = []
     var changes = IntakeChanges()

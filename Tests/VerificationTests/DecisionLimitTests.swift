@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Testing
+import Verification
+
+/// The limits of a whole tenant within one batch.
+@Suite struct DecisionLimitTests {
+    /// How many of ten people in one batch get a message.
+    private func sends(_ limits: [RateLimit]) -> Int {
+        var tables = DecisionTables { $0.limits.perTenant = limits }
+        let records = (0..<10).map { index in
+            InboundRecord.request(
+                id: "r\(index)",
+                phoneNumber: "+491512345678\(index)",
+                offset: Int64(index),
+                at: tables.now
+            )
+        }
+        return tables.intake(tables.candidates(records)).sends.count
+    }
+
+    private let four = RateLimit(count: 4, per: .seconds(60))
+    private let five = RateLimit(count: 5, per: .seconds(60))
+
+    @Test func `a batch is let through up to the limit`() {
+        #expect(sends([four]) == 4)
+        #expect(sends([five, four]) == 4)
+    }
+
+    @Test func `a limit that stands twice counts each request once`() {
+        #expect(sends([four, four]) == 4)
+    }
+
+    @Test func `limits of which several databases have the same share count each request once`() throws {
+        let policy = Policy.test { $0.limits.perTenant = [four, five] }
+        let shares = try #require(policy.divided(among: 2).tenants["default"]).limits.perTenant
+        #expect(shares.map(\.count) == [2, 2])
+        #expect(sends(shares) == 2)
+    }
+}
