@@ -116,8 +116,10 @@ extension Page {
           flushTimer ||= setTimeout(flush, 30);
         }
 
-        function connect() {
+        function connect(again) {
           const source = new EventSource('/sandbox/events?after=0');
+          // Everything comes once more.
+          if (again) source.addEventListener('open', forget, { once: true });
           const show = (state, text) => { live.dataset.state = state; live.textContent = text; };
           source.addEventListener('open', () => {
             show('live', 'live');
@@ -127,7 +129,7 @@ extension Page {
           source.addEventListener('reset', () => { forget(); summarise(); });
           source.addEventListener('error', () => {
             show('lost', 'reconnecting');
-            if (source.readyState === EventSource.CLOSED) setTimeout(connect, 2000);
+            if (source.readyState === EventSource.CLOSED) setTimeout(connect, 2000, true);
           });
         }
 
@@ -148,7 +150,7 @@ extension Page {
           for (const phone of phones.values()) phone.clock.textContent = text;
           summarise();
         }, 5000);
-        connect();
+        connect(false);
 
         """#
 }
