@@ -197,7 +197,7 @@ package struct Courier: Sendable {
     }
 
     /// Whether the database answers; asked of it at every sweep at the latest.
-    package var isDatabaseAnswering: Bool { retry.isAnswered }
+    package var isDatabaseAnswering: Bool { retry.isAnswered && intake.ledger.isAnswering }
 
     /// What the worker holds at this moment, and how its providers are.
     package var load: Load {

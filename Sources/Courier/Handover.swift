@@ -37,11 +37,14 @@ struct Handover: Sendable {
         while true {
             switch step {
             case .finish(let disposition):
+                let settled = settled(disposition, send, attempts: plan.attempts)
+                // Who refused the repetition is not who may have the message.
+                let isOfAnother = settled != disposition && settled == .unknown(.timeout)
                 return SendResult(
                     send: send.reference,
-                    disposition: settled(disposition, send, attempts: plan.attempts),
+                    disposition: settled,
                     attempts: plan.attempts,
-                    attempt: last,
+                    attempt: isOfAnother ? nil : last,
                     verification: send.verification
                 )
             case .call(let name):
@@ -66,6 +69,7 @@ struct Handover: Sendable {
                 case .answered(let answer) where answer.untried == .tooLate:
                     step = plan.runOut()
                 case .answered(let answer) where answer.untried == .busy:
+                    report(answer, of: name, send, since: start.instant)
                     step = plan.passOver(for: ProviderDesk.patience)
                 case .answered(let answer):
                     settings.observe(.dispatchAnswered)

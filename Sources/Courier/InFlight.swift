@@ -15,19 +15,23 @@ final class InFlight: Sendable {
         /// The places that somebody waits for; 0 when nobody does.
         var wanted = 0
 
-        /// Whether who waits goes before who takes what is free.
-        var isWaitersTurn = false
+        /// Until when who waits goes before who takes what is free.
+        var waitersTurnEnds: ContinuousClock.Instant?
 
         var free: Int { max(0, limit - held - reserved) }
     }
 
     let limit: Int
+
+    /// How long a turn lasts: what is held may be held for long, and what is free meanwhile is of use to others.
+    private let turn: Duration
     private let places: Mutex<Places>
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
 
-    init(limit: Int) {
+    init(limit: Int, turn: Duration = .seconds(1)) {
         self.limit = limit
+        self.turn = turn
         places = Mutex(Places(limit: limit))
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -44,10 +48,10 @@ final class InFlight: Sendable {
     /// the many that are waited for would never be free at once.
     func reserve(upTo most: Int) -> Int {
         places.withLock { places in
-            let left = places.isWaitersTurn ? max(0, places.free - places.wanted) : places.free
+            let isWaitersTurn = places.waitersTurnEnds.map { .now < $0 } ?? false
+            let left = isWaitersTurn ? max(0, places.free - places.wanted) : places.free
             let reserved = min(most, left)
             places.reserved += reserved
-            if reserved > 0 { places.isWaitersTurn = places.wanted > 0 }
             return reserved
         }
     }
@@ -57,7 +61,7 @@ final class InFlight: Sendable {
     /// One waiter.
     func waitForRoom(_ wanted: Int) async -> Bool {
         places.withLock { $0.wanted = wanted }
-        defer { places.withLock { ($0.wanted, $0.isWaitersTurn) = (0, false) } }
+        defer { places.withLock { ($0.wanted, $0.waitersTurnEnds) = (0, nil) } }
         var signals = signals.makeAsyncIterator()
         while !Task.isCancelled {
             if reserveAll(wanted) { return true }
@@ -71,6 +75,7 @@ final class InFlight: Sendable {
         places.withLock { places in
             places.reserved -= reserved
             places.held += count
+            if count > 0, places.wanted > 0 { places.waitersTurnEnds = .now + turn }
         }
         signal.yield()
     }

@@ -131,7 +131,9 @@ extension PostgresLedger {
             SET state = u.state, attempts = u.attempts, repeated = s.repeated OR u.repeated,
                 lease_until = clock_timestamp() + u.retry_after_ms * interval '1 millisecond',
                 rendering = CASE u.state WHEN 'pending' THEN s.rendering ELSE '' END,
-                provider = coalesce(u.provider, s.provider), provider_message_id = u.provider_message_id,
+                -- Where nobody knows who has it, nobody is named.
+                provider = CASE u.state WHEN 'unknown' THEN u.provider ELSE coalesce(u.provider, s.provider) END,
+                provider_message_id = u.provider_message_id,
                 segments = u.segments, encoding = u.encoding, error_code = u.error_code
             FROM (
                 SELECT

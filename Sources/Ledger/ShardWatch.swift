@@ -23,6 +23,8 @@ final class ShardWatch: Sendable {
         self.report = report
     }
 
+    var isCalm: Bool { failing.withLock(\.isEmpty) }
+
     func noteSuccess(of shard: Int) {
         let isBack = failing.withLock { $0.remove(shard) != nil }
         if isBack { report(.recovered(shard)) }

@@ -153,6 +153,8 @@ extension ShardedLedger {
 
     package var databases: Int { shards.count }
 
+    package var isAnswering: Bool { watch.isCalm }
+
     /// Throws the failure of work that every shard had to do.
     func failing<Value: Sendable>(_ results: ShardResults<Value>) throws {
         if let failure = results.failure { throw failure }

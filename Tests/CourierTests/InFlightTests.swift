@@ -34,7 +34,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1)))
     func `who waits for much and who takes every place that is free have their turns`() async {
-        let inFlight = InFlight(limit: 10)
+        let inFlight = InFlight(limit: 10, turn: .seconds(3600))
         inFlight.add(10)
         let waiting = Task { await inFlight.waitForRoom(6) }
         var taken = 0
@@ -55,6 +55,24 @@ import Testing
         #expect(await waiting.value)
         inFlight.claim(0, of: 6)
         #expect(inFlight.reserve(upTo: 10) == 6, "nobody waits any more")
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a turn ends, and who takes nothing has had none`() async {
+        for (turn, claimed) in [(Duration.zero, 1), (.seconds(3600), 0)] {
+            let inFlight = InFlight(limit: 10, turn: turn)
+            inFlight.add(8)
+            let waiting = Task { await inFlight.waitForRoom(6) }
+            for _ in 0..<100 {
+                let reserved = inFlight.reserve(upTo: 1)
+                #expect(reserved == 1, "what is free is of use while much is held")
+                inFlight.claim(claimed, of: reserved)
+                inFlight.remove(claimed)
+                await Task.yield()
+            }
+            waiting.cancel()
+            #expect(await !waiting.value)
+        }
     }
 
     @Test(.timeLimit(.minutes(1)))

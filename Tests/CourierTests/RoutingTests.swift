@@ -95,7 +95,8 @@ import Verification
                 #expect(worker.sink.answers == ["sent"])
             }
             #expect(second.allSatisfy { $0.messages.count == 1 })
-            #expect(log.lines(.providerRefused).isEmpty, "the provider refused nothing")
+            #expect(log.lines(.providerRefused).allSatisfy { $0.fields["error_code"] == "busy" })
+            #expect(!log.lines(.providerRefused).isEmpty, "an operator has to know of it")
         }
     }
 

@@ -96,6 +96,26 @@ import Verification
         }
     }
 
+    @Test func `nobody is named for a message that was lost with its worker, so whoever has it may say so`()
+        async throws
+    {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            _ = try await worker.settle([try await worker.claim()], .retry(after: .zero))
+            #expect(try await database.text("SELECT provider FROM courier.send") == "main")
+            let again = try #require(try await worker.ledger.sweepSends(capacity: 1).value.first)
+            _ = try await worker.ledger.markDispatching([again])
+            try await database.lapseSends()
+            try await worker.publish(try await worker.ledger.sweepSends(capacity: 1))
+            #expect(try await database.text("SELECT state FROM courier.send") == "unknown")
+            #expect(try await database.text("SELECT provider FROM courier.send") == nil)
+
+            let receipt = Receipt(provider: "other", sendID: again.id, providerMessageID: nil, status: .undelivered)
+            let told = try await worker.ledger.receive([ReceivedReceipt(receipt)], deadLetters: []).outbox
+            #expect(told.map { $0.json?.text("status") } == ["undelivered"])
+        }
+    }
+
     @Test(.timeLimit(.minutes(5)))
     func `what a worker learned too late waits for nobody who waits for the rest of its batch`() async throws {
         try await LedgerDatabase.with { database in

@@ -43,6 +43,7 @@ import Verification
                     await #expect(throws: ShardFailure.self) { try await worker.intake(records) }
                 }
                 #expect(changes.withLock(\.self) == ["failing 1"])
+                #expect(!ledger.isAnswering)
                 let claims = try await ledger.sweepSends(of: 0, capacity: 100).value
                 await #expect(throws: ShardFailure.self) { try await ledger.sweepSends(of: 1, capacity: 100) }
                 let letters = try await ledger.sweepOutbox()
@@ -55,6 +56,7 @@ import Verification
             }
             let rest = try await worker.intake(records)
             #expect(changes.withLock(\.self) == ["failing 1", "recovered 1"])
+            #expect(ledger.isAnswering)
             #expect((rest.value.map(\.id.uuid.shard) + rest.outbox.map(\.shard)).allSatisfy { $0 == 1 })
             #expect(Set((claims + rest.value).map(\.recipient)).count == 30)
             #expect(claims.count + rest.value.count == 30)

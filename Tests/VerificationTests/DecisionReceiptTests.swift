@@ -17,8 +17,11 @@ import Verification
         var due: [Timestamp] = []
         var deadLetters = 0
 
-        init(_ state: ReportedSend.State, messageID: String? = "SM1") throws {
-            var tables = DecisionTables()
+        init(_ state: ReportedSend.State, messageID: String? = "SM1", isFictional: Bool = false) throws {
+            let number = try #require(PhoneNumber("+4915123456789"))
+            var tables = DecisionTables { tenant in
+                if isFictional { tenant.testNumbers = [TestNumber(number: number, code: "654321", until: nil)] }
+            }
             let changes = tables.intake(.request(id: "r1", phoneNumber: "+4915123456789", at: tables.now))
             let claim = try #require(changes.sends.first)
             verification = try #require(changes.insertedVerifications.first)
@@ -154,6 +157,30 @@ import Verification
         desk.receive([.init(refused, in: .receipt(offset: 1))])
         #expect(desk.send.state == .unknown && desk.statuses.isEmpty)
         desk.receive([desk.receipt(.delivered, messageID: "SM1")])
+        #expect(desk.statuses == ["delivered"])
+    }
+
+    @Test func `who has a message that nobody knew of is who says so, and may say more of it`() throws {
+        var desk = try Desk(.unknown, messageID: nil)
+        func receipt(_ status: Receipt.Status, offset: Int64) -> ReceivedReceipt {
+            let id = desk.send.reference.id
+            return .init(
+                Receipt(provider: "first", sendID: id, providerMessageID: nil, status: status),
+                in: .receipt(offset: offset)
+            )
+        }
+        desk.receive([receipt(.sent, offset: 1)])
+        #expect(desk.send.provider == "first")
+        desk.receive([receipt(.undelivered, offset: 2)])
+        #expect(desk.statuses == ["sent", "undelivered"])
+        #expect(desk.verification.usedProviders == ["first"])
+    }
+
+    @Test func `receipts of a test number's message may name any provider`() throws {
+        var desk = try Desk(.sent, messageID: nil, isFictional: true)
+        let id = desk.send.reference.id
+        let receipt = Receipt(provider: "twilio", sendID: id, providerMessageID: nil, status: .delivered)
+        desk.receive([.init(receipt, in: .receipt(offset: 1))])
         #expect(desk.statuses == ["delivered"])
     }
 

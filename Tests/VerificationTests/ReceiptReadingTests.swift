@@ -113,6 +113,8 @@ import Testing
         let json = #"{"provider":"other","status":"delivered","providerMessageId":"m",\#(raw)}"#
         let receipt = try #require(ReceiptSample.read(json).receipt)
         #expect(receipt.status == .delivered && receipt.providerMessageID == "m")
+        let word = #"{"provider":"main","status":"sent","raw":{"MessageSid":"SM1","MessageStatus":"new"}}"#
+        #expect(ReceiptSample.read(word) == .ignored(.unknownStatus), "only the callback says of which message")
         let callback = #"{"provider":"other","providerMessageId":"m",\#(raw)}"#
         #expect(ReceiptSample.read(callback) == .ignored(.unknownStatus))
     }

@@ -8,6 +8,9 @@ package protocol Ledger: Sendable {
     /// How many databases there are; an id names its own.
     var databases: Int { get }
 
+    /// Whether each of several databases answered when it was asked last.
+    var isAnswering: Bool { get }
+
     /// Locks and reads the facts of a batch, lets `decide` decide, and records the changes.
     ///
     /// `decide` is given the candidates that the facts are of: all of them, or those of one database; they are decided
@@ -54,6 +57,7 @@ package protocol Ledger: Sendable {
 
 extension Ledger {
     package var databases: Int { 1 }
+    package var isAnswering: Bool { true }
 }
 
 /// A batch holds something that the database refuses to store, now and at every other time.

@@ -4,7 +4,7 @@ extension Receipt {
     /// Reads a record into a receipt, or into what becomes of it instead.
     ///
     /// Total: every record gives exactly one of the three readings. A callback in a provider's own shape is what counts
-    /// when there is one, since it is what a signature covers; the normalised fields are read otherwise. Ids may stand in
+    /// when it is understood, since it is what a signature covers; the normalised fields are read otherwise. Ids may stand in
     /// both and must not contradict each other.
     package static func read(_ record: InboundRecord, secrets: ReceiptSecrets) -> ReceiptReading {
         do throws(DeadLetterReason) {
@@ -16,8 +16,8 @@ extension Receipt {
                 return .receipt(try record.normalised(secrets))
             }
             switch statement.outcome {
-            // The gateway understands what only looks like another provider's callback.
-            case .ignored(.unknownStatus) where record.status != nil: return .receipt(try record.normalised(secrets))
+            // The gateway understands what only looks like another provider's callback, or has a word that is new.
+            case .ignored(.unknownStatus) where record.isNormalised: return .receipt(try record.normalised(secrets))
             case .ignored(let reason): return .ignored(reason)
             case .status(let status): return .receipt(try record.receipt(statement, status))
             }
@@ -28,6 +28,11 @@ extension Receipt {
 }
 
 extension ReceiptRecord {
+    /// Whether the normalised fields say what became of which send.
+    fileprivate var isNormalised: Bool {
+        status != nil && (sendID != nil || callbackSendID != nil || providerMessageID != nil)
+    }
+
     /// The receipt of the normalised fields.
     fileprivate func normalised(_ secrets: ReceiptSecrets) throws(DeadLetterReason) -> Receipt {
         guard let status else { throw .invalidReceipt }

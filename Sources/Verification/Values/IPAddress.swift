@@ -22,7 +22,11 @@ package struct IPAddress: Sendable, Hashable, Redacted {
         guard let groups = Self.version6(text) else { return nil }
         let isMapped = groups[0..<5].allSatisfy { $0 == 0 } && groups[5] == 0xffff
         canonical = isMapped ? Self.dotted(Self.bytes(of: groups[6...])) : Self.compressed(groups)
-        network = isMapped ? canonical : Self.compressed(Array(groups[..<4]) + [0, 0, 0, 0]) + "/64"
+        // An IPv4 client behind a translator (RFC 6052) has no network of its own.
+        let isTranslated = Array(groups[..<6]) == [0x64, 0xff9b, 0, 0, 0, 0]
+        network =
+            isMapped || isTranslated
+            ? Self.dotted(Self.bytes(of: groups[6...])) : Self.compressed(Array(groups[..<4]) + [0, 0, 0, 0]) + "/64"
     }
 
     package var description: String { "address" }
