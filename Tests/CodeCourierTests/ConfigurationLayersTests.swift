@@ -188,6 +188,41 @@ struct ConfigurationLayersTests {
         #expect(overridden.postgres.databases.map(\.revealed) == ["postgresql:///file"])
     }
 
+    /// Secrets that are empty in the file, with the key that is at fault.
+    static let emptySecrets = [
+        (
+            "{ name: a, kind: twilio, accountSid: AC1, authToken: \"\", from: \"+15005550006\" }",
+            "providers[0].authToken"
+        ),
+        (
+            "{ name: a, kind: vonage, apiKey: k, apiSecret: s, from: Acme, signatureSecret: \"\" }",
+            "providers[0].signatureSecret"
+        ),
+        (
+            "{ name: a, kind: smtp, host: h.example, from: a@b.example, username: u, password: \"\" }",
+            "providers[0].password"
+        ),
+    ]
+
+    @Test(arguments: emptySecrets)
+    func `a secret that is empty is one fault, and a variable stands in for it`(provider: String, key: String) throws {
+        let text = ExampleFiles.smallest.replacing("{ name: main, kind: log }", with: provider)
+        #expect(try faults(text, [:]) == ["courier.yaml:3: \(key): must not be empty; give it a value or remove it"])
+        let names = ["AUTH_TOKEN", "SIGNATURE_SECRET", "PASSWORD"].map { "PROVIDERS_A_\($0)" }
+        let variables = Dictionary(uniqueKeysWithValues: names.map { ($0, "value") })
+        #expect(try faults(text, variables).isEmpty)
+        #expect(try faults(text, variables.mapValues { _ in "" }).count == 1)
+    }
+
+    @Test func `an empty address of a database is one fault`() throws {
+        let text = ExampleFiles.smallest.replacing(
+            "postgresql://courier_worker:pw-in-file@127.0.0.1/courier",
+            with: ""
+        )
+        let message = "must not be empty; give it a value or remove it"
+        #expect(try faults(text, [:]) == ["courier.yaml:1: postgres.url: \(message)"])
+    }
+
     @Test(arguments: [
         ("absent", "must name a readable file; it cannot be read: there is no such file"),
         (".", "must name a readable file; it cannot be read: it is a folder"),

@@ -46,6 +46,18 @@ struct PolicyExplainChannelTests {
     }
 
     @Test(arguments: [
+        (60, "a link for 1m, and no code, since one for 1m would live too short; by mailer"),
+        (61, "a link for 61s, and a code of 6 digits for 61s; by mailer"),
+    ])
+    func `a code that lives too short to be sent is told`(seconds: Int, expected: String) throws {
+        let policy = Policy.test { tenant in
+            tenant.routes.email = ["mailer"]
+            tenant.emailLinks.validity = .seconds(seconds)
+        }
+        #expect(explain(.email(id: "r1", at: .test), policy).lines.last?.saw == expected)
+    }
+
+    @Test(arguments: [
         (#"{"url":"https://example.com/"}"#, "action code", "invalid_request"),
         (#"{"url":"https://example.org/","handleCodeInApp":true}"#, "link domain", "unauthorized_domain"),
     ])
@@ -137,6 +149,9 @@ struct PolicyExplainChannelTests {
         let unknown = explained(.inFile)
         #expect(unknown.lines.first { $0.rule == "limits per tenant" }?.saw == "1000 in 1m")
         #expect(unknown.text[1].hasSuffix("postgres.shardsFile is not opened"))
+        let note = "limits per IP and per tenant are those of one database: postgres.shardsFile is not opened"
+        #expect(String(decoding: unknown.json, as: UTF8.self).contains(#""note":"\#(note)""#))
+        #expect(!String(decoding: explained(.known(1)).json, as: UTF8.self).contains(#""note""#))
     }
 
     @Test func `what is asked from the future is shown as a wrong shape`() throws {

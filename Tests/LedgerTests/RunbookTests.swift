@@ -23,7 +23,8 @@ import Testing
         let text = try String(contentsOf: page, encoding: .utf8)
         for alert in [
             "LagGrowing", "UnknownOutcomes", "ProviderPaused", "ProviderFailing", "BudgetNearLimit", "NoHeartbeat",
-            "DeadLetters", "DatabaseErrors", "RefusalSpike", "DueSendsGrowing",
+            "DeadLetters", "DatabaseErrors", "KafkaErrors", "MessagesFailing", "OutboxGrowing", "RefusalSpike",
+            "DueSendsGrowing",
         ] {
             #expect(text.contains("\n### \(alert)\n"))
         }

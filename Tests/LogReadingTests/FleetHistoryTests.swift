@@ -175,6 +175,7 @@ import Verification
         #expect(history.events["worker.danced"] == 1)
         let pauses = Dictionary(uniqueKeysWithValues: history.pauses.pauses.map { ($0.provider, $0.worker) })
         #expect(pauses == ["main": "host-1"])
+        #expect(history.pausesOfNobody == 2)
     }
 
     @Test func `However many names a log invents, memory is bounded and the sums are right`() throws {

@@ -60,12 +60,26 @@ import Verification
         #expect(page.contains("<dt>rejected</dt><dd>40 <small>5 %</small></dd>"))
     }
 
+    @Test func `Pauses whose worker the log does not tell are counted`() throws {
+        let none = "No provider was passed over."
+        let paused = LogSample.line(301, "provider.paused", severity: "warning", #""provider":"main""#)
+        let without = try page(calm())
+        #expect(without.contains(none) && !without.contains("Not shown"))
+        let two = try page(calm() + [paused, paused])
+        #expect(!two.contains(none))
+        #expect(two.contains("Not shown, unless heartbeats tell of it: 2 pauses whose worker the log does not tell."))
+        let both = try page(calm() + [paused, LogSample.Heartbeat(breaker: "open").line(310)])
+        #expect(both.contains("ask it again. Not shown, unless heartbeats tell of it: 1 pause whose worker"))
+        #expect(both.contains("<figcaption>Providers passed over"))
+    }
+
     @Test func `The page says what it could not read and what is missing`() throws {
         let withoutHeartbeat = try page([LogSample.line(0, "worker.started")], broken: 3)
         #expect(withoutHeartbeat.contains("3 of 4 lines could not be read"))
         #expect(withoutHeartbeat.contains("No heartbeat (worker.stats) is among the lines"))
         let inTurn = try page(calm() + [LogSample.Heartbeat(worker: "host-3").line(-10)])
         #expect(inTurn.contains("<p class=\"doubt\">Logs follow each other here"))
+        #expect(inTurn.contains("which sort does in format json"))
         let foreign = ReportPage(FleetHistory(), tally: LineTally(), sources: [], foreign: ["<a>.gz", "b"]).html
         #expect(foreign.contains("<p class=\"doubt\">Left out: &lt;a&gt;.gz, b. No line is an entry"))
         #expect(

@@ -47,6 +47,17 @@ import Verification
         #expect(fleet.workers.isEmpty)
     }
 
+    @Test func `An interval of years is believed as an hour`() throws {
+        let heartbeat = LogSample.Heartbeat(worker: "odd", interval: .seconds(1_000_000_000)).line(10)
+        var fleet = try fleet([heartbeat])
+        #expect(fleet.live(at: LogSample.time(10_810)).count == 1)
+        #expect(fleet.live(at: LogSample.time(10_811)).isEmpty)
+        fleet.forget(at: LogSample.time(21_609))
+        #expect(fleet.workers.count == 1)
+        fleet.forget(at: LogSample.time(21_610))
+        #expect(fleet.workers.isEmpty)
+    }
+
     @Test func `A worker whose clock is ahead, and a line of the far future, make nobody silent`() throws {
         var fleet = FleetNow()
         let clock = LogSample.time(200)

@@ -46,6 +46,17 @@ def ended(worker, event="worker.stopped"):
     return [samples.line(605, event, "notice", **{"worker.id": worker})]
 
 
+def older(lines):
+    """The lines of a version that does not tell repeats."""
+    return [line.replace('"repeats":20,', "") for line in lines]
+
+
+def few(every, failed):
+    """Twenty minutes of one worker without a provider that works: now and then some messages fail, and none is sent."""
+    return [samples.worker_stats(second, requests=1, decisions={"sent": 0, "failed": 0 if second % every else failed})
+            for second in range(0, 1200, 10)]
+
+
 # A backup whose pause is over and that no message has asked since.
 IDLE = {"providers__backup__breaker": "half_open"}
 
@@ -53,24 +64,37 @@ IDLE = {"providers__backup__breaker": "half_open"}
 CASES = {
     "LagGrowing": (during(lag={"0": 12, "7": 4200}), beats(3) + beats(4, begin=3, lag={"0": 4200}) + beats(8, begin=7)),
     "UnknownOutcomes": (during(decisions__unknown=20), during(decisions__unknown=5)),
+    "MessagesFailing": (during(decisions__failed=200), during(decisions__failed=100, decisions__undelivered=900)),
     "ProviderPaused": (during(providers__backup__breaker="open"), beats(9, **IDLE) + beats(2, begin=9, providers__main__breaker="open") + beats(9, begin=11, **IDLE)),
     "ProviderFailing": (during(providers__backup__misconfigured=3), during(regions__US__unknown=60, decisions__unknown=60, providers__main__refused=60)),
     "BudgetNearLimit": (during(rules__budget_exhausted=1), during(rules__quota_ip=900)),
     "NoHeartbeat": (beats(10) + beats(10, begin=10, workers=("host-1",)), beats(10) + ended("host-2") + beats(10, begin=10, workers=("host-1",))),
     "DeadLetters": (during(dead_letters=1), CALM),
     "DatabaseErrors": (during(errors__postgres=1), during(errors__kafka=9)),
+    "KafkaErrors": (during(errors__kafka=1), beats(5) + [samples.worker_stats(300, errors__kafka=10)] + during(errors__postgres=9)[60:]),
     "RefusalSpike": (during(decisions__rejected=400), during(decisions__rejected=200)),
     "DueSendsGrowing": (during(due_sends=2500), beats(3) + beats(4, begin=3, due_sends=2500) + beats(8, begin=7)),
+    "OutboxGrowing": (during(outbox=5000), beats(3) + beats(4, begin=3, outbox=9000) + beats(8, begin=7)),
 }
 
 # Lines that fire an alert and are not worth a name of their own.
 ALSO = {
     "UnknownOutcomes": [during(decisions={"unknown": 30})],
+    "MessagesFailing": [few(every=60, failed=1), during(decisions={"failed": 30})],
     "ProviderPaused": [during(providers__main__breaker="open")],
+    "RefusalSpike": [beats(20, repeats=900), older(beats(20, decisions__rejected=260)),
+                     beats(20, ("host-1",), repeats=900) + older(beats(20, ("host-2",), requests=20))],
     "NoHeartbeat": [beats(10, ("host-1", "host-2", "host-3")) + ended("host-2") + beats(10, ("host-1",), begin=10),
                     beats(10) + ended("host-2", "worker.failed") + beats(10, ("host-1",), begin=10),
                     beats(10) + ended("host-1") + beats(10, ("host-1",), begin=10),
                     beats(5) + [samples.line(700, "policy.reloaded")]],
+}
+
+# Further lines that come near an alert and do not fire it.
+NEAR = {
+    "MessagesFailing": [few(every=70, failed=1)],
+    "RefusalSpike": [older(beats(20, decisions__rejected=240)), beats(20, repeats=1000, decisions__rejected=0)],
+    "OutboxGrowing": [during(outbox=4999)],
 }
 
 # Heartbeats in which more than one partition, provider or outcome is affected: for each alert its lines, and the parts of
@@ -118,7 +142,7 @@ def test_samples(fault):
         for lines in [firing, *ALSO.get(name, [])]:
             if name not in fired(lines):
                 fault(f"{name} does not fire on lines that it is for")
-        if name in fired(near):
+        if any(name in fired(lines) for lines in [near, *NEAR.get(name, [])]):
             fault(f"{name} fires on lines that only come near")
 
 

@@ -19,7 +19,8 @@ struct ReportCommand: ParsableCommand {
             lines of other programs and broken ones are counted and skipped, and a log
             without an entry is named and left out. Several logs are merged by time, in
             bounded memory. Those that come one after the other, as pods' do, keep their
-            times as well; for the lag of all workers together they have to be sorted.
+            times as well; for the lag of all workers together they have to be sorted,
+            which sort does in format json and not in otel.
 
               code-courier report worker-*.log --output report.html
               journalctl -u 'code-courier@*' -o cat | code-courier report - > r.html

@@ -20,12 +20,12 @@ extension ConfigurationSource {
         let path = setting(fileKey)
         switch (direct, path) {
         case (nil, nil): return nil
-        case (let direct?, nil): return SecretSetting(secret: Secret(direct.text), key: key, origin: direct.origin)
+        case (let direct?, nil): return value(of: direct, key)
         case (nil, let path?): return contents(of: path, fileKey)
         case (let direct?, let path?):
             switch (direct.origin, path.origin) {
             case (.environment, .file):
-                return SecretSetting(secret: Secret(direct.text), key: key, origin: direct.origin)
+                return value(of: direct, key)
             case (.file, .environment):
                 return contents(of: path, fileKey)
             default:
@@ -41,6 +41,15 @@ extension ConfigurationSource {
     /// The key under which a secret is given as a file: `keys.codeFile` for `keys.code`.
     static func fileKey(of key: SettingKey) -> SettingKey {
         Array(key.dropLast()) + key.suffix(1).map { "\($0)File" }
+    }
+
+    /// The secret that stands in a setting itself.
+    private func value(of setting: Setting, _ key: SettingKey) -> SecretSetting? {
+        guard !setting.text.isEmpty else {
+            report(key, at: setting.origin, "must not be empty; give it a value or remove it")
+            return nil
+        }
+        return SecretSetting(secret: Secret(setting.text), key: key, origin: setting.origin)
     }
 
     /// The secret that a file holds.

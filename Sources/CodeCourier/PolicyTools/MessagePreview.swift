@@ -62,14 +62,13 @@ struct MessagePreview {
 
     /// The subject and the parts for each language, the code only where it lives long enough to be sent.
     func emails() -> [(subject: String, text: String, html: String)] {
-        let isCodeOfUse = tenant.shortCodeValidity >= .seconds(60)
-        return languages.map { language in
+        languages.map { language in
             EmailTemplate.message(
                 language: language,
                 defaultLanguage: tenant.defaultLanguage,
                 appName: appName,
                 link: "https://\(domain)/confirm?token=sample",
-                code: isCodeOfUse ? code : nil,
+                code: tenant.sendsShortCode ? code : nil,
                 linkMinutes: tenant.emailLinks.validity.shownMinutes,
                 codeMinutes: tenant.shortCodeValidity.shownMinutes
             )
@@ -80,4 +79,11 @@ struct MessagePreview {
     func emailLines() -> [String] {
         emails().map { "Subject: \($0.subject)\n\n\($0.text)" }
     }
+}
+
+extension TenantPolicy {
+    /// Whether an e-mail has a code beside its link.
+    ///
+    /// A worker leaves it out when fewer than 60 s are left of it, and some time always passes after it was made.
+    var sendsShortCode: Bool { shortCodeValidity > .seconds(60) }
 }

@@ -19,6 +19,7 @@ extension PolicyExplanation {
         writer.object { root in
             root.member("policyVersion", policyVersion)
             if case .known(let count) = databases { root.member("databases", count) }
+            root.member("note", ifPresent: databases.note)
             root.member("wouldBeSent", isSent)
             root.member("decision", decision.kind.rawValue)
             if !decision.reason.isEmpty { root.member("reason", decision.reason) }

@@ -64,8 +64,12 @@ struct RequestView {
             return "\(tenant.code.text); by \(route)"
         case .email:
             let link = DurationText.format(tenant.validity(of: .email))
-            let code = DurationText.format(tenant.shortCodeValidity)
-            return "a link for \(link), and a code of \(tenant.code.length) digits for \(code); by \(route)"
+            let life = DurationText.format(tenant.shortCodeValidity)
+            let code =
+                tenant.sendsShortCode
+                ? "a code of \(tenant.code.length) digits for \(life)"
+                : "no code, since one for \(life) would live too short"
+            return "a link for \(link), and \(code); by \(route)"
         case .apns:
             return "a secret for \(DurationText.format(tenant.validity(of: .apns))); by \(route)"
         }

@@ -25,6 +25,9 @@ package struct FleetHistory {
     private(set) var events = Tally()
 
     private(set) var pauses = PauseHistory()
+
+    /// Lines `provider.paused` of which nobody can know whose they are.
+    private(set) var pausesOfNobody = 0
     private(set) var workers: [String: WorkerRecord] = [:]
     private(set) var problems: [Problem.Kind: Problem] = [:]
     private var lag = FleetLag()
@@ -46,7 +49,8 @@ package struct FleetHistory {
 
     /// Takes the next entry; a line that names no worker is its file's only one's, if there is one.
     ///
-    /// Where a file has several, what such a line says of one of them is left out: heartbeats say the same.
+    /// Where a file has several, nobody knows whose pause such a line tells of: it is only counted. Heartbeats tell of
+    /// long pauses, and miss those that fall between two of them.
     package mutating func add(_ entry: LogEntry, from file: String) {
         let author = author(of: entry, in: file)
         let worker = author ?? file
@@ -67,6 +71,8 @@ package struct FleetHistory {
         case "provider.paused":
             if let author, let provider = entry.fields.text("provider") {
                 pauses.pause(provider.cut, by: author, at: entry.time)
+            } else if author == nil {
+                pausesOfNobody += 1
             }
         case "provider.resumed":
             if let author, let provider = entry.fields.text("provider") {

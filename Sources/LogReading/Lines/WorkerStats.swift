@@ -33,7 +33,7 @@ package struct WorkerStats: Sendable {
     package let uptime: Duration?
     package let requests: Double
 
-    /// Those of the requests whose id had come before: they stand in no other count.
+    /// Those of the requests whose id had come before: they are in no count of decisions, regions or rules.
     package let repeats: Double
     package let decisions: [String: Double]
     package let regions: [String: [String: Double]]

@@ -136,7 +136,12 @@ extension ReportPage {
             )
         }
         if history.wentBack {
-            doubts.append("Logs follow each other here: unless they are sorted, their workers' lag is not added up.")
+            doubts.append(
+                """
+                Logs follow each other here: unless they are sorted, which sort does in format json, their workers' lag is \
+                not added up.
+                """
+            )
         }
         let gaps = history.workers.values.flatMap(\.gaps)
         if let longest = gaps.map({ $0.to - $0.from }).max() {
