@@ -7,7 +7,8 @@
 #
 #   HOST    where PostgreSQL is, as host or host:port (default: postgres)
 #   CA      the CA of its certificate, as a path where the URLs are used: they ask for TLS then. It may be left out for
-#           this machine (127.0.0.1) and for compose.yaml (postgres), whose server has no TLS
+#           this machine (127.0.0.1) and for compose.yaml (postgres), whose server has no TLS, and where every URL is
+#           there already
 #
 # A file that is there is left as it is: a key that is lost makes codes, hashes and sealed recipients unreadable.
 # The folder is for its owner alone; the files in it can be read by whom they are mounted for.
@@ -29,17 +30,19 @@ fail() {
 }
 
 command -v openssl >/dev/null || fail "openssl is needed"
+local_host='^(postgres|localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?$'
 security=""
 if [[ -n "$authority" ]]; then
     [[ "$authority" =~ ^/[A-Za-z0-9._/-]+$ ]] || fail "a CA is named by its whole path, of letters, digits and ._/-"
     security="?sslmode=verify-full&sslrootcert=$authority"
-elif [[ ! "$host" =~ ^(postgres|localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?$ ]]; then
+elif [[ ! "$host" =~ $local_host ]] && ! ls "$folder"/{owner,postgres,monitor}-url >/dev/null 2>&1; then
     fail "PostgreSQL on another machine needs TLS, and so the path of its CA" \
         "As in: $0 $folder $host /etc/code-courier/postgres-ca.crt"
 fi
 
 umask 077
 mkdir -p "$folder"
+chmod 700 "$folder"
 
 # Writes a value to a file of that name, whole or not at all, unless there is one. No newline follows it: KEDA would
 # take it for a part of a URL.
@@ -67,13 +70,18 @@ random() {
 # The password of a login, and the URL with it. A URL that has another password is refused before that is written: it
 # may hold the only copy of the one that the database knows.
 make_login() {
-    local file="$folder/$1-password" user="$2" url="$folder/$3" password="" known=""
+    local file="$folder/$1-password" user="$2" url="$folder/$3" password="" known="" server
     if [[ -e "$file" ]]; then password="$(cat "$file")"; fi
     if [[ -e "$url" ]]; then known="$(cat "$url")"; fi
     if [[ "$known" == *://*:*@* && "$known" != *":$password@"* ]]; then
         fail "$url does not have the password of $file" \
             "Put the password of the URL into that file; or, for a new one, delete both files and run this again," \
             "and give it to the login in the database, if that is there: ALTER ROLE $user PASSWORD '…'."
+    fi
+    server="${known##*@}"
+    server="${server%%[/?]*}"
+    if [[ -n "$security" && -n "$known" && "$known" != *sslmode=verify-full* && ! "$server" =~ $local_host ]]; then
+        printf 'warning: %s does not ask for TLS with sslmode=verify-full; delete it and run this again\n' "$url" >&2
     fi
     if [[ -z "$password" ]]; then password="$(random 48 -hex 24)"; fi
     keep "$1-password" "$password"

@@ -48,6 +48,26 @@ refuses "a database elsewhere without a CA" "$folder/elsewhere" db.example.com:5
 make_secrets "$folder/elsewhere" db.example.com:5433 /run/ca.crt || fail "make-secrets.sh takes no CA" "$(cat "$words")"
 fit "$folder/elsewhere" "db.example.com:5433/courier?sslmode=verify-full&sslrootcert=/run/ca.crt" ||
     fail "the URLs of a database elsewhere do not ask for TLS"
+
+# A CA is asked for where a URL has to be written, and a URL that is kept without TLS is told of.
+make_secrets "$folder/elsewhere" db.example.com:5433 ||
+    fail "make-secrets.sh asks for a CA without need" "$(cat "$words")"
+make_secrets "$folder/elsewhere" db.example.com:5433 /run/ca.crt || fail "make-secrets.sh fails" "$(cat "$words")"
+if grep -q '^warning: ' "$words"; then fail "make-secrets.sh warns of URLs that ask for TLS" "$(cat "$words")"; fi
+cp -r "$folder/elsewhere" "$folder/plain"
+rm "$folder/plain/owner-url"
+refuses "a URL to be written without a CA" "$folder/plain" db.example.com:5433
+chmod u+w "$folder/plain/postgres-url"
+printf 'postgresql://code_courier:%s@db.example.com:5433/courier' "$(cat "$folder/plain/worker-password")" \
+    >"$folder/plain/postgres-url"
+chmod 755 "$folder/plain"
+make_secrets "$folder/plain" db.example.com:5433 /run/ca.crt || fail "make-secrets.sh refuses a URL without TLS"
+[[ "$(grep '^warning: ' "$words")" == "warning: $folder/plain/postgres-url does not ask for TLS"* ]] ||
+    fail "make-secrets.sh does not tell of the one URL without TLS" "$(cat "$words")"
+[[ "$(stat --format %a "$folder/plain")" == 700 ]] || fail "make-secrets.sh leaves a folder open that was there"
+make_secrets "$secrets" db.example.com /run/ca.crt || fail "make-secrets.sh fails" "$(cat "$words")"
+if grep -q '^warning: ' "$words"; then fail "make-secrets.sh warns of a server on this machine" "$(cat "$words")"; fi
+
 make_secrets "$folder/here" 127.0.0.1:5433 || fail "make-secrets.sh asks for a CA on this machine" "$(cat "$words")"
 
 mkdir "$folder/bin"

@@ -7,7 +7,7 @@
     verifier.py --database … --hash-keys FILE --fingerprint-keys FILE serve 127.0.0.1:8080
         POST / {"verificationId": "…", "code": "…", "tenant": "default", "purpose": "sign_in", "email": "for a link"}
 
-It needs the role courier_verifier and the key ring keys.hash; for e-mail links keys.fingerprint as well.
+It needs psycopg from PyPI, the role courier_verifier and the key ring keys.hash; for e-mail links keys.fingerprint.
 """
 import argparse
 import base64
@@ -88,12 +88,15 @@ if __name__ == "__main__":
         parser.add_argument(f"--{name}", default={"tenant": "default", "purpose": "sign_in"}.get(name))
     parser.add_argument("command", nargs="*", help="check VERIFICATION_ID CODE, or serve HOST:PORT")
     options = parser.parse_args()
+    command, *words = options.command or [""]
     if options.self_test:
         self_test()
-    elif options.command[:1] == ["serve"]:
-        host, _, port = options.command[1].rpartition(":")
+    elif (command, len(words)) not in (("check", 2), ("serve", 1)) or not options.hash_keys:
+        parser.exit(2, parser.format_help())
+    elif command == "serve":
+        host, _, port = words[0].rpartition(":")
         http.server.ThreadingHTTPServer((host, int(port)), Handler).serve_forever()
     else:
-        answer = check(options, *options.command[1:3], options.tenant, options.purpose, options.email)
+        answer = check(options, *words, options.tenant, options.purpose, options.email)
         print(json.dumps(answer))
         raise SystemExit(answer["status"] != "approved")
