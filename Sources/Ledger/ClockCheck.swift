@@ -9,16 +9,16 @@ package import Verification
 /// be dropped while they live, or keep the tables of days to come from being made.
 package enum ClockCheck {
     /// Rows are kept for a day beyond their lives at least, and days are made three ahead.
-    package static let tolerance = Duration.seconds(3600)
+    package static let tolerance = Duration.seconds(12 * 3600)
 
     package struct Apart: Error, Equatable, CustomStringConvertible {
         /// How far the worker's clock is ahead of the database's; negative when it is behind.
         package let lead: Duration
 
         package var description: String {
-            let minutes = lead.components.seconds.magnitude / 60
+            let hours = (lead.components.seconds.magnitude + 1800) / 3600
             let side = lead > .zero ? "ahead of" : "behind"
-            return "this machine's clock is \(minutes) minutes \(side) the database's: set both right, such as by NTP"
+            return "this machine's clock is \(hours) hours \(side) the database's: set both right, such as by NTP"
         }
     }
 

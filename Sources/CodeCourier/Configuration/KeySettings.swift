@@ -9,38 +9,29 @@ enum KeySettings {
     /// One ring as it was read, with its place for the faults that concern two rings.
     private struct Ring {
         var entries: [(id: KeyID, bytes: [UInt8])] = []
-        let name: String
         let setting: ConfigurationSource.SecretSetting
 
         var keyRing: KeyRing? { KeyRing(entries) }
     }
 
     /// Reads the four rings.
+    ///
+    /// Rings of codes and of hashes that share a key are refused: the verifier is given the hash ring, and with the
+    /// code ring it could make every code.
     static func read(_ source: ConfigurationSource) -> CodeKeys? {
         let code = ring("code", source)
         let hash = ring("hash", source)
         let fingerprint = ring("fingerprint", source)
         let seal = ring("seal", source, bytes: 32...32)
-        // The fingerprint comes first, so that of two rings the one is named that can be rotated.
-        reportShared([fingerprint, code, hash, seal].compactMap(\.self), source)
-        guard let codeRing = code?.keyRing, let hashRing = hash?.keyRing, let fingerprintRing = fingerprint?.keyRing,
+        guard let code, let hash else { return nil }
+        if !Set(code.entries.map(\.bytes)).isDisjoint(with: hash.entries.map(\.bytes)) {
+            let message = "shares a key with keys.code; make a key of its own"
+            source.report(hash.setting.key, at: hash.setting.origin, message)
+        }
+        guard let codeRing = code.keyRing, let hashRing = hash.keyRing, let fingerprintRing = fingerprint?.keyRing,
             let sealRing = seal?.keyRing
         else { return nil }
         return CodeKeys(code: codeRing, hash: hashRing, fingerprint: fingerprintRing, seal: sealRing)
-    }
-
-    /// Refuses rings that share a key.
-    ///
-    /// Verifiers are given the rings of hashes and fingerprints, operators the latter: with a key of the code ring they
-    /// could make every code, and a key that is stolen once would open two doors.
-    private static func reportShared(_ rings: [Ring], _ source: ConfigurationSource) {
-        for (place, ring) in rings.enumerated() {
-            let keys = Set(ring.entries.map(\.bytes))
-            let other = rings.prefix(place).first { !keys.isDisjoint(with: $0.entries.map(\.bytes)) }
-            guard let other else { continue }
-            let message = "shares a key with keys.\(other.name); make a key of its own"
-            source.report(ring.setting.key, at: ring.setting.origin, message)
-        }
     }
 
     /// Reads the ring of hash keys alone: all that a verifier is given.
@@ -64,7 +55,7 @@ enum KeySettings {
             source.reportMissing(key, such: "1:base64 of 32 random bytes")
             return nil
         }
-        var ring = Ring(name: name, setting: setting)
+        var ring = Ring(setting: setting)
         for text in setting.secret.revealed.split(separator: ",", omittingEmptySubsequences: false) {
             guard let entry = entry(text), lengths.contains(entry.bytes.count) else {
                 let length = lengths.count == 1 ? "exactly 32" : "32 or more"
