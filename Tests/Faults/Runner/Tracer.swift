@@ -48,6 +48,7 @@ enum Tracer {
             of: worker,
             folder
         )
+        guard let tracer else { throw TracerFailure(description: "the worker has ended") }
         try await body()
         // A tracer that ends in any way lets its worker go on, and its lines are written as they come.
         tracer.send(SIGKILL)
@@ -69,27 +70,33 @@ enum Tracer {
         )
     }
 
+    /// Nil when what it was to be attached to had ended before.
     private static func attach(
         _ arguments: [String],
         to processes: [Int32],
         of worker: Worker,
         _ folder: ScratchFolder
-    ) async throws -> Program {
+    ) async throws -> Program? {
         let targets = processes.flatMap { ["-p", "\($0)"] }
         let tracer = try Program(arguments + targets, executable: "/usr/bin/strace", folder: folder)
         try await eventually("strace is attached") {
-            // A worker that came to its point at once is dead already, and its tracer has ended with it.
-            if !tracer.isRunning, tracer.errors.contains(" attached") { return true }
-            if !tracer.isRunning { throw TracerFailure(description: tracer.errors) }
-            return try processes.allSatisfy {
-                try status(of: $0, in: worker).contains("TracerPid:\t\(tracer.identifier)")
+            if tracer.isRunning {
+                return processes.allSatisfy { isTraced($0, in: worker, by: tracer) }
             }
+            // A worker that came to its point at once is dead already, and its tracer has ended with it.
+            if hasAttached(tracer) || tracer.errors.contains("No such process") { return true }
+            throw TracerFailure(description: tracer.errors)
         }
-        return tracer
+        return tracer.isRunning || hasAttached(tracer) ? tracer : nil
     }
 
-    private static func status(of thread: Int32, in worker: Worker) throws -> String {
-        try String(contentsOfFile: "/proc/\(worker.program.identifier)/task/\(thread)/status", encoding: .utf8)
+    private static func hasAttached(_ tracer: Program) -> Bool { tracer.errors.contains(" attached") }
+
+    /// False also for a thread that has ended.
+    private static func isTraced(_ thread: Int32, in worker: Worker, by tracer: Program) -> Bool {
+        let path = "/proc/\(worker.program.identifier)/task/\(thread)/status"
+        let status = try? String(contentsOfFile: path, encoding: .utf8)
+        return status?.contains("TracerPid:\t\(tracer.identifier)") ?? false
     }
 
     private static func threads(of worker: Worker) throws -> [Int32: ThreadName] {
