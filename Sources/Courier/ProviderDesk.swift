@@ -28,7 +28,7 @@ final class ProviderDesk: Service {
         _ providers: [String: any MessageProvider],
         limits: [String: RateLimit],
         rates: any ProviderRates,
-        callDeadline: Duration = .seconds(10),
+        callDeadline: Duration,
         logger: Logger
     ) {
         self.providers = providers

@@ -27,10 +27,6 @@ package enum ClockCheck {
         let lead = try await pool.withSession { session in
             now() - (try session.execute(Statement("SELECT clock_timestamp()")).clock())
         }
-        guard lead.magnitude <= tolerance else { throw Apart(lead: lead) }
+        guard (.zero - tolerance...tolerance).contains(lead) else { throw Apart(lead: lead) }
     }
-}
-
-extension Duration {
-    fileprivate var magnitude: Duration { self < .zero ? .zero - self : self }
 }

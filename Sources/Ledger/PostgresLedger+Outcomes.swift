@@ -28,13 +28,13 @@ extension PostgresLedger {
 
     private func record(_ results: [SendResult], _ knowledge: Knowledge) async throws -> Recorded<Void> {
         try await pool.withTransaction { transaction in
-            let lock = knowledge == .locked ? [Self.lockSends(results)] : []
-            let answers = try transaction.run(lock + [settleSends(results), Statement("SELECT clock_timestamp()")])
-            let settled = try Self.sendIDs(answers[lock.count])
+            if knowledge == .locked { _ = try transaction.run([Self.lockSends(results)]) }
+            let answers = try transaction.run([settleSends(results), Statement("SELECT clock_timestamp()")])
+            let settled = try Self.sendIDs(answers[0])
             let late = results.filter { !settled.contains($0.send.id) && $0.attempt?.messageID != nil }
             if knowledge == .asClaimed, !late.isEmpty { throw MustLockFirst() }
             let open = results.filter { settled.contains($0.send.id) && $0.disposition.settles }
-            let now = try answers[lock.count + 1].clock()
+            let now = try answers[1].clock()
 
             // 1. Those as they were claimed change in one statement, unless they have changed since.
             let known = knowledge == .asClaimed ? Self.byID(open.compactMap(\.verification)) : [:]

@@ -30,6 +30,23 @@ final class MemoryProvider: MessageProvider {
         self.isIdempotent = isIdempotent
     }
 
+    /// One that answers its first calls alike, and then takes every message.
+    static func taking(
+        after calls: Int,
+        of answer: ProviderAnswer,
+        _ name: String = "main",
+        journal: Journal
+    ) -> MemoryProvider {
+        let count = Mutex(0)
+        return MemoryProvider(name, journal: journal) { _ in
+            let call = count.withLock { count in
+                count += 1
+                return count
+            }
+            return call <= calls ? answer : ProviderAnswer(.accepted, messageID: "1")
+        }
+    }
+
     var messages: [OutboundMessage] { state.withLock(\.messages) }
 
     /// The most calls that there were at one time.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
 import TestSupport
 import Testing
 import Verification
@@ -149,16 +148,9 @@ import Verification
     @Test(.timeLimit(.minutes(2)))
     func `a database that does not answer keeps no message of another one from leaving`() async throws {
         let journal = Journal()
-        let calls = Mutex(0)
         // Some have to be taken over again, too.
-        let provider = MemoryProvider(journal: journal) { _ in
-            let call = calls.withLock { calls in
-                calls += 1
-                return calls
-            }
-            guard call > 2 else { return ProviderAnswer(.notSent, errorCode: "timeout") }
-            return ProviderAnswer(.accepted, messageID: "1")
-        }
+        let failure = ProviderAnswer(.notSent, errorCode: "timeout")
+        let provider = MemoryProvider.taking(after: 2, of: failure, journal: journal)
         let gate = Gate()
         try await MemoryWorker.with([provider], journal: journal, databases: 2) { worker in
             worker.ledger.hang(1, until: gate)

@@ -10,6 +10,7 @@ import Verification
 
 /// How a worker's sends come to their providers.
 @Suite struct RoutingTests {
+    private static let moreThanAttempts = Int(AttemptPlan.maximumAttempts) + 2
     private static let numbers = (0..<20).map { "+491512346\(1000 + $0)" }
 
     @Test func `what has no turn of its provider is not called, and is sent when it has one`() async throws {
@@ -57,14 +58,7 @@ import Verification
 
     @Test func `a message that was too late to leave asks nobody else, and costs no attempt`() async throws {
         let journal = Journal()
-        let calls = Mutex(0)
-        let first = MemoryProvider("first", journal: journal) { _ in
-            let call = calls.withLock { calls in
-                calls += 1
-                return calls
-            }
-            return call <= AttemptPlan.maximumAttempts + 2 ? .tooLate : ProviderAnswer(.accepted, messageID: "1")
-        }
+        let first = MemoryProvider.taking(after: Self.moreThanAttempts, of: .tooLate, "first", journal: journal)
         let second = MemoryProvider("second", journal: journal)
         let log = LogRecord()
         try await MemoryWorker.with([first, second], journal: journal, log: log) { worker in
@@ -79,14 +73,7 @@ import Verification
     @Test func `a message that finds no connection free costs no attempt, and goes where one is`() async throws {
         for others in [[], ["second"]] {
             let journal = Journal()
-            let calls = Mutex(0)
-            let first = MemoryProvider("first", journal: journal) { _ in
-                let call = calls.withLock { calls in
-                    calls += 1
-                    return calls
-                }
-                return call <= AttemptPlan.maximumAttempts + 2 ? .busy : ProviderAnswer(.accepted, messageID: "1")
-            }
+            let first = MemoryProvider.taking(after: Self.moreThanAttempts, of: .busy, "first", journal: journal)
             let second = others.map { MemoryProvider($0, journal: journal) }
             let log = LogRecord()
             try await MemoryWorker.with([first] + second, journal: journal, log: log) { worker in

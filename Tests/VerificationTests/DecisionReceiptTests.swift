@@ -52,10 +52,14 @@ import Verification
             statuses += changes.outbox.filter { !$0.isDeadLetter }.map { $0.eventText("status") ?? "" }
         }
 
-        func receipt(_ status: Receipt.Status, messageID: String? = nil) -> ReceivedReceipt {
+        func receipt(
+            _ status: Receipt.Status,
+            messageID: String? = nil,
+            from provider: String = "main"
+        ) -> ReceivedReceipt {
             .init(
                 Receipt(
-                    provider: "main",
+                    provider: provider,
                     sendID: send.reference.id,
                     providerMessageID: messageID,
                     status: status,
@@ -134,13 +138,7 @@ import Verification
     func `what a provider says that did not take the message changes nothing`(status: Receipt.Status) throws {
         for messageID in ["SM1", nil] {
             var desk = try Desk(.sent, messageID: messageID)
-            let receipt = Receipt(
-                provider: "first",
-                sendID: desk.send.reference.id,
-                providerMessageID: nil,
-                status: status
-            )
-            desk.receive([.init(receipt, in: .receipt(offset: 1))])
+            desk.receive([desk.receipt(status, from: "first")])
             #expect(desk.send.state == .sent && desk.send.provider == "main")
             #expect(desk.statuses.isEmpty && desk.waiting.isEmpty)
         }
@@ -148,13 +146,7 @@ import Verification
 
     @Test func `that another provider did not deliver a message does not say what became of it`() throws {
         var desk = try Desk(.unknown, messageID: nil)
-        let refused = Receipt(
-            provider: "first",
-            sendID: desk.send.reference.id,
-            providerMessageID: "F1",
-            status: .undelivered
-        )
-        desk.receive([.init(refused, in: .receipt(offset: 1))])
+        desk.receive([desk.receipt(.undelivered, messageID: "F1", from: "first")])
         #expect(desk.send.state == .unknown && desk.statuses.isEmpty)
         desk.receive([desk.receipt(.delivered, messageID: "SM1")])
         #expect(desk.statuses == ["delivered"])
@@ -162,25 +154,16 @@ import Verification
 
     @Test func `who has a message that nobody knew of is who says so, and may say more of it`() throws {
         var desk = try Desk(.unknown, messageID: nil)
-        func receipt(_ status: Receipt.Status, offset: Int64) -> ReceivedReceipt {
-            let id = desk.send.reference.id
-            return .init(
-                Receipt(provider: "first", sendID: id, providerMessageID: nil, status: status),
-                in: .receipt(offset: offset)
-            )
-        }
-        desk.receive([receipt(.sent, offset: 1)])
+        desk.receive([desk.receipt(.sent, from: "first")])
         #expect(desk.send.provider == "first")
-        desk.receive([receipt(.undelivered, offset: 2)])
+        desk.receive([desk.receipt(.undelivered, from: "first")])
         #expect(desk.statuses == ["sent", "undelivered"])
         #expect(desk.verification.usedProviders == ["first"])
     }
 
     @Test func `receipts of a test number's message may name any provider`() throws {
         var desk = try Desk(.sent, messageID: nil, isFictional: true)
-        let id = desk.send.reference.id
-        let receipt = Receipt(provider: "twilio", sendID: id, providerMessageID: nil, status: .delivered)
-        desk.receive([.init(receipt, in: .receipt(offset: 1))])
+        desk.receive([desk.receipt(.delivered, from: "twilio")])
         #expect(desk.statuses == ["delivered"])
     }
 
@@ -193,13 +176,7 @@ import Verification
 
     @Test func `the message is whose name for it is learnt, whoever was asked before`() throws {
         var desk = try Desk(.unknown, messageID: nil)
-        let receipt = Receipt(
-            provider: "backup",
-            sendID: desk.send.reference.id,
-            providerMessageID: "B1",
-            status: .sent
-        )
-        desk.receive([.init(receipt, in: .receipt(offset: 1))])
+        desk.receive([desk.receipt(.sent, messageID: "B1", from: "backup")])
         #expect(desk.send.provider == "backup" && desk.send.messageID == "B1")
         let later = Receipt(provider: "backup", sendID: nil, providerMessageID: "B1", status: .delivered)
         desk.receive([.init(later, in: .receipt(offset: 2))])

@@ -84,6 +84,6 @@ struct MessagePreview {
 extension TenantPolicy {
     /// Whether an e-mail has a code beside its link.
     ///
-    /// A worker leaves it out when fewer than 60 s are left of it, and some time always passes after it was made.
-    var sendsShortCode: Bool { shortCodeValidity > .seconds(60) }
+    /// Some time always passes after it was made.
+    var sendsShortCode: Bool { shortCodeValidity > ClaimedSend.shortestCodeLife }
 }

@@ -42,9 +42,6 @@ package struct FleetHistory {
     /// Lines of workers whose clocks differ may come in such a disorder.
     private static let disorder = Duration.seconds(300)
 
-    /// A worker's own idea of its interval is believed up to here.
-    private static let longestInterval = Duration.seconds(3600)
-
     package init() {}
 
     /// Takes the next entry; a line that names no worker is its file's only one's, if there is one.
@@ -139,7 +136,7 @@ extension FleetHistory {
     }
 
     private mutating func addToTimeline(_ stats: WorkerStats, at time: Timestamp) {
-        let interval = min(max(stats.interval, .milliseconds(1)), Self.longestInterval)
+        let interval = max(stats.believedInterval, .milliseconds(1))
         let seconds = Double(interval.microseconds) / 1e6
         let statuses = stats.decisions.map { (name: decisions.place(of: $0.key), count: $0.value) }
         timeline.spread(from: time - interval, to: time) { bucket, share in

@@ -30,6 +30,10 @@ package struct WorkerStats: Sendable {
     }
 
     package let interval: Duration
+
+    /// The interval as far as a worker's own idea of it is believed.
+    package var believedInterval: Duration { min(interval, .seconds(3600)) }
+
     package let uptime: Duration?
     package let requests: Double
 

@@ -22,12 +22,9 @@ package struct FleetNow {
         /// The seconds that the recent heartbeats tell of.
         var seconds: Double { recent.reduce(0) { $0 + max(0.001, Double($1.stats.interval.microseconds) / 1e6) } }
 
-        /// How long it is from one heartbeat to the next; its own idea of that is believed up to an hour.
-        fileprivate var interval: Duration { min(last.stats.interval, .seconds(3600)) }
-
         /// Whether three heartbeats are missing.
         func isSilent(at now: Timestamp) -> Bool {
-            !hasStopped && now - heardAt > max(interval, .seconds(1)) * 3
+            !hasStopped && now - heardAt > max(last.stats.believedInterval, .seconds(1)) * 3
         }
 
         /// How many times a second something happened in the last minute, or in the last interval where that is longer.
@@ -79,7 +76,7 @@ package struct FleetNow {
 
     /// Forgets who has been away for long.
     package mutating func forget(at now: Timestamp) {
-        workers = workers.filter { now - $0.value.heardAt < max(Self.memory, $0.value.interval * 6) }
+        workers = workers.filter { now - $0.value.heardAt < max(Self.memory, $0.value.last.stats.believedInterval * 6) }
     }
 }
 

@@ -30,10 +30,13 @@ final class BodyGate: Sendable {
         self.leaveBy = leaveBy
     }
 
+    /// Whether the message's time is over.
+    var isTooLate: Bool { leaveBy <= .now }
+
     /// Lets the body out, unless the gate is barred, be it by time.
     func depart() -> Bool {
         state.withLock { state in
-            if state == .waiting { state = .now < leaveBy ? .departed : .barred }
+            if state == .waiting { state = isTooLate ? .barred : .departed }
             return state == .departed
         }
     }

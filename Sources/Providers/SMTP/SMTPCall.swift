@@ -15,13 +15,11 @@ final class SMTPCall: SMTPListener {
         var hasBegun = false
     }
 
-    private let leaveBy: ContinuousClock.Instant
     private let gate: BodyGate
     private let state = Mutex(State())
 
     /// A call whose message is never completed from a moment on.
     init(leaveBy: ContinuousClock.Instant) {
-        self.leaveBy = leaveBy
         gate = BodyGate(leaveBy: leaveBy)
     }
 
@@ -38,7 +36,7 @@ final class SMTPCall: SMTPListener {
     /// Gives up what no thread has begun.
     func giveUpUnlessBegun() {
         guard !state.withLock(\.hasBegun) else { return }
-        giveUp(leaveBy <= .now ? .tooLate : .busy)
+        giveUp(gate.isTooLate ? .tooLate : .busy)
     }
 
     func mayComplete() -> Bool {

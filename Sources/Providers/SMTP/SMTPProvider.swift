@@ -53,7 +53,7 @@ package struct SMTPProvider: MessageProvider {
         }
         return await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                // A cancelled sleep ends at once, which is just what is wanted of it.
+                // The patience and the deadline themselves. A cancelled sleep ends at once, which is just what is wanted.
                 try? await Task.sleep(until: min(.now + Self.patience, end), clock: .continuous)
                 if !Task.isCancelled { call.giveUpUnlessBegun() }
                 try? await Task.sleep(until: end, clock: .continuous)

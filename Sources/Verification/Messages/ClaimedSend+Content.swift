@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ClaimedSend {
+    /// What a code beside a link has left at least, or it is left out: one that is over before the mail is read helps
+    /// nobody, and the link still does.
+    package static let shortestCodeLife = Duration.seconds(60)
+
     /// What is handed to a provider, by the tenant's present rules; nil where the parts do not make a message.
     ///
     /// Without a tenant, which a new policy may just have dropped, the built-in texts are sent. `elapsed` is the time
@@ -45,8 +49,7 @@ extension ClaimedSend {
     ) -> EmailMessage? {
         guard let link else { return nil }
         let codeLeft = (shortCodeLeft ?? .zero) - elapsed
-        // A code that is over before the mail is read helps nobody; the link still does.
-        let isCodeOfUse = codeLeft >= .seconds(60)
+        let isCodeOfUse = codeLeft >= Self.shortestCodeLife
         let message = EmailTemplate.message(
             language: rendering.language,
             defaultLanguage: tenant?.defaultLanguage ?? "en",
@@ -54,7 +57,7 @@ extension ClaimedSend {
             link: link.url,
             code: isCodeOfUse ? code : nil,
             linkMinutes: validity(after: elapsed).shownMinutes,
-            codeMinutes: max(codeLeft, .seconds(60)).shownMinutes
+            codeMinutes: max(codeLeft, Self.shortestCodeLife).shownMinutes
         )
         return EmailMessage(
             recipient: address,
