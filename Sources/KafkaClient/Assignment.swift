@@ -16,6 +16,9 @@ struct Assignment {
     private(set) var partitions: [TopicPartition] = []
     private(set) var handedOut: [TopicPartition: Int64] = [:]
     private var committed: [TopicPartition: Int64] = [:]
+
+    /// What commits were asked for, whether or not they were made.
+    private var wanted: [TopicPartition: Int64] = [:]
     private var unsettled: Set<Int> = []
     private var batchCount = 0
 
@@ -33,6 +36,7 @@ struct Assignment {
         partitions = []
         handedOut = [:]
         committed = [:]
+        wanted = [:]
         unsettled = []
     }
 
@@ -48,15 +52,14 @@ struct Assignment {
         return RecordBatch(records: records, epoch: epoch, number: batchCount, nextOffsets: nextOffsets)
     }
 
-    /// What batches still have to commit; never an offset below one that was committed before.
+    /// What batches still have to commit, with what earlier ones could not; never an offset below one that was committed.
     ///
     /// Those of an earlier ownership are left out; `notAssigned` when there are no others.
-    func commit(_ batches: [RecordBatch]) -> Commit {
+    mutating func commit(_ batches: [RecordBatch]) -> Commit {
         let owned = batches.filter { $0.epoch == epoch }
         if owned.isEmpty { return .notAssigned }
-        var offsets: [TopicPartition: Int64] = [:]
-        for batch in owned { offsets.merge(batch.nextOffsets) { max($0, $1) } }
-        offsets = offsets.filter { partition, offset in offset > committed[partition] ?? -1 }
+        for batch in owned { wanted.merge(batch.nextOffsets) { max($0, $1) } }
+        let offsets = wanted.filter { partition, offset in offset > committed[partition] ?? -1 }
         return offsets.isEmpty ? .covered : .offsets(offsets)
     }
 

@@ -46,14 +46,23 @@ extension KafkaConsumer {
         }
     }
 
-    /// How far each owned partition is ahead of what was handed out, as far as known without asking a broker.
+    /// How far each owned partition is ahead of what was handed out.
     ///
-    /// A partition that was not fetched from since it was assigned is left out.
+    /// Brokers are asked while reading is paused, since fetches tell of ends then no more. A partition of which too little
+    /// is known is left out.
     package func lag() -> [PartitionLag] {
         let buffered = buffer.firstOffsets
+        var asks = flow.mode == .paused
         return assignment.partitions.compactMap { partition in
-            guard let end = handle?.cachedEnd(of: partition) else { return nil }
-            let position = assignment.handedOut[partition] ?? buffered[partition] ?? end
+            var end = handle?.cachedEnd(of: partition)
+            if asks {
+                let asked = (try? handle?.bounds(of: partition, within: Self.questionLimit))?.upperBound
+                asks = asked != nil
+                end = asked ?? end
+            }
+            // What flows without a record in it has none that are not read.
+            let position = assignment.handedOut[partition] ?? buffered[partition] ?? (flow.mode == .flowing ? end : nil)
+            guard let end, let position else { return nil }
             return PartitionLag(
                 topic: partition.topic,
                 partition: partition.partition,
@@ -136,6 +145,9 @@ extension KafkaConsumer {
     private func outcome(of error: KafkaError) -> CommitOutcome {
         error.code.saysNotOwner ? .notAssigned : .failed(error)
     }
+
+    /// How long a broker may take to tell an end: nothing is polled meanwhile.
+    private static let questionLimit = Duration.milliseconds(500)
 
     /// How long a commit may stay unanswered; librdkafka keeps one through the absence of its coordinator.
     private static let commitLimit = Duration.seconds(10)

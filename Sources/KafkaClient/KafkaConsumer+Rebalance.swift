@@ -4,8 +4,9 @@ extension KafkaConsumer {
     /// Answers a rebalance, now or when the batch that is being worked on is committed; the group waits for the answer.
     func handleRebalance(_ event: borrowing ClientEvent) {
         let partitions = event.entries.map(\.partition)
-        brokersAnswered()
         if event.code == .assignPartitions {
+            // Only this one says so: a session that is over is known without a broker.
+            brokersAnswered()
             assign(partitions)
             return
         }

@@ -62,6 +62,22 @@ struct BackPressureTests {
         }
     }
 
+    @Test(arguments: BrokerKind.available)
+    func `the lag of a consumer that nobody drains grows with its topic`(_ kind: BrokerKind) async throws {
+        let broker = try TestBroker(kind)
+        let topic = try await broker.makeTopic(partitions: 2)
+        try await broker.sendNumbers(0..<200, to: topic, partitions: 2)
+        try await broker.withConsumer(group: uniqueName("group"), topic: topic, limits: Self.limits) { consumer in
+            try await waitUntil { await consumer.flow.mode == .paused }
+            try await broker.sendNumbers(0..<600, to: topic, partitions: 2)
+            // Of a partition of which nothing was read yet nobody knows how far it is behind.
+            let lags = await consumer.lag().map(\.lag)
+            #expect(!lags.isEmpty && lags.allSatisfy { $0 == 400 }, "\(lags)")
+            _ = try await consumer.read(800)
+            try await waitUntil { await consumer.lag().map(\.lag) == [0, 0] }
+        }
+    }
+
     @Test
     func `many pauses neither skip nor repeat a record`() async throws {
         let broker = try TestBroker(.mock)

@@ -95,6 +95,20 @@ struct StateTests {
     }
 
     @Test
+    func `an offset that could not be committed goes with the next commit, of whatever partition`() {
+        let (first, second) = (TopicPartition(topic: "t", partition: 0), TopicPartition(topic: "t", partition: 1))
+        var assignment = Assignment()
+        assignment.assign([first, second])
+        let failed = assignment.handOut([record(0), record(0, partition: 1)])
+        #expect(assignment.commit([failed]) == .offsets([first: 1, second: 1]))
+        assignment.settle([failed])
+        let next = assignment.handOut([record(1)])
+        #expect(assignment.commit([next]) == .offsets([first: 2, second: 1]))
+        assignment.settle([next], committed: [first: 2, second: 1])
+        #expect(assignment.commit([assignment.handOut([record(2)])]) == .offsets([first: 3]))
+    }
+
+    @Test
     func `a backlog hands records over in order and answers a batch when all have a result`() throws {
         var backlog = Backlog()
         let first = backlog.append([produced(0), produced(1)])
@@ -129,10 +143,10 @@ struct StateTests {
         #expect(Duration.seconds(Int64.max / 2).milliseconds == 1_000_000_000)
     }
 
-    private func record(_ offset: Int64, size: Int = 1) -> ConsumerRecord {
+    private func record(_ offset: Int64, size: Int = 1, partition: Int32 = 0) -> ConsumerRecord {
         ConsumerRecord(
             topic: "t",
-            partition: 0,
+            partition: partition,
             offset: offset,
             timestamp: -1,
             key: nil,
