@@ -85,7 +85,7 @@ final class ScratchFolder {
     /// Writes a file and gives its path.
     func write(_ text: String, to name: String) throws -> String {
         let file = "\(path)/\(name)"
-        try Data(text.utf8).write(to: URL(filePath: file))
+        try Data(text.utf8).write(to: URL(filePath: file), options: .atomic)
         return file
     }
 

@@ -151,7 +151,10 @@ struct PolicyExplainTests {
             Issue.record("the output is a JSON object")
             return
         }
-        guard case .array(let rules)? = object["rules"] else { return }
+        guard case .array(let rules)? = object["rules"] else {
+            Issue.record("the rules are an array")
+            return
+        }
         #expect(rules.count == Self.order.count)
         #expect(object.text("reason") == value.reason)
     }

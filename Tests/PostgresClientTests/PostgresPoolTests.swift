@@ -131,9 +131,7 @@ struct PostgresPoolTests {
         await nowhere.close()
     }
 
-    @Test func `every body of a connection runs on one thread, and a pool's connections run beside each other`()
-        async throws
-    {
+    @Test func `a pool's connections run beside each other`() async throws {
         let pool = PostgresPool(try TestDatabase.configuration(), size: 3)
         let gate = Gate()
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import PostgresClient
+import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(2)))
@@ -191,20 +192,32 @@ struct TransactionTests {
         }
     }
 
+    /// Counts who holds a row.
+    private final class Holders: Sendable {
+        private let holders = Mutex(0)
+
+        var count: Int { holders.withLock(\.self) }
+
+        func add(_ count: Int) { holders.withLock { $0 += count } }
+    }
+
     @Test func `a deadlock is retriable`() async throws {
         try await TestDatabase.withPool(
             size: 2,
             script: "CREATE TABLE item AS SELECT i AS id FROM generate_series(1, 2) AS i"
         ) { pool in
+            let holders = Holders()
             let errors = await withTaskGroup(of: PostgresError?.self) { group in
                 for order: [Int32] in [[1, 2], [2, 1]] {
                     group.addTask {
                         try? await postgresError {
                             try await pool.withTransaction { transaction in
-                                // Each holds one row long enough for the other to hold the other row.
                                 let lock = Statement("SELECT FROM item WHERE id = $1 FOR UPDATE", [.int32(order[0])])
                                 _ = try transaction.run([lock])
-                                _ = try transaction.run([Statement("SELECT pg_sleep(0.3)")])
+                                holders.add(1)
+                                while holders.count < 2 {
+                                    _ = try transaction.run([Statement("SELECT pg_sleep(0.01)")])
+                                }
                                 _ = try transaction.run([
                                     Statement("SELECT FROM item WHERE id = $1 FOR UPDATE", [.int32(order[1])])
                                 ])

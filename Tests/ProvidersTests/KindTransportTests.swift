@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Providers
+import TestSupport
 import Testing
 import Verification
 
@@ -31,10 +32,14 @@ import Verification
             let isSlow = code == "timeout" || code == "http_403"
             let deadline = isSlow ? Duration.seconds(1) : .seconds(30)
             let (answer, seen) = try await kind.exchange([step], message(within: deadline))
-            #expect(answer == ProviderAnswer(outcome, errorCode: code), "\(step)")
             #expect(start.duration(to: .now) < .seconds(20), "\(step)")
             // On a busy machine a short time may be over before the request has left.
-            #expect(isSlow ? seen.requests.count <= 1 : seen.requests.count == 1, "\(step)")
+            if isSlow, seen.requests.isEmpty {
+                #expect(answer.outcome == .notSent || answer.outcome == .unknown, "\(step)")
+            } else {
+                #expect(answer == ProviderAnswer(outcome, errorCode: code), "\(step)")
+                #expect(seen.requests.count == 1, "\(step)")
+            }
         }
     }
 
@@ -62,9 +67,10 @@ import Verification
     func `holds no more of an endless answer than its limit`(kind: KindFixture) async throws {
         try await ScriptedServer.with([.endless(Self.head)]) { server in
             try await kind.with(baseURL: server.url) { provider in
-                let before = try residentBytes()
                 for _ in 0..<5 { #expect(await provider.send(try patientMessage()).outcome == .unknown) }
-                #expect(try residentBytes() - before < 64 * 1024 * 1024)
+                try await eventually("the connections are dropped") { server.seen.closedConnections == 5 }
+                // What the kernel's buffers hold is all that can be written beyond the limit.
+                #expect(server.seen.bytesWritten < 64 * 1024 * 1024)
             }
         }
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -50,13 +49,6 @@ private final class EndsWithFirstBytes: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         context.close(promise: nil)
     }
-}
-
-/// The bytes of memory that this process holds, from `/proc`.
-func residentBytes() throws -> Int {
-    let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
-    let pages = try #require(text.split(separator: " ").dropFirst().first.flatMap { Int($0) })
-    return pages * 4096
 }
 
 /// A server's TLS with a certificate for `localhost` that no authority signed.
