@@ -145,6 +145,11 @@ struct PolicyFileTests {
         #expect(try tenant("code: { validity: 1m }").resend.sameCodeWhileLeft == .seconds(30))
     }
 
+    @Test func `a validity shorter than sameCodeWhileLeft lets every message have a new code`() throws {
+        let policy = try tenant("code: { validity: 5s }\n    resend: { windows: [1s], sameCodeWhileLeft: 2m }")
+        #expect(policy.code.validity == .seconds(5) && policy.resend.sameCodeWhileLeft == .seconds(120))
+    }
+
     @Test func `a purpose may have a rule of its own`() throws {
         let policy = try tenant(
             "purposes: { sign_up: { regions: { allowlistOnly: { allowedRegions: [DE] } } } }",

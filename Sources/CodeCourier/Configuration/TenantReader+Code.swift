@@ -25,7 +25,8 @@ extension TenantReader {
 
     /// When a person gets another message.
     ///
-    /// With a validity below 4 min, `sameCodeWhileLeft` is half of it by default: it has to be shorter.
+    /// With a validity below 4 min, `sameCodeWhileLeft` is half of it by default: from the whole of it on each message
+    /// would have a new code.
     func resend(validity: Duration) -> ResendPolicy {
         var policy = ResendPolicy()
         policy.sameCodeWhileLeft = min(policy.sameCodeWhileLeft, validity / 2)
@@ -37,7 +38,6 @@ extension TenantReader {
             if policy.windows.count > 20 { windows.fault("must have at most 20 windows") }
         }
         if let left = mapping["sameCodeWhileLeft"], let read = left.read(.duration(in: .zero...DurationText.longest)) {
-            if read >= validity { left.fault("must be shorter than code.validity") }
             policy.sameCodeWhileLeft = read
         }
         return policy
