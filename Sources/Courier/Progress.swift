@@ -14,6 +14,7 @@ package final class Progress: Sendable {
         case record
         case publish
         case forget
+        case catchUp = "catch_up"
         case takeover
         case sweep
     }

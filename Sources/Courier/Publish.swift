@@ -6,6 +6,9 @@ import ServiceLifecycle
 import Verification
 
 /// The fourth stage: records of the outbox are produced, and forgotten once the broker has them.
+///
+/// Most are handed over by the stage that wrote them. What waited behind an earlier event of its verification, or was left
+/// by a dead worker, is taken from the table: see `catchUp`.
 struct Publish: Service {
     let outbox: BatchQueue<OutboxRecord>
     let sink: any RecordSink
@@ -20,11 +23,16 @@ struct Publish: Service {
     /// Ends when the stage before has finished its queue and everything in it is published or left to the sweep.
     func run() async throws {
         let published = BatchQueue<OutboxRecord>()
+        let (looks, look) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         await withDiscardingTaskGroup { group in
-            group.addTask { await forget(published) }
-            let batches = outbox.batches(of: 2 * settings.batchSize) { .milliseconds(inFlight.isBusy ? 10 : 0) }
-            for await batch in batches {
-                published.append(await progress.during(.publish) { await publish(batch) })
+            group.addTask { await forget(published, look) }
+            await withDiscardingTaskGroup { sources in
+                sources.addTask { await tick(look) }
+                sources.addTask { await catchUp(published, looks) }
+                let batches = outbox.batches(of: 2 * settings.batchSize) { .milliseconds(inFlight.isBusy ? 10 : 0) }
+                for await batch in batches {
+                    published.append(await progress.during(.publish) { await publish(batch) })
+                }
             }
             published.finish()
         }
@@ -32,7 +40,7 @@ struct Publish: Service {
     }
 
     /// Publishes a batch and returns what the broker has taken.
-    private func publish(_ batch: [OutboxRecord]) async -> [OutboxRecord] {
+    func publish(_ batch: [OutboxRecord]) async -> [OutboxRecord] {
         let start = ContinuousClock.now
         let published = await sink.publish(batch)
         let delivered = published.delivered
@@ -55,11 +63,15 @@ struct Publish: Service {
     }
 
     /// Deletes what is published, for which no event waits: many records together.
-    private func forget(_ published: BatchQueue<OutboxRecord>) async {
+    ///
+    /// What waits behind one of them may go now.
+    private func forget(_ published: BatchQueue<OutboxRecord>, _ look: AsyncStream<Void>.Continuation) async {
         for await batch in published.batches(of: 2 * settings.batchSize, after: { .milliseconds(25) }) {
             await progress.during(.forget) {
-                let isForgotten: Void? = await retry.withinLease(.forget, { try await ledger.published(batch) })
-                if isForgotten != nil { settings.observe(.publishForgotten) }
+                let doOthersWait = await retry.withinLease(.forget) { try await ledger.published(batch) }
+                guard let doOthersWait else { return }
+                settings.observe(.publishForgotten)
+                if doOthersWait { look.yield() }
             }
         }
     }

@@ -39,7 +39,8 @@ struct Record: Service {
         for await batch in results.batches(of: settings.batchSize, after: { .milliseconds(5) }) {
             await progress.during(.record) {
                 let start = ContinuousClock.now
-                for round in Self.rounds(batch) {
+                // A receipt may follow its send's answer closely.
+                for round in batch.rounds(by: \.send.id) {
                     if let recorded = await retry.persistently(.record, { try await ledger.record(round) }) {
                         settings.observe(.recordRecorded)
                         outbox.append(recorded.outbox)
@@ -49,18 +50,5 @@ struct Record: Service {
             }
             inFlight.remove(batch.count)
         }
-    }
-
-    /// A batch in its order, split so that each part has a send once: a receipt may follow its send's answer closely.
-    static func rounds(_ batch: [SendResult]) -> [[SendResult]] {
-        var rounds: [[SendResult]] = []
-        var counts: [SendID: Int] = [:]
-        for result in batch {
-            let round = counts[result.send.id, default: 0]
-            counts[result.send.id] = round + 1
-            if round == rounds.count { rounds.append([]) }
-            rounds[round].append(result)
-        }
-        return rounds
     }
 }

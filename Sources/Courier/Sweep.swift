@@ -3,8 +3,8 @@
 import ServiceLifecycle
 import Verification
 
-/// What time and dead workers leave behind: expired leases, due retries, unpublished records, verifications that ran
-/// out, receipts that wait for their send, and partitions.
+/// What time and dead workers leave behind: expired leases, due retries, verifications that ran out, receipts that wait
+/// for their send, and partitions.
 struct Sweep: Service {
     let takeover: Takeover
     let ledger: any Ledger
@@ -52,13 +52,6 @@ struct Sweep: Service {
         if !isStopping, let swept = await retry.once(.sweep, { try await ledger.sweepReceipts() }) {
             most = max(most, swept.value, swept.outbox.count)
             outbox.append(swept.outbox)
-        }
-        // Records that this worker has not published yet come first.
-        if !isStopping, outbox.weight < settings.batchSize,
-            let records = await retry.once(.sweep, { try await ledger.sweepOutbox() })
-        {
-            most = max(most, records.count)
-            outbox.append(records)
         }
         return most * 2 > settings.batchSize
     }

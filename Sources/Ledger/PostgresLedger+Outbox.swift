@@ -6,8 +6,9 @@ package import Verification
 extension PostgresLedger {
     /// Inserts records leased to this worker, which publishes them at once.
     ///
-    /// A record behind an unpublished one of its stream, here or in the table, is due at once instead: the sweep publishes
-    /// it when the earlier one is gone, so that a verification's events keep their order whoever publishes them.
+    /// A record behind an unpublished one of its stream, here or in the table, is parked: it is due from the beginning of
+    /// time, and a sweep takes it when the earlier one is gone or goes with it, so that a verification's events keep
+    /// their order whoever publishes them.
     package func insertOutbox(_ records: [OutboxRecord]) -> Statement {
         Statement(
             """
@@ -55,7 +56,7 @@ extension PostgresLedger {
         return try await pool.withTransaction { transaction in
             let rows = try transaction.commit([statement])[0]
             var records: [OutboxRecord] = []
-            for row in rows where try !row.bool(6) {
+            for row in rows where try row.bool(6) {
                 records.append(
                     OutboxRecord(
                         stream: UUIDValue(try row.uuid(0)),
@@ -67,14 +68,15 @@ extension PostgresLedger {
                     )
                 )
             }
-            return records
+            return records.sorted { $0.sequence < $1.sequence }
         }
     }
 
-    /// The first record of each stream goes, as many and as much as a sweep takes, or one that is larger.
+    /// Each stream's first records go, as many and as much as a sweep takes, or one that is larger.
     ///
-    /// A sweep looks at four times as many. When there are more, those that are behind another one come again a second
-    /// later, so that they do not stand before the rest for ever, however many of them wait for a broker.
+    /// A sweep looks at four times as many. Those far behind in their stream come again when their turn may have come,
+    /// and the others that wait for an earlier one a second later when there is more to look at, so that neither stand
+    /// before the rest for ever, however many of them wait.
     func takeOverOutbox() -> Statement {
         Statement(
             """
@@ -87,46 +89,75 @@ extension PostgresLedger {
                 ORDER BY o.lease_until
                 LIMIT 4 * $1
                 FOR UPDATE SKIP LOCKED
-            ), judged AS (
-                -- 2. Whether an earlier one of its stream is unpublished.
-                SELECT d.*, EXISTS (
-                    SELECT FROM courier.outbox e WHERE e.stream = d.stream AND e.sequence < d.sequence
-                ) AS follows
+            ), placed AS (
+                -- 2. How many of its stream are unpublished before it, and how many of them are due: numbers have no gap.
+                SELECT d.*,
+                    d.sequence - (SELECT min(e.sequence) FROM courier.outbox e WHERE e.stream = d.stream) AS earlier,
+                    row_number() OVER (PARTITION BY d.stream ORDER BY d.sequence) - 1 AS earlier_due,
+                    min(d.lease_until) OVER (PARTITION BY d.stream) AS since
                 FROM due d
+            ), judged AS (
+                -- 3. It goes when all of them go.
+                SELECT p.*, p.earlier = p.earlier_due AND p.earlier < $4 AS goes FROM placed p
             ), counted AS (
-                -- 3. How many and how much go with it.
-                SELECT j.stream, j.sequence, j.follows,
-                    count(*) FILTER (WHERE NOT j.follows) OVER before AS place,
-                    sum(j.size) FILTER (WHERE NOT j.follows) OVER before AS bytes
+                -- 4. How many and how much go with it.
+                SELECT j.stream, j.sequence, j.earlier, j.goes,
+                    count(*) FILTER (WHERE j.goes) OVER before AS place,
+                    sum(j.size) FILTER (WHERE j.goes) OVER before AS bytes
                 FROM judged j
-                WINDOW before AS (ORDER BY j.lease_until, j.stream, j.sequence)
+                WINDOW before AS (ORDER BY j.since, j.stream, j.sequence)
             )
-            -- 4. Ours for one lease.
+            -- 5. Ours for one lease.
             UPDATE courier.outbox o
-            SET lease_until = clock_timestamp()
-                + CASE WHEN c.follows THEN interval '1 second' ELSE $2 * interval '1 microsecond' END
+            SET lease_until = clock_timestamp() + CASE
+                WHEN c.goes THEN $2 * interval '1 microsecond'
+                WHEN c.earlier >= $4 THEN c.earlier * interval '5 milliseconds'
+                ELSE interval '1 second' END
             FROM counted c
             WHERE o.stream = c.stream AND o.sequence = c.sequence
               AND CASE
-                  WHEN c.follows THEN (SELECT count(*) FROM due) = 4 * $1
-                  ELSE c.place = 1 OR c.place <= $1 AND c.bytes <= $3 END
+                  WHEN c.goes THEN c.place = 1 OR c.place <= $1 AND c.bytes <= $3
+                  ELSE c.earlier >= $4 OR (SELECT count(*) FROM due) = 4 * $1 END
             RETURNING o.stream, o.sequence, o.dead_letter,
-                CASE WHEN NOT c.follows THEN o.key END, CASE WHEN NOT c.follows THEN o.value END,
-                CASE WHEN c.follows THEN ''::bytea ELSE o.headers END, c.follows
+                CASE WHEN c.goes THEN o.key END, CASE WHEN c.goes THEN o.value END,
+                CASE WHEN c.goes THEN o.headers ELSE ''::bytea END, c.goes
             """,
-            [.int32(settings.sweepSize), leaseParameter, .int64(settings.sweepBytes)]
+            [
+                .int32(settings.sweepSize), leaseParameter, .int64(settings.sweepBytes),
+                .int32(Self.longestRun),
+            ]
         )
     }
+
+    /// The records of one stream that a sweep takes at most: they are published one after the other.
+    private static let longestRun: Int32 = 32
 
     /// Forgets records without waiting until that is on disk.
     ///
     /// A record that a crash brings back is published once more, as the same event. It never comes back behind a later
     /// one of its stream, whose own transaction writes the log as far as this.
-    package func published(_ records: [OutboxRecord]) async throws {
-        let statements = [Statement("SELECT set_config('synchronous_commit', 'off', true)"), Self.delete(records)]
-        try await pool.withTransaction { transaction in
-            _ = try transaction.commit(statements)
+    @discardableResult
+    package func published(_ records: [OutboxRecord]) async throws -> Bool {
+        let statements = [
+            Statement("SELECT set_config('synchronous_commit', 'off', true)"), Self.delete(records),
+            Self.isAnyParked(behind: records),
+        ]
+        return try await pool.withTransaction { transaction in
+            let answers = try transaction.commit(statements)
+            return try answers[2].contains { try $0.bool(0) }
         }
+    }
+
+    /// Whether a record of these streams is parked, of which mostly there is none at all.
+    private static func isAnyParked(behind records: [OutboxRecord]) -> Statement {
+        Statement(
+            """
+            SELECT CASE WHEN EXISTS (SELECT FROM courier.outbox o WHERE o.lease_until = '-infinity') THEN EXISTS (
+                SELECT FROM courier.outbox o WHERE o.stream = ANY ($1) AND o.lease_until = '-infinity'
+            ) ELSE false END
+            """,
+            [.uuids(records.map(\.stream.value))]
+        )
     }
 
     /// Deletes records by the index of their streams, whatever the planner takes the table's size for.

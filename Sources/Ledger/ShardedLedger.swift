@@ -81,10 +81,13 @@ package final class ShardedLedger: Ledger {
         }
     }
 
-    package func published(_ records: [OutboxRecord]) async throws {
+    @discardableResult
+    package func published(_ records: [OutboxRecord]) async throws -> Bool {
         var parts = [[OutboxRecord]](repeating: [], count: shards.count)
         for record in records { parts[Int(record.shard) % shards.count].append(record) }
-        try failing(await each(parts) { shard, part in try await shard.published(part) })
+        let results = await each(parts) { shard, part in try await shard.published(part) }
+        try failing(results)
+        return results.values.contains { $0.value }
     }
 
     package func maintain() async throws {

@@ -41,7 +41,7 @@ extension LogField {
         case .target: "who is told how the worker is: `health_file` or `systemd`"
         case .stage:
             """
-            the pipeline's stage: `intake`, `receipts`, `dispatch`, `record`, `publish`, `forget`, `takeover`, `sweep`
+            the pipeline's stage: `intake`, `receipts`, `dispatch`, `record`, `forget`, `catch_up`, `takeover`, `sweep`
             """
         case .sends: "how many sends"
         case .records: "how many records"

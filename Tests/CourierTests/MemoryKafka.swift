@@ -2,6 +2,7 @@
 
 import Courier
 import KafkaClient
+import Logs
 import ServiceLifecycle
 import Synchronization
 import TestSupport
@@ -84,6 +85,7 @@ final class MemorySink: RecordSink, Service {
     private struct State {
         var published: [OutboxRecord] = []
         var failures = 0
+        var refused: Int32?
         var isClosed = false
     }
 
@@ -98,6 +100,14 @@ final class MemorySink: RecordSink, Service {
     func fail(_ times: Int) {
         state.withLock { $0.failures = times }
     }
+
+    /// Lets events of this number not be taken; nil for taking all.
+    func refuse(_ sequence: Int32?) {
+        state.withLock { $0.refused = sequence }
+    }
+
+    /// The numbers of what was published, in its order.
+    var sequences: [Int32] { state.withLock { $0.published.map(\.sequence) } }
 
     var hasFailures: Bool { state.withLock { $0.failures > 0 } }
 
@@ -123,9 +133,10 @@ final class MemorySink: RecordSink, Service {
                 state.failures = max(0, state.failures - 1)
                 return PublishedRecords([], failure: KafkaError(.timedOut))
             }
-            journal.note(.produced(records.count))
-            state.published += records
-            return PublishedRecords(records)
+            let taken = records.filter { $0.sequence != state.refused }
+            journal.note(.produced(taken.count))
+            state.published += taken
+            return PublishedRecords(taken, failure: taken.count < records.count ? KafkaError(.timedOut) : nil)
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Courier
+import Logs
 import Synchronization
 import Verification
 
@@ -39,7 +40,7 @@ final class MemoryLedger: Ledger {
         var slots: [SlotKey: VerificationID] = [:]
         var verifications: [VerificationID: StoredVerification] = [:]
         var sends: [SendID: Held] = [:]
-        var outbox: [(record: OutboxRecord, isLeased: Bool)] = []
+        var outbox = MemoryOutbox()
         var failures: [Method: [Failure]] = [:]
         var poison: Set<Int64> = []
         var deletion: Gate?
@@ -117,7 +118,7 @@ final class MemoryLedger: Ledger {
     func expireLeases() {
         state.withLock { state in
             for id in state.sends.keys { state.sends[id]?.isLeased = false }
-            for index in state.outbox.indices { state.outbox[index].isLeased = false }
+            state.outbox.lapse()
         }
     }
 
@@ -167,8 +168,7 @@ extension MemoryLedger {
             state.requests.merge(changes.requests) { $1 }
             state.slots.merge(changes.slots) { $1 }
             for send in changes.sends { state.sends[send.id] = Held(claim: send, state: .claimed, isLeased: true) }
-            state.outbox += changes.outbox.map { ($0, true) }
-            return Recorded(changes.sends, outbox: changes.outbox)
+            return Recorded(changes.sends, outbox: state.outbox.add(changes.outbox))
         }
     }
 
@@ -228,20 +228,12 @@ extension MemoryLedger {
         try perform(.sweepExpired) { state in
             let told = Array(state.runOut.prefix(10))
             state.runOut.removeFirst(told.count)
-            state.outbox += told.map { ($0, true) }
-            return Recorded((), outbox: told)
+            return Recorded((), outbox: state.outbox.add(told))
         }
     }
 
     func sweepOutbox() async throws -> [OutboxRecord] {
-        try perform(.sweepOutbox) { state in
-            var records: [OutboxRecord] = []
-            for index in state.outbox.indices where !state.outbox[index].isLeased {
-                state.outbox[index].isLeased = true
-                records.append(state.outbox[index].record)
-            }
-            return records
-        }
+        try perform(.sweepOutbox) { $0.outbox.takeOver() }
     }
 
     func receive(_ receipts: [ReceivedReceipt], deadLetters: [OutboxRecord]) async throws -> Recorded<[ReportedSend]> {
@@ -255,8 +247,7 @@ extension MemoryLedger {
                 settings: .init(source: "/test")
             )
             state.verifications.merge(changes.verifications) { $1 }
-            state.outbox += (deadLetters + changes.outbox).map { ($0, true) }
-            return Recorded(Array(changes.sends.values), outbox: deadLetters + changes.outbox)
+            return Recorded(Array(changes.sends.values), outbox: state.outbox.add(deadLetters + changes.outbox))
         }
     }
 
@@ -264,10 +255,12 @@ extension MemoryLedger {
         try perform(.sweepReceipts) { _ in Recorded(0, outbox: []) }
     }
 
-    func published(_ records: [OutboxRecord]) async throws {
+    @discardableResult
+    func published(_ records: [OutboxRecord]) async throws -> Bool {
         await state.withLock(\.deletion)?.pass()
-        try perform(.published) { state in
-            state.outbox.removeAll { entry in records.contains(entry.record) }
+        return try perform(.published) { state in
+            state.outbox.remove(records)
+            return state.outbox.hasWaiting
         }
     }
 
@@ -286,8 +279,7 @@ extension MemoryLedger {
         }
         let changes = OutcomeDecision.settle(results, verifications: state.verifications, now: .now, source: "/test")
         for verification in changes.verifications { state.verifications[verification.id] = verification }
-        state.outbox += changes.outbox.map { ($0, true) }
-        return changes.outbox
+        return state.outbox.add(changes.outbox)
     }
 }
 

@@ -26,9 +26,9 @@ import Verification
 
     @Test func `what follows on a send's answer is written after it`() {
         let batch = [result(1, .sent), result(2, .sent), result(1, .delivered), result(1, .delivered)]
-        let rounds = Record.rounds(batch)
+        let rounds = batch.rounds(by: \.send.id)
         #expect(rounds.map { $0.map(\.send.id.uuid.value) } == [[1, 2], [1], [1]])
         #expect(rounds.map { $0.map(\.disposition) } == [[.sent, .sent], [.delivered], [.delivered]])
-        #expect(Record.rounds([]).isEmpty)
+        #expect([SendResult]().rounds(by: \.send.id).isEmpty)
     }
 }

@@ -18,14 +18,12 @@ import Verification
             #expect(parked.outbox.isEmpty)
             #expect(try await database.count("SELECT count(*) FROM courier.outbox") == 3)
             #expect(try await worker.ledger.sweepOutbox().isEmpty)
-            try await worker.publish(first)
-            for sequence: Int32 in [2, 3] {
-                let head = try await worker.ledger.sweepOutbox()
-                #expect(head.map(\.sequence) == [sequence])
-                #expect(head.first?.json?.text("status") == "suppressed")
-                #expect(try await worker.ledger.sweepOutbox().isEmpty)
-                try await worker.ledger.published(head)
-            }
+            #expect(try await worker.ledger.published(first.outbox), "others wait for this")
+            let run = try await worker.ledger.sweepOutbox()
+            #expect(run.map(\.sequence) == [2, 3])
+            #expect(run.map { $0.json?.text("status") } == ["suppressed", "suppressed"])
+            #expect(try await worker.ledger.sweepOutbox().isEmpty)
+            #expect(try await !worker.ledger.published(run))
             #expect(try await database.count("SELECT count(*) FROM courier.outbox") == 0)
         }
     }
@@ -54,9 +52,7 @@ import Verification
         }
     }
 
-    @Test func `a record that its worker left is taken over after the lease, the first of its stream only`()
-        async throws
-    {
+    @Test func `a record that its worker left is taken over after the lease, with what waits behind it`() async throws {
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())
             let first = try await worker.settle(try await worker.claims(3), .sent)
@@ -65,12 +61,56 @@ import Verification
             try await database.lapseOutbox()
             let swept = try await worker.ledger.sweepOutbox()
 
-            #expect(swept.sorted { $0.stream < $1.stream } == first.outbox.sorted { $0.stream < $1.stream })
+            #expect(swept.map(\.sequence) == [1, 1, 1, 2, 2, 2])
+            #expect(first.outbox.allSatisfy(swept.contains))
             #expect(try await worker.ledger.sweepOutbox().isEmpty)
             // Both workers may publish it: the event's id is the same, and the second to forget it finds nothing.
             try await worker.ledger.published(swept)
             try await worker.publish(first)
-            #expect(try await worker.ledger.sweepOutbox().map(\.sequence) == [2, 2, 2])
+            #expect(try await database.count("SELECT count(*) FROM courier.outbox") == 0)
+        }
+    }
+
+    @Test func `a sweep's size may cut a run, whose rest goes when the beginning is published`() async throws {
+        try await LedgerDatabase.with { database in
+            try await database.park(streams: 2, records: 3)
+            let sweeper = database.ledger(sweepSize: 4)
+            let first = try await sweeper.sweepOutbox()
+            #expect(first.map(\.sequence) == [1, 1, 2, 3])
+            #expect(try await sweeper.sweepOutbox().isEmpty)
+            #expect(try await sweeper.published(first))
+            #expect(try await sweeper.sweepOutbox().map(\.sequence) == [2, 3])
+        }
+    }
+
+    @Test func `a long stream goes in runs, and those far behind hide nobody`() async throws {
+        try await LedgerDatabase.with { database in
+            try await database.park(streams: 1, records: 1500)
+            try await database.script(
+                """
+                INSERT INTO courier.outbox (stream, sequence, dead_letter, headers, lease_until)
+                SELECT gen_random_uuid(), 1, true, '', '-infinity' FROM generate_series(1, 3)
+                """
+            )
+            let sweeper = database.ledger(sweepSize: 100)
+            var (sequences, others, sweeps): ([Int32], Int, Int) = ([], 0, 0)
+            while others < 3, sweeps < 20 {
+                sweeps += 1
+                let records = try await sweeper.sweepOutbox()
+                sequences += records.filter { !$0.isDeadLetter }.map(\.sequence)
+                others += records.count(where: \.isDeadLetter)
+                try await sweeper.published(records)
+            }
+            #expect(others == 3)
+            #expect(sweeps <= 6, "four hundred at a time")
+            try await eventually("the whole stream has gone", within: .seconds(120)) {
+                let records = try await sweeper.sweepOutbox()
+                #expect(records.count <= 32)
+                sequences += records.map(\.sequence)
+                try await sweeper.published(records)
+                return sequences.count >= 1500
+            }
+            #expect(sequences == Array(1...1500))
         }
     }
 
@@ -263,6 +303,19 @@ extension OutboxRecord {
 }
 
 extension LedgerDatabase {
+    /// Makes streams of so many records each that nobody holds.
+    fileprivate func park(streams: Int, records: Int) async throws {
+        try await script(
+            """
+            INSERT INTO courier.outbox (stream, sequence, dead_letter, headers, lease_until)
+            SELECT id, sequence, false, '', '-infinity'
+            FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, \(streams))) AS stream,
+                generate_series(1, \(records)) AS sequence
+            ORDER BY id, sequence
+            """
+        )
+    }
+
     /// Lets every lease of a record be over.
     fileprivate func lapseOutbox() async throws {
         try await script("UPDATE courier.outbox SET lease_until = clock_timestamp() - interval '1 s'")

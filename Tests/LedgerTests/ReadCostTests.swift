@@ -129,7 +129,7 @@ private struct Steps {
             try await worker.intake(.people(size, round: 1, at: now)).outbox
         }
         #expect(suppressed.count == size)
-        try await step("published") { try await ledger.published(suppressed) }
+        _ = try await step("published") { try await ledger.published(suppressed) }
         #expect(try await step("markDispatching") { try await ledger.markDispatching(claims) }.count == size)
         let retries = claims.map { SendResult($0, .retry(after: .zero)) }
         #expect(try await step("record of retries") { try await ledger.record(retries) }.outbox.isEmpty)
@@ -145,7 +145,7 @@ private struct Steps {
         )
         let records = try await step("sweepOutbox") { try await ledger.sweepOutbox() }
         #expect(records.count == size)
-        try await step("published of swept") { try await ledger.published(records) }
+        _ = try await step("published of swept") { try await ledger.published(records) }
         try await database.script(
             "UPDATE courier.verification SET expires_at = '-infinity' WHERE policy_version <> 'old'"
         )

@@ -50,7 +50,7 @@ import Verification
                 let claims = try await step("intake of new people") { try await worker.intake(candidates: new) }.value
                 let repeats = try await step("intake of the same people") { try await worker.intake(candidates: same) }
                 #expect(repeats.outbox.count == size)
-                try await step("published") { try await ledger.published(repeats.outbox) }
+                _ = try await step("published") { try await ledger.published(repeats.outbox) }
                 #expect(try await step("markDispatching") { try await ledger.markDispatching(claims) }.count == size)
                 let retries = claims.map { SendResult($0, .retry(after: .zero)) }
                 _ = try await step("record of retries") { try await ledger.record(retries) }

@@ -43,11 +43,13 @@ package protocol Ledger: Sendable {
     /// letter.
     func sweepReceipts() async throws -> Recorded<Int>
 
-    /// Takes over records that another worker left unpublished.
+    /// Takes over records that nobody publishes: another worker left them, or they waited behind others of their stream.
+    ///
+    /// Those of a stream come in their order and without a gap, the first unpublished one first.
     func sweepOutbox() async throws -> [OutboxRecord]
 
-    /// Forgets records that the broker has.
-    func published(_ records: [OutboxRecord]) async throws
+    /// Forgets records that the broker has; true when some wait behind these.
+    @discardableResult func published(_ records: [OutboxRecord]) async throws -> Bool
 
     /// Creates the partitions to come, drops those past retention, and forgets a part of what else is old.
     ///

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Logs
+import TestSupport
+import Testing
+import Verification
+
+@testable import Courier
+
+/// What waits behind an earlier event of its verification.
+@Suite struct CatchUpTests {
+    private static let number = "+4915123467890"
+
+    /// Requests of one person, of which the first one is sent.
+    private static func burst(_ count: Int) -> [InboundRecord] {
+        (1...Int64(count)).map { .request(id: "r\($0)", phoneNumber: number, offset: $0, at: .now) }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a burst of one person's requests is answered in its order, long before the next sweep`() async throws {
+        var settings = CourierSettings.test
+        settings.sweepInterval = .seconds(300)
+        try await MemoryWorker.with(settings: settings) { worker in
+            worker.source.add(records: Self.burst(200))
+            try await eventually("all are published") { worker.sink.sequences.count == 200 }
+            #expect(worker.sink.sequences == Array(1...200))
+            #expect(worker.sink.answers.filter { $0 == "sent" }.count == 1)
+            try await eventually("all are forgotten") { worker.ledger.unpublished == 0 }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `behind an event that the broker does not take nothing of its verification is published`() async throws {
+        try await MemoryWorker.with { worker in
+            worker.sink.refuse(3)
+            worker.source.add(records: Self.burst(10))
+            try await eventually("the broker has refused the third") {
+                worker.sink.sequences == [1, 2] && worker.ledger.open == 0
+            }
+            for _ in 0..<3 {
+                worker.ledger.expireLeases()
+                try await Task.sleep(for: .milliseconds(60))
+                #expect(worker.sink.sequences == [1, 2])
+            }
+            worker.sink.refuse(nil)
+            worker.ledger.expireLeases()
+            try await eventually("all are published") { worker.ledger.unpublished == 0 }
+            #expect(worker.sink.sequences == Array(1...10))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `one verification's event that is not taken holds up no other verification`() async throws {
+        try await MemoryWorker.with { worker in
+            worker.sink.refuse(3)
+            worker.source.add(records: Self.burst(10))
+            try await eventually("the broker has refused the third") { worker.sink.sequences == [1, 2] }
+            worker.source.add(records: [
+                .request(id: "a", phoneNumber: "+4915123467891", offset: 11, at: .now),
+                .request(id: "b", phoneNumber: "+4915123467891", offset: 12, at: .now),
+            ])
+            try await eventually("the other one's are published") {
+                worker.ledger.expireLeases()
+                return worker.sink.sequences.filter { $0 == 2 }.count == 2
+            }
+        }
+    }
+}

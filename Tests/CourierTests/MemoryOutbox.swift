@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+/// The outbox as PostgreSQL keeps it: a record behind another one of its stream waits until that one is gone.
+struct MemoryOutbox {
+    private var entries: [(record: OutboxRecord, isHeld: Bool)] = []
+
+    var count: Int { entries.count }
+
+    /// Whether something waits that nobody holds.
+    var hasWaiting: Bool { entries.contains { !$0.isHeld } }
+
+    /// Adds records and returns those that are handed over.
+    mutating func add(_ records: [OutboxRecord]) -> [OutboxRecord] {
+        records.filter { record in
+            let isFirst = !entries.contains { $0.record.stream == record.stream }
+            entries.append((record, isFirst))
+            return isFirst
+        }
+    }
+
+    /// Takes what nobody holds, of each stream from its first one on.
+    mutating func takeOver() -> [OutboxRecord] {
+        var blocked: Set<UUIDValue> = []
+        var taken: [OutboxRecord] = []
+        for index in entries.indices {
+            let record = entries[index].record
+            if entries[index].isHeld {
+                blocked.insert(record.stream)
+            } else if !blocked.contains(record.stream) {
+                entries[index].isHeld = true
+                taken.append(record)
+            }
+        }
+        return taken
+    }
+
+    mutating func remove(_ records: [OutboxRecord]) {
+        entries.removeAll { records.contains($0.record) }
+    }
+
+    /// Lets whoever holds something lose it.
+    mutating func lapse() {
+        for index in entries.indices { entries[index].isHeld = false }
+    }
+}
