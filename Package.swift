@@ -195,7 +195,7 @@ let package = Package(
         .testTarget(
             name: "ProvidersTests",
             dependencies: [
-                "Providers", "SMTPClient", "TestSupport", "Verification",
+                "Logs", "Providers", "SMTPClient", "TestSupport", "Verification",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -267,7 +267,7 @@ let package = Package(
         .testTarget(
             name: "Faults",
             dependencies: [
-                "CodeCourier", "Courier", "FleetSupport", "KafkaClient", "Ledger", "PostgresClient", "Sandbox",
+                "CodeCourier", "Courier", "FleetSupport", "KafkaClient", "Ledger", "Logs", "PostgresClient", "Sandbox",
                 "TestSupport", "Verification",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

@@ -18,7 +18,18 @@ package import Verification
 /// | `Sweep`    | what is overdue      | takes it over from dead workers, or ends it          | claimed sends, events |
 /// | `Receipts` | what providers say   | settles sends that were handed over                  | events                |
 ///
-/// Stages hand over in memory for speed; what they hand over is in PostgreSQL already, so nothing is lost with a worker.
+/// Stages hand over in memory for speed. What they hand over is in PostgreSQL already, where another worker finds it,
+/// but for a provider's answer on its way to `Record`: with its worker that is lost, and the send becomes `unknown`, or
+/// is repeated once where the operator prefers that.
+///
+/// The way of a request, by the functions to read:
+///
+/// 1. `Screener.candidate(for:)` reads its record and applies the rules that need no memory.
+/// 2. `IntakeDecision.decide` applies the others, and makes a `ClaimedSend` or the event that answers it.
+/// 3. `SendRouter.way(of:)` says which providers to ask, and when.
+/// 4. `Handover.results(of:)` asks them: `ClaimedSend.content` is the message, `MessageProvider.send` the call.
+/// 5. `OutcomeDecision.settle` changes the verification by what became of the send.
+/// 6. `DeliveryEvent.record` makes the record that tells it, for the outbox.
 package struct Courier: Sendable {
     private let intake: Intake
     private let dispatch: Dispatch
@@ -90,8 +101,8 @@ package struct Courier: Sendable {
     ) {
         let sends = BatchQueue<Dispatch.Claims>()
         let results = BatchQueue<SendResult>()
-        // Beyond this the sweep takes records from the database, where they are anyway. A dead letter may be as large as
-        // a thousand events.
+        // Beyond this `Publish` takes records from the table, where they are anyway. A dead letter may be as large as a
+        // thousand events.
         let outbox = BatchQueue<OutboxRecord>(limit: 40 * settings.batchSize) { 1 + $0.size / 1024 }
         let desk = ProviderDesk(
             parts.providers,

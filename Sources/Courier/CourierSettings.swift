@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Logs
 package import Verification
 
 /// What the pipeline takes from the worker's configuration.

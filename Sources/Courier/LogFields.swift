@@ -12,12 +12,14 @@ extension OutboxRecord {
             (.verificationID, "verificationId"), (.requestID, "requestId"), (.tenant, "tenant"),
             (.channel, "channel"), (.status, "status"), (.reason, "reason"), (.rule, "rule"),
         ]
-        for (field, name) in names { fields[field] = event.text(name) }
-        if case .object(let recipient)? = event["recipient"] { fields[.region] = recipient.text("region") }
+        for (field, name) in names { fields[field] = event.text(name).map(LogValue.text) }
+        if case .object(let recipient)? = event["recipient"] {
+            fields[.region] = recipient.text("region").map(LogValue.text)
+        }
         if case .object(let send)? = event["send"] {
-            fields[.sendID] = send.text("id")
-            fields[.provider] = send.text("provider")
-            fields[.errorCode] = send.text("errorCode")
+            fields[.sendID] = send.text("id").map(LogValue.text)
+            fields[.provider] = send.text("provider").map(LogValue.text)
+            fields[.errorCode] = send.text("errorCode").map(LogValue.text)
         }
         if let appendedAt = summary?.appendedAt { fields[.durationMilliseconds] = .milliseconds(now - appendedAt) }
         return fields.adding(header("traceparent").flatMap { TraceContext(traceparent: $0) })
@@ -41,12 +43,5 @@ extension OutboxRecord {
     /// The last header with this name: ours stand behind those of the record.
     private func header(_ name: String) -> [UInt8]? {
         headers.last { $0.name == name }?.value
-    }
-}
-
-extension JSONObject {
-    fileprivate func text(_ name: String) -> LogValue? {
-        guard case .string(let text)? = self[name] else { return nil }
-        return .text(text)
     }
 }

@@ -5,16 +5,15 @@ import PinnedThread
 
 /// Questions about topics and their creation, each through a client of its own for the time of the call.
 package enum KafkaAdmin {
-    /// Creates a topic; one of that name that is there already is left as it is.
+    /// Creates a topic with one replica of each partition; one of that name that is there already is left as it is.
     package static func createTopic(
         _ name: String,
         partitions: Int,
-        replicationFactor: Int = 1,
         configuration: KafkaConfiguration,
         within limit: Duration = .seconds(10)
     ) async throws(KafkaError) {
         let session = try AdminSession(configuration: configuration)
-        let failure = await session.createTopic(name, partitions, replicationFactor, within: limit)
+        let failure = await session.createTopic(name, partitions, within: limit)
         await session.close()
         if let failure, failure.code != .topicAlreadyExists { throw failure }
     }
@@ -70,8 +69,8 @@ private actor AdminSession {
         )
     }
 
-    func createTopic(_ name: String, _ partitions: Int, _ replicas: Int, within limit: Duration) -> KafkaError? {
-        handle?.createTopic(name, partitions: partitions, replicas: replicas, within: limit)
+    func createTopic(_ name: String, _ partitions: Int, within limit: Duration) -> KafkaError? {
+        handle?.createTopic(name, partitions: partitions, within: limit)
     }
 
     func partitionCount(of topic: String, within limit: Duration) -> Result<Int, KafkaError> {
@@ -106,11 +105,9 @@ private actor AdminSession {
 
 extension ClientHandle {
     /// Asks the cluster for a topic and blocks the thread until it answered.
-    fileprivate func createTopic(_ name: String, partitions: Int, replicas: Int, within limit: Duration) -> KafkaError?
-    {
-        let (count, factor) = (Int32(clamping: partitions), Int32(clamping: replicas))
+    fileprivate func createTopic(_ name: String, partitions: Int, within limit: Duration) -> KafkaError? {
         // SAFETY: the description and the options are read by the call only, and freed here.
-        guard let topic = unsafe rd_kafka_NewTopic_new(name, count, factor, nil, 0) else {
+        guard let topic = unsafe rd_kafka_NewTopic_new(name, Int32(clamping: partitions), 1, nil, 0) else {
             return KafkaError(.invalidArgument)
         }
         defer { unsafe rd_kafka_NewTopic_destroy(topic) }

@@ -10,13 +10,9 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible, CustomRefl
     /// They win over this package's defaults. An option that would break a promise is refused (`refusedOptions`).
     package var options: [String: String]
 
-    /// What brokers write into their logs; short, since librdkafka below 2.5 reads past a long one.
-    package var clientID: String
-
-    package init(bootstrapServers: String, options: [String: String] = [:], clientID: String = "code-courier") {
+    package init(bootstrapServers: String, options: [String: String] = [:]) {
         self.bootstrapServers = bootstrapServers
         self.options = options
-        self.clientID = clientID
     }
 
     /// Options that are not the operator's to set: the promises of this package rest on them.
@@ -37,7 +33,8 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible, CustomRefl
         settings.merge(options) { $1 }
         settings.merge(fixed) { $1 }
         settings["bootstrap.servers"] = bootstrapServers
-        settings["client.id"] = String(clientID.prefix(64))
+        // What brokers write into their logs; short, since librdkafka below 2.5 reads past a long one.
+        settings["client.id"] = "code-courier"
         return settings
     }
 

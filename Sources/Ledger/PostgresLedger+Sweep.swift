@@ -4,11 +4,14 @@ import PostgresClient
 package import Verification
 
 extension PostgresLedger {
+    /// How long sends are left to their holders when the database was away: longer than a holder waits to try again.
+    private static let outageGrace = Duration.seconds(3)
+
     package func sweepSends(of database: Int, capacity: Int) async throws -> Recorded<[ClaimedSend]> {
         try await pool.withTransaction { transaction in
             // Behind an outage, claims that ran out meanwhile are first recorded by those who know what became of them. Asked
             // here, since this transaction's connection may just have been found dead and replaced.
-            if pool.sawOutage(within: settings.outageGrace) { return Recorded([], outbox: []) }
+            if pool.sawOutage(within: Self.outageGrace) { return Recorded([], outbox: []) }
             let due = try lockDueSends(claimable: capacity > 0, transaction)
             if due.isEmpty { return Recorded([], outbox: []) }
             let answers = try transaction.run([

@@ -21,9 +21,6 @@ package struct PostgresLedger: Ledger {
         /// How long a claim or an outbox row belongs to the worker that wrote it, by the database's clock.
         package let lease: Duration
 
-        /// How long sends are left to their holders when the database was away: longer than a holder waits to try again.
-        package let outageGrace: Duration
-
         /// Rows that one sweep takes at most.
         package let sweepSize: Int32
 
@@ -45,7 +42,6 @@ package struct PostgresLedger: Ledger {
         package init(
             source: String,
             lease: Duration = .seconds(30),
-            outageGrace: Duration = .seconds(3),
             sweepSize: Int32 = 500,
             sweepBytes: Int64 = Self.mostSweepBytes,
             repeatsUnknown: Bool = false,
@@ -54,7 +50,6 @@ package struct PostgresLedger: Ledger {
         ) {
             self.source = source
             self.lease = lease
-            self.outageGrace = outageGrace
             self.sweepSize = sweepSize
             self.sweepBytes = sweepBytes
             self.repeatsUnknown = repeatsUnknown

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Verification
-
-#if canImport(Glibc)
 import Glibc
-#else
-import Darwin
-#endif
+import Verification
 
 /// Writes whole lines to a file descriptor that may be full, slow or gone.
 ///
@@ -60,7 +55,7 @@ struct LineWriter {
                 return rest
             }
             let piece = rest.prefix(Self.pieceSize)
-            let count = piece.withUnsafeBytes { Self.write(descriptor, $0.baseAddress, $0.count) }
+            let count = piece.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count <= 0 {
                 if count < 0, errno == EINTR { continue }
                 isStalled = true
@@ -70,14 +65,6 @@ struct LineWriter {
             rest = rest.dropFirst(count)
         }
         return rest
-    }
-
-    private static func write(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
-        #if canImport(Glibc)
-        Glibc.write(descriptor, bytes, count)
-        #else
-        Darwin.write(descriptor, bytes, count)
-        #endif
     }
 
     private func isWritable(within limit: Duration) -> Bool {

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 package import Logging
 import Synchronization
 import Verification
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
 
 /// Where the lines of a process go: one writer and one count of like lines for all of its loggers.
 package final class LogOutput: Sendable {
@@ -42,13 +37,13 @@ package final class LogOutput: Sendable {
 
     /// Writes a line, unless too many like it came just before.
     func write(_ event: LoggedEvent, fields: [LogMember]) {
-        write(LogLine(time: .systemTime, event: event, fields: fields), of: event)
+        write(LogLine(time: .now, event: event, fields: fields), of: event)
     }
 
     /// Writes a library's message, which has its own severity.
     func write(message: String, level: Logger.Level) {
         let event = LoggedEvent.libraryMessage
-        write(LogLine(time: .systemTime, level: level, event: event, message: message, fields: []), of: event)
+        write(LogLine(time: .now, level: level, event: event, message: message, fields: []), of: event)
     }
 
     private func write(_ line: LogLine, of event: LoggedEvent) {
@@ -85,16 +80,7 @@ package final class LogOutput: Sendable {
     }
 
     private func bytes(_ event: LoggedEvent, _ fields: [LogMember]) -> [UInt8] {
-        let line = LogLine(time: .systemTime, event: event, fields: fields)
+        let line = LogLine(time: .now, event: event, fields: fields)
         return line.bytes(format, isColored: isColored, service: service)
-    }
-}
-
-extension Timestamp {
-    /// This machine's clock.
-    fileprivate static var systemTime: Timestamp {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
     }
 }

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Verification
+
 /// A credential that never prints itself.
 ///
 /// Descriptions, `dump` and mirrors show `<secret>`. Only `revealed` gives the text, so every use can be found.
-package struct Secret: Sendable {
+package struct Secret: Sendable, Redacted {
     /// The credential itself, for the one place that puts it on the wire.
     package let revealed: String
 
     package init(_ text: String) {
         revealed = text
     }
-}
 
-extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String { "<secret>" }
-    package var debugDescription: String { "<secret>" }
-    package var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import Logging
 import Logs
 import Providers
 import Testing
@@ -110,7 +111,7 @@ struct CourierConfigurationTests {
             return
         }
         #expect(twilio.sender == .messagingService(sid: "MG1"))
-        #expect(twilio.baseURL == nil)
+        #expect(twilio.baseURL == TwilioConfiguration.defaultBaseURL)
         #expect(twilio.statusCallback == "https://x.example/cb")
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Courier
+import Logs
 import Verification
 
 extension ReportedSend {

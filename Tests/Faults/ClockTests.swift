@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Courier
 import FleetSupport
 import Logging
+import Logs
 import ServiceLifecycle
 import Testing
 import UnixSignals

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Courier
 import FleetSupport
 import KafkaClient
+import Logs
 import TestSupport
 import Testing
 import Verification

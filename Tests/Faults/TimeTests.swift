@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Courier
 import FleetSupport
+import Logs
 import TestSupport
 import Testing
 import Verification

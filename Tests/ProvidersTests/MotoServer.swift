@@ -2,6 +2,7 @@
 
 import AsyncHTTPClient
 import Foundation
+import Logs
 import NIOCore
 import NIOHTTP1
 import TestSupport

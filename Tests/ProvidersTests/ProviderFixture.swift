@@ -12,7 +12,7 @@ func configuration(baseURL: String) -> TwilioConfiguration {
         name: "main",
         baseURL: baseURL,
         accountSid: "AC123",
-        credentials: .authToken(Secret(token)),
+        authToken: Secret(token),
         sender: .from("+15005550006")
     )
 }

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Foundation
+import Providers
 
 /// Where a command finds its configuration.
 struct ConfigurationOptions: ParsableArguments {
@@ -12,6 +13,14 @@ struct ConfigurationOptions: ParsableArguments {
     var config: String?
 
     var environment: [String: String] { ProcessInfo.processInfo.environment }
+
+    /// The databases of the configuration, in their order.
+    func databaseURLs() throws -> [String] {
+        let postgres = try StartFailure.unwrap(
+            CourierConfiguration.loadPostgres(path: config, environment: environment)
+        )
+        return postgres.databases.map(\.revealed)
+    }
 }
 
 /// A start that cannot go on: one line for each fault on standard error, exit code 2.

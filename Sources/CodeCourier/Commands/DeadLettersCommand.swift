@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Courier
+import Logs
 import Verification
 
 /// Looks at records that could not be read, and puts them back.

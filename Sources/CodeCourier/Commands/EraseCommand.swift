@@ -4,7 +4,6 @@ import ArgumentParser
 import Foundation
 import Ledger
 import PostgresClient
-import Providers
 import Verification
 
 /// Erases a recipient.
@@ -68,13 +67,17 @@ struct EraseCommand: AsyncParsableCommand {
             CourierConfiguration.loadFingerprintKeys(path: options.config, environment: options.environment)
         )
         let fingerprints = keys.all.map { recipient.fingerprint(key: $0) }
-        let pools = try databases().map { PostgresPool(Self.configuration(url: $0), size: 1) }
+        let urls = try postgresURL.map { [$0] } ?? options.databaseURLs()
+        let pools = urls.map { PostgresPool(Self.configuration(url: $0), size: 1) }
         do {
             // First all are asked: where the list is not the whole fleet, nothing is erased.
-            try await pools.forEachDatabase { eraser, place in try await eraser.checkPlace(place) }
+            try await pools.forEachDatabase(role: Self.role) { pool, place in
+                try await Eraser(pool: pool).checkPlace(place)
+            }
             var sum = Eraser.Report()
-            try await pools.forEachDatabase { eraser, _ in
-                sum += try await eraser.erase(fingerprints: fingerprints, tenant: tenant, isRehearsal: dryRun)
+            try await pools.forEachDatabase(role: Self.role) { pool, _ in
+                sum += try await Eraser(pool: pool)
+                    .erase(fingerprints: fingerprints, tenant: tenant, isRehearsal: dryRun)
             }
             await pools.close()
             ErasureOutput(report: sum, recipient: recipient, isRehearsal: dryRun).write()
@@ -84,6 +87,9 @@ struct EraseCommand: AsyncParsableCommand {
         }
     }
 
+    /// The role that may erase.
+    private static let role = "courier_operator"
+
     private static func configuration(url: String) -> PostgresConfiguration {
         PostgresConfiguration(
             url: url,
@@ -91,12 +97,6 @@ struct EraseCommand: AsyncParsableCommand {
             // No index knows a fingerprint: every verification is looked at.
             statementTimeout: .seconds(600)
         )
-    }
-
-    private func databases() throws -> [String] {
-        if let postgresURL { return [postgresURL] }
-        let settings = CourierConfiguration.loadPostgres(path: options.config, environment: options.environment)
-        return try StartFailure.unwrap(settings).databases.map(\.revealed)
     }
 
     private func recipient() throws -> Recipient {
@@ -126,20 +126,6 @@ struct EraseCommand: AsyncParsableCommand {
     }
 
     private func fault(_ text: String) -> ExitCode { StartFailure.report([text]) }
-}
-
-extension [PostgresPool] {
-    /// Lets one database after the other do something; throws a fault that names the one that fails.
-    fileprivate func forEachDatabase(_ body: (Eraser, ShardPlace) async throws -> Void) async throws(DatabaseFault) {
-        for (number, pool) in enumerated() {
-            let place = ShardPlace(number, of: count)
-            do {
-                try await body(Eraser(pool: pool), place)
-            } catch {
-                throw DatabaseFault(error, place, role: "courier_operator")
-            }
-        }
-    }
 }
 
 /// What an erasure says at its end: lines for a person, one JSON object on a pipe.

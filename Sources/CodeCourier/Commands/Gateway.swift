@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Courier
 import KafkaClient
+import Logs
 import Verification
 
 /// A request as an API gateway writes it.
@@ -62,20 +62,18 @@ struct Gateway {
 
     /// Sends a request and returns its place.
     func send(_ request: GatewayRequest) async throws(KafkaError) -> String {
-        try await send(value: request.json, key: request.phoneNumber, type: true)
+        try await send(value: request.json, key: request.phoneNumber, asEvent: true)
     }
 
-    /// Sends any bytes as a record.
-    func send(value: [UInt8], key: String, type isEvent: Bool = false) async throws(KafkaError) -> String {
+    /// Sends any bytes as a record, with the headers of a CloudEvent where it is one.
+    func send(value: [UInt8], key: String, asEvent: Bool = false) async throws(KafkaError) -> String {
         var headers: [RecordHeader] = []
-        if isEvent {
-            var id: [UInt8] = []
-            id.append(contentsOf: GatewayRequest.newID().utf8)
+        if asEvent {
             headers = [
                 RecordHeader(name: "ce_specversion", value: Array("1.0".utf8)),
-                RecordHeader(name: "ce_id", value: id),
+                RecordHeader(name: "ce_id", value: Array(GatewayRequest.newID().utf8)),
                 RecordHeader(name: "ce_source", value: Array("/code-courier/gateway".utf8)),
-                RecordHeader(name: "ce_type", value: Array("com.codecourier.verification.requested.v1".utf8)),
+                RecordHeader(name: "ce_type", value: Array(CloudEventType.requested.rawValue.utf8)),
                 RecordHeader(name: "content-type", value: Array("application/json".utf8)),
             ]
         }

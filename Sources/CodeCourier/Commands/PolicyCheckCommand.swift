@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Courier
+import Logs
 import Verification
 
 /// Checks a policy file.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Courier
 import Foundation
+import Logs
 import PhoneNumbers
 import Verification
 

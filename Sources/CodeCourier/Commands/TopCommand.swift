@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Courier
 import Foundation
 import LogReading
+import Logs
 import Synchronization
 import Verification
 

@@ -12,7 +12,7 @@ struct VerifyCommand: AsyncParsableCommand {
         abstract: "Checks a code, as a verifier service would: through courier.check_code alone.",
         discussion: """
             Exit code 0 when the code is right, 1 when it is not. Wrong guesses count; the
-            fifth locks the verification.
+            last of code.maxChecks (5) locks the verification.
 
             A verification by e-mail needs the address as well, and takes the link's
             oobCode or the code beside it. Tenant and purpose are part of the hash: with

@@ -4,39 +4,32 @@
 ///
 /// It names the place and says what to write instead. It never quotes a value, since any value may be a secret that
 /// slipped to the wrong place; region codes and names of providers, tenants and keys are quoted.
-package struct ConfigurationFault: Sendable, Hashable, CustomStringConvertible {
+struct ConfigurationFault: Sendable, Hashable, CustomStringConvertible {
     /// The file as it was named, or `environment NAME` for a variable.
-    package let file: String
+    let file: String
 
     /// The line, from 1; nil where the fault has none, as when a key is missing.
-    package let line: Int?
+    let line: Int?
 
     /// The dotted key, such as `kafka.bootstrapServers` or `tenants.default.limits.perIP[1].per`; empty for the whole.
-    package let key: String
+    let key: String
 
     /// What is wrong, with the fix in it.
-    package let message: String
-
-    package init(file: String, line: Int?, key: String, message: String) {
-        self.file = file
-        self.line = line
-        self.key = key
-        self.message = message
-    }
+    let message: String
 
     /// One line: `courier.yaml:12: kafka.bootstrapServers: must be …`.
-    package var description: String {
+    var description: String {
         let place = line.map { "\(file):\($0)" } ?? file
         return key.isEmpty ? "\(place): \(message)" : "\(place): \(key): \(message)"
     }
 }
 
 /// Everything that is wrong, in the order of the lines; never empty.
-package struct ConfigurationFaults: Error, Sendable, Equatable, CustomStringConvertible {
-    package let faults: [ConfigurationFault]
+struct ConfigurationFaults: Error, Sendable, Equatable, CustomStringConvertible {
+    let faults: [ConfigurationFault]
 
     /// One line per fault.
-    package var description: String {
+    var description: String {
         faults.map(\.description).joined(separator: "\n")
     }
 }

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Providers
-package import Verification
+import Providers
+import Verification
 
 /// Everything that a worker is told at its start: a YAML file, overridden by environment variables.
-package struct CourierConfiguration: Sendable {
-    package let kafka: KafkaSettings
-    package let postgres: PostgresSettings
+struct CourierConfiguration: Sendable {
+    let kafka: KafkaSettings
+    let postgres: PostgresSettings
 
     /// Where the policy file is; a relative path in the file is taken from the file's own folder.
-    package let policyPath: String
+    let policyPath: String
 
     /// At least one, with different names.
-    package let providers: [ProviderSettings]
-    package let keys: CodeKeys
-    package let worker: WorkerSettings
-    package let log: LogSettings
+    let providers: [ProviderSettings]
+    let keys: CodeKeys
+    let worker: WorkerSettings
+    let log: LogSettings
 
     /// What the files hold that `…File` keys of `keys` and `providers` name, by their paths.
-    package var secretFiles: [String: Secret] = [:]
+    var secretFiles: [String: Secret] = [:]
 
     /// Reads the whole configuration; without a path, from the environment alone.
-    package static func load(
+    static func load(
         path: String?,
         environment: [String: String]
     ) -> Result<CourierConfiguration, ConfigurationFaults> {
@@ -64,7 +64,7 @@ package struct CourierConfiguration: Sendable {
 
 extension CourierConfiguration {
     /// Reads only how PostgreSQL is reached: what a migration needs, which is given no keys.
-    package static func loadPostgres(
+    static func loadPostgres(
         path: String?,
         environment: [String: String]
     ) -> Result<PostgresSettings, ConfigurationFaults> {
@@ -73,7 +73,7 @@ extension CourierConfiguration {
     }
 
     /// Reads only how Kafka is reached: what a command needs that produces or shows records.
-    package static func loadKafka(
+    static func loadKafka(
         path: String?,
         environment: [String: String]
     ) -> Result<KafkaSettings, ConfigurationFaults> {
@@ -82,7 +82,7 @@ extension CourierConfiguration {
     }
 
     /// Reads only the ring of hash keys: what a verifier needs, which is given no others.
-    package static func loadHashKeys(
+    static func loadHashKeys(
         path: String?,
         environment: [String: String]
     ) -> Result<KeyRing, ConfigurationFaults> {
@@ -91,7 +91,7 @@ extension CourierConfiguration {
     }
 
     /// Reads only the ring of fingerprint keys: what a verifier of e-mail links needs beside the hash keys.
-    package static func loadFingerprintKeys(
+    static func loadFingerprintKeys(
         path: String?,
         environment: [String: String]
     ) -> Result<KeyRing, ConfigurationFaults> {
@@ -102,7 +102,7 @@ extension CourierConfiguration {
     /// Reads only where a worker writes its state: what a probe needs, which is given no keys.
     ///
     /// A fault elsewhere in the file is not the running worker's, which read it at its start.
-    package static func loadHealthPath(
+    static func loadHealthPath(
         path: String?,
         environment: [String: String]
     ) -> Result<String, ConfigurationFaults> {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Providers
+import Providers
 
 /// How Kafka is reached and which topics are used.
-package struct KafkaSettings: Sendable {
-    package struct Topics: Sendable, Equatable {
-        package var requests = "verification.requests"
-        package var receipts = "verification.receipts"
-        package var deliveries = "verification.deliveries"
-        package var deadLetters = "verification.dead-letters"
+struct KafkaSettings: Sendable {
+    struct Topics: Sendable, Equatable {
+        var requests = "verification.requests"
+        var receipts = "verification.receipts"
+        var deliveries = "verification.deliveries"
+        var deadLetters = "verification.dead-letters"
     }
 
     /// `host:port[,host:port…]`.
-    package var bootstrapServers = "127.0.0.1:9092"
-    package var groupID = "code-courier"
-    package var topics = Topics()
+    var bootstrapServers = "127.0.0.1:9092"
+    var groupID = "code-courier"
+    var topics = Topics()
 
     /// librdkafka's properties by their own names, such as `security.protocol`; each may be a secret.
-    package var options: [String: Secret] = [:]
+    var options: [String: Secret] = [:]
 }
 
 extension KafkaSettings {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Verification
+import Verification
 
 /// The policy file: the operator's versioned rules, read whole or refused whole.
 ///
 /// Unknown keys, contradictions and routes to providers that do not exist are faults, because a rule that is silently
 /// not there is found out by an invoice.
-package enum PolicyFile {
+enum PolicyFile {
     /// Reads a policy.
     ///
     /// `providers` are the configured providers by name, each with its channel, to which the routes must lead; nil leaves
     /// that unchecked, as where a policy is examined without the configuration.
-    package static func load(path: String, providers: [String: Channel]? = nil) -> Result<Policy, ConfigurationFaults> {
+    static func load(path: String, providers: [String: Channel]? = nil) -> Result<Policy, ConfigurationFaults> {
         do throws(TextFile.Unreadable) {
             let text = try TextFile.read(path, maximumBytes: YAMLDocument.maximumBytes)
             return parse(text, file: path, providers: providers)
@@ -23,7 +23,7 @@ package enum PolicyFile {
     }
 
     /// Reads a policy from its text; `file` is how faults call it.
-    package static func parse(
+    static func parse(
         _ text: String,
         file: String,
         providers: [String: Channel]? = nil

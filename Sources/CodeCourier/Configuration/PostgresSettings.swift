@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Providers
+import Providers
 import Verification
 
 /// How PostgreSQL is reached.
-package struct PostgresSettings: Sendable {
+struct PostgresSettings: Sendable {
     /// One database or the shards, in the order that placement relies on: libpq URIs, which may carry passwords.
-    package let databases: [Secret]
+    let databases: [Secret]
 
     /// How long rows are kept after their day is over.
-    package var retention = Duration.seconds(24 * 3600)
-
-    package init(databases: [Secret]) {
-        self.databases = databases
-    }
+    var retention = Duration.seconds(24 * 3600)
 }
 
 extension PostgresSettings {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Providers
-package import Verification
+import Providers
+import Verification
 
 /// One provider that the policy's routes may name.
-package struct ProviderSettings: Sendable {
-    package enum Kind: Sendable {
-        case twilio(TwilioSettings)
+struct ProviderSettings: Sendable {
+    enum Kind: Sendable {
+        case twilio(TwilioConfiguration)
         case vonage(VonageConfiguration)
         case sns(SNSConfiguration)
 
@@ -19,54 +19,17 @@ package struct ProviderSettings: Sendable {
         case log
     }
 
-    package let name: String
-    package let kind: Kind
+    let name: String
+    let kind: Kind
 
     /// The kind of message that it takes.
-    package var channel: Channel
+    var channel = Channel.sms
 
     /// How many messages the whole fleet hands to it; nil for no limit.
-    package var rate: RateLimit?
+    var rate: RateLimit?
 
     /// How what it says of messages later is signed; nil where that is not checked.
-    package var signature: ReceiptSecrets.Entry?
-
-    package init(name: String, kind: Kind, channel: Channel = .sms, rate: RateLimit? = nil) {
-        self.name = name
-        self.kind = kind
-        self.channel = channel
-        self.rate = rate
-    }
-}
-
-/// What the Twilio provider is told.
-package struct TwilioSettings: Sendable {
-    package enum Sender: Sendable, Equatable {
-        /// A number or an alphanumeric sender.
-        case from(String)
-        case messagingService(sid: String)
-    }
-
-    /// Without a last slash; nil for Twilio's own address.
-    package let baseURL: String?
-    package let accountSid: String
-    package let authToken: Secret
-    package let sender: Sender
-    package let statusCallback: String?
-
-    package init(
-        baseURL: String? = nil,
-        accountSid: String,
-        authToken: Secret,
-        sender: Sender,
-        statusCallback: String? = nil
-    ) {
-        self.baseURL = baseURL
-        self.accountSid = accountSid
-        self.authToken = authToken
-        self.sender = sender
-        self.statusCallback = statusCallback
-    }
+    var signature: ReceiptSecrets.Entry?
 }
 
 extension ProviderSettings {
@@ -117,13 +80,14 @@ extension ProviderSettings {
         }
     }
 
-    private static func twilio(_ entry: ProviderEntry, _ source: ConfigurationSource) -> TwilioSettings? {
+    private static func twilio(_ entry: ProviderEntry, _ source: ConfigurationSource) -> TwilioConfiguration? {
         let baseURL = entry.optional("baseURL", .address, source)
         let callback = entry.optional("statusCallback", .address, source)
         let accountSid = entry.required("accountSid", .sid, such: "ACxxx", source)
         let token = entry.requiredSecret("authToken", such: "authTokenFile: /run/secrets/twilio", source)
         guard let sender = sender(entry, source), let accountSid, let token else { return nil }
-        return TwilioSettings(
+        return TwilioConfiguration(
+            name: entry.name,
             baseURL: baseURL,
             accountSid: accountSid,
             authToken: token.secret,
@@ -132,7 +96,7 @@ extension ProviderSettings {
         )
     }
 
-    private static func sender(_ entry: ProviderEntry, _ source: ConfigurationSource) -> TwilioSettings.Sender? {
+    private static func sender(_ entry: ProviderEntry, _ source: ConfigurationSource) -> TwilioConfiguration.Sender? {
         let fromKey = entry.key + ["from"]
         let serviceKey = entry.key + ["messagingServiceSid"]
         switch (source.setting(fromKey), source.setting(serviceKey)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// What becomes of a send whose outcome nobody can know.
-package enum UnknownOutcomeRule: String, Sendable, CaseIterable {
+enum UnknownOutcomeRule: String, Sendable, CaseIterable {
     /// It is not sent again by itself.
     case hold
 
@@ -10,33 +10,33 @@ package enum UnknownOutcomeRule: String, Sendable, CaseIterable {
 }
 
 /// How much one worker takes on, and how long it waits.
-package struct WorkerSettings: Sendable, Equatable {
+struct WorkerSettings: Sendable, Equatable {
     /// The sends that one worker has claimed at most.
-    package var maxInFlight = 1024
+    var maxInFlight = 1024
 
     /// The records of one intake transaction at most.
-    package var batchSize = 500
+    var batchSize = 500
 
     /// The age from which a request is answered `expired_unsent`.
-    package var maxRequestAge = Duration.seconds(300)
-    package var unknownOutcome = UnknownOutcomeRule.hold
+    var maxRequestAge = Duration.seconds(300)
+    var unknownOutcome = UnknownOutcomeRule.hold
 
     /// How long a claimed send belongs to its worker before another may take it over.
-    package var lease = Duration.seconds(30)
+    var lease = Duration.seconds(30)
 
     /// How long one call to a provider may take, from the connection to the answer's last byte.
-    package var callDeadline = Duration.seconds(10)
+    var callDeadline = Duration.seconds(10)
 
     /// How long a receipt waits for its send.
-    package var receiptGrace = Duration.seconds(3600)
+    var receiptGrace = Duration.seconds(3600)
 
     /// How long a worker that is told to stop finishes its sends.
-    package var drainTimeout = Duration.seconds(25)
+    var drainTimeout = Duration.seconds(25)
 
     /// The file that a running worker writes its state to, for `code-courier health`; nil writes none.
     ///
     /// Its folder must be the worker's alone and is best in memory: the file is replaced every second.
-    package var healthPath: String?
+    var healthPath: String?
 }
 
 extension WorkerSettings {

@@ -35,7 +35,7 @@ struct DemoStage {
             try cluster.createTopic(topic, partitions: 3)
         }
         sandbox = Sandbox(configuration: SandboxConfiguration(port: FreePort.prefer(port)))
-        keys = CodeKeys(code: .random(), hash: .random(), fingerprint: .random(), seal: .random())
+        keys = .throwAway()
     }
 
     /// Runs the worker and the scene; with `staying`, until Ctrl-C.
@@ -90,7 +90,8 @@ struct DemoStage {
     private func configuration(provider address: String) -> CourierConfiguration {
         var kafka = KafkaSettings()
         kafka.bootstrapServers = cluster.bootstrapServers
-        let twilio = TwilioSettings(
+        let twilio = TwilioConfiguration(
+            name: "sandbox",
             baseURL: address,
             accountSid: "ACdemo",
             authToken: .init("demo"),
@@ -100,7 +101,7 @@ struct DemoStage {
             kafka: kafka,
             postgres: PostgresSettings(databases: [.init(postgresURL)]),
             policyPath: "",
-            providers: [ProviderSettings(name: "sandbox", kind: .twilio(twilio))],
+            providers: [ProviderSettings(name: twilio.name, kind: .twilio(twilio))],
             keys: keys,
             worker: WorkerSettings(),
             log: LogSettings()
@@ -128,13 +129,4 @@ private func sleepUntilCancelled() async {
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
     for await _ in stream {}
     continuation.finish()
-}
-
-extension KeyRing {
-    fileprivate static func random() -> KeyRing {
-        var generator = SystemRandomNumberGenerator()
-        let bytes = (0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }
-        guard let ring = KeyRing([(KeyID(1), bytes)]) else { preconditionFailure("32 bytes make a ring") }
-        return ring
-    }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Courier
 import Glibc
 import Logging
 import Logs

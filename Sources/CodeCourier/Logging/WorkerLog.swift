@@ -29,21 +29,6 @@ enum WorkerLog {
             isColored: isTerminal && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb",
             service: service
         )
-        return output.logger(level: Logger.Level(settings.level))
-    }
-}
-
-extension Logger.Level {
-    fileprivate init(_ level: LogLevel) {
-        self =
-            switch level {
-            case .trace: .trace
-            case .debug: .debug
-            case .info: .info
-            case .notice: .notice
-            case .warning: .warning
-            case .error: .error
-            case .critical: .critical
-            }
+        return output.logger(level: settings.level)
     }
 }

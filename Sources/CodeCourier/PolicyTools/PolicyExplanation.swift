@@ -91,29 +91,28 @@ struct PolicyExplanation {
         }
     }
 
+    /// The steps before the request id: whether the request can be meant at all.
     private static func stepsBeforeID(_ channel: Channel) -> [ScreeningStep] {
-        switch channel {
-        case .sms: [.channel, .numberPlan]
-        case .email: [.channel, .actionCode]
-        case .apns: [.channel, .purpose]
-        }
+        [ScreeningStep.channel] + Screener.steps(of: channel).prefix { $0 != .onlyTestNumbers }
     }
 
+    /// The steps behind the time; a phone number may be a test number, which skips the others.
     private static func stepsAfterTime(_ channel: Channel) -> [ScreeningStep] {
-        switch channel {
-        case .sms: [.testNumber, .onlyTestNumbers, .region, .numberType, .appVerification]
-        case .email: [.onlyTestNumbers, .linkDomain, .appVerification]
-        case .apns: [.onlyTestNumbers]
-        }
+        let first: [ScreeningStep] = channel == .sms ? [.testNumber] : []
+        return first + Screener.steps(of: channel).drop { $0 != .onlyTestNumbers }
     }
 
     /// The steps that a test number takes as well.
     private static let stepsOfAll: Set<ScreeningStep> = [.tenant, .channel, .testNumber]
 
     /// The rules in the order of the decision, as a request by SMS meets them.
-    private static let order =
-        ["tenant", "shape", "channel", "number", "request id", "time", "test number", "test numbers only", "region"]
-        + ["number type", "app verification", "slot"] + RequestView.limitNames + ["send"]
+    private static let order: [String] = {
+        let parts: [[String]] = [
+            [ScreeningStep.tenant.rawValue, "shape"], stepsBeforeID(.sms).map(\.rawValue), ["request id", "time"],
+            stepsAfterTime(.sms).map(\.rawValue), ["slot"], RequestView.limitNames, ["send"],
+        ]
+        return Array(parts.joined())
+    }()
 
     private mutating func add(_ rule: String, _ saw: String, _ verdict: Verdict) {
         let isOver = lines.contains { if case .refuses = $0.verdict { true } else { false } }

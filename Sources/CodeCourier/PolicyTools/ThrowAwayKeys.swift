@@ -3,7 +3,8 @@
 import Verification
 
 extension CodeKeys {
-    /// Keys that nobody else has and that are gone with the process: what a simulation makes is of use to nobody.
+    /// Keys that nobody else has and that are gone with the process: what a simulation or a demonstration makes is of
+    /// use to nobody.
     static func throwAway() -> CodeKeys {
         CodeKeys(code: .random(), hash: .random(), fingerprint: .random(), seal: .random())
     }

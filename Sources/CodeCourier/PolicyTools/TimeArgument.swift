@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Courier
 import Verification
 
 /// A point in time as a command line states it.

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Courier
-import Synchronization
-
-#if canImport(Glibc)
 import Glibc
-#else
-import Darwin
-#endif
+import Synchronization
 
 /// Where a worker of a debug build dies or stalls, so that tests can show that it may do so anywhere.
 ///

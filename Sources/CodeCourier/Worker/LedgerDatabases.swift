@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Courier
 import Ledger
 import Logging
 import Logs
@@ -41,7 +40,10 @@ struct LedgerDatabases {
             ledgers.count == 1
             ? ledgers[0] : ShardedLedger(ledgers, keys: keys.current) { Self.report($0, logger) }
         do {
-            try await pools.checkAll()
+            try await pools.forEachDatabase { pool, place in
+                try await Migrator(pool: pool, place: place).check()
+                try await ClockCheck.run(pool) { .now }
+            }
         } catch {
             await pools.close()
             throw error
@@ -78,18 +80,6 @@ extension LedgerDatabases: BacklogGauge {
 }
 
 extension [PostgresPool] {
-    /// Throws a fault unless every database is one that workers can use.
-    fileprivate func checkAll() async throws {
-        for (number, pool) in enumerated() {
-            do {
-                try await Migrator(pool: pool, place: ShardPlace(number, of: count)).check()
-                try await ClockCheck.run(pool) { .now }
-            } catch {
-                throw DatabaseFault(error, ShardPlace(number, of: count))
-            }
-        }
-    }
-
     func close() async {
         for pool in self { await pool.close() }
     }

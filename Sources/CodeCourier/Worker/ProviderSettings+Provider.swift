@@ -11,7 +11,7 @@ extension ProviderSettings {
         case .log:
             LogProvider(name: name, logger: logger)
         case .twilio(let twilio):
-            TwilioProvider(configuration: twilio.configuration(name: name), client: client)
+            TwilioProvider(configuration: twilio, client: client)
         case .vonage(let vonage):
             VonageProvider(configuration: vonage, client: client)
         case .sns(let sns):
@@ -23,23 +23,5 @@ extension ProviderSettings {
         case .apns(let apns):
             APNsProvider(name: name, configuration: apns)
         }
-    }
-}
-
-extension TwilioSettings {
-    fileprivate func configuration(name: String) -> TwilioConfiguration {
-        TwilioConfiguration(
-            name: name,
-            baseURL: baseURL ?? TwilioConfiguration.defaultBaseURL,
-            accountSid: accountSid,
-            credentials: .authToken(authToken),
-            sender: {
-                switch sender {
-                case .from(let number): .from(number)
-                case .messagingService(let sid): .messagingService(sid: sid)
-                }
-            }(),
-            statusCallback: statusCallback
-        )
     }
 }

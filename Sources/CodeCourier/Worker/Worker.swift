@@ -24,7 +24,6 @@ struct Worker {
     private let drainTimeout: Duration
     private let statistics = Statistics()
     private let statsInterval: Duration
-    private let backlog: any BacklogGauge
     private let lease: Duration
 
     /// What keeps a worker from starting, in one line that names the key.
@@ -96,7 +95,6 @@ struct Worker {
         self.secrets = secrets
         drainTimeout = configuration.worker.drainTimeout
         statsInterval = configuration.log.statsInterval
-        backlog = databases
         lease = settings.lease
     }
 
@@ -145,7 +143,7 @@ struct Worker {
         StatisticsReport(
             statistics,
             of: courier,
-            gauges: .init(lag: { await consumer.lag() }, backlog: backlog),
+            gauges: .init(lag: { await consumer.lag() }, backlog: databases),
             every: statsInterval,
             workerID: WorkerLog.workerID,
             logger: logger

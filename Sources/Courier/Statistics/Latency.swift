@@ -2,7 +2,7 @@
 
 /// The ways of a request whose durations are told in `worker.stats`.
 package enum Latency: String, Sendable, CaseIterable {
-    /// A batch is read until its decisions are durable and its offsets are committed.
+    /// A batch is read until its decisions are durable.
     case intake
 
     /// A record is appended until it is decided.

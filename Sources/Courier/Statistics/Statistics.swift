@@ -77,7 +77,7 @@ package final class Statistics: Sendable {
 // MARK: - What stages note
 
 extension Statistics {
-    /// Records were read, decided and committed.
+    /// Records were read and decided, and their decisions are durable.
     func noteDecided(_ records: [InboundRecord], since start: ContinuousClock.Instant, at now: Timestamp) {
         let took = ContinuousClock.now - start
         state.withLock { state in

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AsyncHTTPClient
+import Glibc
 import NIOCore
 import NIOPosix
 import NIOSSL
-
-#if canImport(Glibc)
-import Glibc
-#endif
 
 /// An HTTP/2 client of one team's own, closed when its owner is released.
 ///
@@ -47,11 +44,7 @@ final class PushClient: Sendable {
     ///
     /// A connection that died without a word would otherwise take every push for some fifteen minutes.
     @Sendable private static func limitUnacknowledgedTime(_ channel: any Channel) -> EventLoopFuture<Void> {
-        #if canImport(Glibc)
         let option = NIOBSDSocket.Option(rawValue: TCP_USER_TIMEOUT)
         return channel.setOption(.tcpOption(option), value: 10_000)
-        #else
-        return channel.eventLoop.makeSucceededVoidFuture()
-        #endif
     }
 }

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AsyncHTTPClient
+import Glibc
 import NIOCore
 import NIOHTTP1
 import NIOHTTP2
 import NIOPosix
 import NIOSSL
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Darwin)
-import Darwin
-#endif
 
 /// Why an exchange has no complete answer, as the constant that events and logs carry.
 ///

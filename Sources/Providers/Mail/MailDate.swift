@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Verification
-
-#if canImport(Glibc)
 import Glibc
-#elseif canImport(Darwin)
-import Darwin
-#endif
+import Verification
 
 /// A time as mail headers write it (RFC 5322, section 3.3): `Sat, 21 Nov 2026 05:10:00 +0000`.
 enum MailDate {

@@ -2,14 +2,8 @@
 
 /// How to reach one Twilio account.
 package struct TwilioConfiguration: Sendable {
-    /// Who calls: Basic authentication with the account itself or with one of its API keys.
-    package enum Credentials: Sendable {
-        case authToken(Secret)
-        case apiKey(sid: String, secret: Secret)
-    }
-
     /// Who the message is from.
-    package enum Sender: Sendable {
+    package enum Sender: Sendable, Equatable {
         /// A phone number, a short code or an alphanumeric sender.
         case from(String)
 
@@ -24,35 +18,27 @@ package struct TwilioConfiguration: Sendable {
     package var name: String
     package var baseURL: String
     package var accountSid: String
-    package var credentials: Credentials
+
+    /// The account's own token, by which it calls and by which Twilio signs receipts.
+    package var authToken: Secret
     package var sender: Sender
 
     /// The URL for receipts; the send's id is added to its query as `sendId`.
     package var statusCallback: String?
 
-    /// Has Twilio drop the text after delivery (`ContentRetention=discard`); not every account may.
-    package var discardsContent: Bool
-
-    /// Has Twilio mask the number after delivery (`AddressRetention=obfuscate`); not every account may.
-    package var obfuscatesAddress: Bool
-
     package init(
         name: String,
-        baseURL: String = TwilioConfiguration.defaultBaseURL,
+        baseURL: String? = nil,
         accountSid: String,
-        credentials: Credentials,
+        authToken: Secret,
         sender: Sender,
-        statusCallback: String? = nil,
-        discardsContent: Bool = false,
-        obfuscatesAddress: Bool = false
+        statusCallback: String? = nil
     ) {
         self.name = name
-        self.baseURL = baseURL
+        self.baseURL = baseURL ?? Self.defaultBaseURL
         self.accountSid = accountSid
-        self.credentials = credentials
+        self.authToken = authToken
         self.sender = sender
         self.statusCallback = statusCallback
-        self.discardsContent = discardsContent
-        self.obfuscatesAddress = obfuscatesAddress
     }
 }

@@ -30,12 +30,7 @@ package struct TwilioProvider: MessageProvider {
 
     private static func request(to url: String, _ configuration: TwilioConfiguration) -> ProviderRequest {
         var request = ProviderRequest(to: url, contentType: FormBody.contentType)
-        switch configuration.credentials {
-        case .authToken(let token):
-            request.setBasicAuth(username: configuration.accountSid, password: token.revealed)
-        case .apiKey(let sid, let secret):
-            request.setBasicAuth(username: sid, password: secret.revealed)
-        }
+        request.setBasicAuth(username: configuration.accountSid, password: configuration.authToken.revealed)
         return request
     }
 
@@ -51,8 +46,6 @@ package struct TwilioProvider: MessageProvider {
         if let callback = configuration.statusCallback {
             form.append("StatusCallback", Self.callback(callback, for: message.sendID))
         }
-        if configuration.discardsContent { form.append("ContentRetention", "discard") }
-        if configuration.obfuscatesAddress { form.append("AddressRetention", "obfuscate") }
         return form.bytes
     }
 

@@ -12,7 +12,7 @@ package struct KeyID: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// The keys of one use: the active one makes new values, the others still serve values made before a rotation.
-package struct KeyRing: Sendable, CustomStringConvertible, CustomReflectable {
+package struct KeyRing: Sendable, Redacted {
     package let activeID: KeyID
 
     /// The active key.
@@ -49,5 +49,4 @@ package struct KeyRing: Sendable, CustomStringConvertible, CustomReflectable {
     }
 
     package var description: String { "KeyRing(active: \(activeID), count: \(keys.count))" }
-    package var customMirror: Mirror { Mirror(self, children: []) }
 }

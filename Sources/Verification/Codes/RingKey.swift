@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Crypto
+import Crypto
 
 /// One key of a ring, with HMAC-SHA-256 begun: to begin it anew would cost twice as much as a short message.
 package struct RingKey: Sendable, Equatable, Redacted {
     /// The key as ciphers take it.
-    package let symmetric: SymmetricKey
+    let symmetric: SymmetricKey
 
     private let begun: HMAC<SHA256>
 

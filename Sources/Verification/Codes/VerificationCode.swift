@@ -3,7 +3,7 @@
 /// A one-time code, derived from a key so that it is the same in every worker and stored in none.
 ///
 /// It describes itself as hidden; only the rendering of a message asks for `digits`.
-package struct VerificationCode: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+package struct VerificationCode: Sendable, Equatable, Redacted {
     package let digits: String
 
     /// The fixed code of a test number.
@@ -67,5 +67,4 @@ package struct VerificationCode: Sendable, Equatable, CustomStringConvertible, C
     }
 
     package var description: String { "<code>" }
-    package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -10,7 +10,6 @@ extension IntakeDecision {
             refuse(candidate, refusal, describing: .init(request, keys: keys))
             return false
         }
-        // The budget and the toll-fraud brake stand here: they see what the limits let through.
         for key in passed.limits {
             var window = windows[key] ?? LimitWindow()
             window.admit(at: facts.now, limits: limits[key.scope])
@@ -41,7 +40,7 @@ extension IntakeDecision {
 }
 
 extension LimitPolicy {
-    package subscript(scope: LimitKey.Scope) -> [RateLimit] {
+    subscript(scope: LimitKey.Scope) -> [RateLimit] {
         switch scope {
         case .recipient: perRecipient
         case .ip: perIP

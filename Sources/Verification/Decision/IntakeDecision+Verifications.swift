@@ -144,13 +144,7 @@ extension IntakeDecision {
         )
     }
 
-    mutating func suppress(
-        _ candidate: Candidate,
-        _ request: VerificationRequest,
-        _ current: StoredVerification,
-        reason: String,
-        rule: String
-    ) {
+    mutating func suppress(_ candidate: Candidate, _ current: StoredVerification, reason: String, rule: String) {
         belong(candidate, to: current.id)
         publish(candidate, current, status: .suppressed, reason: reason, rule: rule)
     }

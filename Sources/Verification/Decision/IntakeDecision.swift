@@ -12,7 +12,7 @@
 /// 5. time: too old to be sent
 /// 6. test number, region, type of number, domain of a link, app verification (`Screener`)
 /// 7. slot: locked, resend window, sends used up
-/// 8. limits, which count only what gets this far; the budget and the toll-fraud brake follow them
+/// 8. limits, which count only what gets this far
 /// 9. send
 package struct IntakeDecision {
     let facts: IntakeFacts
@@ -137,7 +137,7 @@ package struct IntakeDecision {
         case .live where current.isFictional != isFictional:
             begin(candidate, request, passed)
         case .live where current.sendOpen || facts.now < current.resendAfter:
-            suppress(candidate, request, current, reason: "resend_window", rule: "slot.resend_window")
+            suppress(candidate, current, reason: "resend_window", rule: "slot.resend_window")
         case .live where !isFictional && current.sendsUsed >= current.maxSends:
             refuse(candidate, Refusal(.maxSends, rule: "slot.max_sends"), describing: .init(request, keys: keys))
         case .live:

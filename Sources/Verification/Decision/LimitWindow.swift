@@ -14,7 +14,7 @@ package struct LimitWindow: Sendable, Equatable {
     /// The first of the limits that one more admission would break, or nil.
     ///
     /// An admission counts for less than `per`: at exactly `per` later it is forgotten.
-    package func firstBroken(of limits: [RateLimit], at now: Timestamp) -> RateLimit? {
+    func firstBroken(of limits: [RateLimit], at now: Timestamp) -> RateLimit? {
         limits.first { limit in
             let start = now - limit.per
             let used = entries.lazy.filter { $0.time > start }.reduce(0) { $0 + Int($1.count) }

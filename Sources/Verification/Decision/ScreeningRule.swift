@@ -47,6 +47,9 @@ extension Screener {
         }
     }
 
+    /// What the rules of a channel are the steps of, in the order of the decision.
+    package static func steps(of channel: Channel) -> [ScreeningStep] { rules(for: channel).map(\.step) }
+
     private static let phoneRules = [
         NamedRule(step: .numberPlan, apply: numberPlan),
         NamedRule(step: .onlyTestNumbers, apply: onlyTestNumbers),

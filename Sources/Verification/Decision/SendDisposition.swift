@@ -1,51 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What became of a claimed send; a class for the same reasons.
-package final class SendResult: Sendable {
-    package let send: SendReference
-    package let disposition: SendDisposition
-
-    /// Calls to providers made for the send, earlier claims included.
-    package let attempts: Int16
-    package let attempt: Attempt?
-
-    /// The verification as it was when the send was claimed, where that is known.
-    package let verification: StoredVerification?
-
-    /// The last call to a provider.
-    package struct Attempt: Sendable, Equatable {
-        package let provider: String
-        package let messageID: String?
-
-        /// Of an SMS.
-        package let segments: Int?
-        package let encoding: String?
-        package let errorCode: String?
-
-        package init(provider: String, messageID: String?, segments: Int?, encoding: String?, errorCode: String?) {
-            self.provider = provider
-            self.messageID = messageID
-            self.segments = segments
-            self.encoding = encoding
-            self.errorCode = errorCode
-        }
-    }
-
-    package init(
-        send: SendReference,
-        disposition: SendDisposition,
-        attempts: Int16,
-        attempt: Attempt?,
-        verification: StoredVerification? = nil
-    ) {
-        self.verification = verification
-        self.send = send
-        self.disposition = disposition
-        self.attempts = attempts
-        self.attempt = attempt
-    }
-}
-
 /// How a send goes on or ends.
 package enum SendDisposition: Sendable, Equatable {
     /// A provider has the message.

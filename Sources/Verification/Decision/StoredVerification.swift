@@ -161,71 +161,12 @@ package struct StoredVerification: Sendable, Equatable {
     package var isFictional: Bool { origin.value.isFictional }
 
     /// Until when everything that was sent can be approved.
-    package var wholeUntil: Timestamp { shortCode.map { min($0.until, expiresAt) } ?? expiresAt }
+    var wholeUntil: Timestamp { shortCode.map { min($0.until, expiresAt) } ?? expiresAt }
 
     /// Lets the credential's life begin now; the code beside a link keeps its distance from the end.
     mutating func restart(at now: Timestamp, validity: Duration) {
         let end = now + validity
         if let short = shortCode { shortCode?.until = short.until + (end - expiresAt) }
         expiresAt = end
-    }
-}
-
-/// The key of a slot: the one live verification of a tenant, a purpose and a recipient.
-package struct SlotKey: Sendable, Hashable, RankedKey {
-    package let tenant: String
-    package let purpose: Purpose
-    package let fingerprint: [UInt8]
-
-    package init(tenant: String, purpose: Purpose, fingerprint: [UInt8]) {
-        self.tenant = tenant
-        self.purpose = purpose
-        self.fingerprint = fingerprint
-    }
-
-    /// Few keys share a fingerprint: one a purpose.
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(rank)
-    }
-
-    package var rank: UInt64 { fingerprint.leadingWord }
-
-    /// The one order in which rows of slots are locked.
-    package static func < (left: SlotKey, right: SlotKey) -> Bool {
-        if let isBefore = left.fingerprint.comesBefore(right.fingerprint) { return isBefore }
-        if left.tenant != right.tenant { return left.tenant < right.tenant }
-        return left.purpose.rawValue < right.purpose.rawValue
-    }
-}
-
-/// The gateway's idempotency key: a request id within its tenant.
-package struct RequestKey: Sendable, Hashable, Comparable {
-    package let tenant: String
-    package let requestID: String
-
-    package init(tenant: String, requestID: String) {
-        self.tenant = tenant
-        self.requestID = requestID
-    }
-
-    /// What a record is remembered by that has no readable request id.
-    static func place(of record: InboundRecord) -> RequestKey {
-        RequestKey(tenant: "", requestID: "\(record.source)/\(record.offset)")
-    }
-
-    /// Ids are compared by their bytes, as PostgreSQL does: Swift takes letters for equal that only look alike.
-    package static func == (left: RequestKey, right: RequestKey) -> Bool {
-        left.requestID.hasSameBytes(as: right.requestID) && left.tenant == right.tenant
-    }
-
-    package static func < (left: RequestKey, right: RequestKey) -> Bool {
-        guard left.tenant == right.tenant else { return left.tenant < right.tenant }
-        return left.requestID.hasBytes(before: right.requestID)
-    }
-
-    package func hash(into hasher: inout Hasher) {
-        var id = requestID
-        id.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        hasher.combine(tenant)
     }
 }

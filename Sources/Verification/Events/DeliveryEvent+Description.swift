@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension DeliveryEvent.Description {
-    package init(_ invalid: InvalidRequest) {
+    init(_ invalid: InvalidRequest) {
         self.init(
             requestID: invalid.requestID,
             tenant: invalid.tenant,
@@ -11,7 +11,7 @@ extension DeliveryEvent.Description {
         )
     }
 
-    package init(_ request: VerificationRequest, keys: CodeKeys) {
+    init(_ request: VerificationRequest, keys: CodeKeys) {
         self.init(
             requestID: request.requestID,
             tenant: request.tenant,
@@ -23,7 +23,7 @@ extension DeliveryEvent.Description {
         )
     }
 
-    package init(_ candidate: Candidate, keys: CodeKeys) {
+    init(_ candidate: Candidate, keys: CodeKeys) {
         switch candidate.content {
         case .deadLetter:
             self.init(requestID: candidate.key.requestID, tenant: candidate.key.tenant, channel: nil, purpose: nil)
@@ -40,7 +40,7 @@ extension DeliveryEvent.Description {
     }
 
     /// The same with the region, where one is known.
-    package func `in`(_ region: Region?) -> Self {
+    func `in`(_ region: Region?) -> Self {
         var copy = self
         copy.region = region ?? copy.region
         return copy

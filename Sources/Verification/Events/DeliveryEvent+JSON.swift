@@ -59,16 +59,3 @@ extension DeliveryEvent {
         event.member("sendsLeft", Int(verification.sendsLeft))
     }
 }
-
-/// Lower-case hexadecimal digits.
-package func hexadecimal(_ bytes: [UInt8]) -> String {
-    String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
-        for (index, byte) in bytes.enumerated() {
-            text[2 * index] = hexDigits[Int(byte >> 4)]
-            text[2 * index + 1] = hexDigits[Int(byte & 15)]
-        }
-        return 2 * bytes.count
-    }
-}
-
-private let hexDigits = Array("0123456789abcdef".utf8)

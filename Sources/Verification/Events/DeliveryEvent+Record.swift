@@ -6,7 +6,7 @@ extension DeliveryEvent {
     /// The event as a record in CloudEvents' binary mode, in its verification's stream.
     ///
     /// `appendedAt` is when the record of the request behind it was appended, where that is known.
-    package func record(source: String, appendedAt: Timestamp? = nil) -> OutboxRecord {
+    func record(source: String, appendedAt: Timestamp? = nil) -> OutboxRecord {
         guard let verification else { preconditionFailure("an event without a verification needs its record") }
         return record(
             stream: verification.id.uuid,
@@ -21,7 +21,7 @@ extension DeliveryEvent {
     ///
     /// The stream's id is a digest of the request and the record's place, so deciding the record again makes the same
     /// event id.
-    package func record(of inbound: InboundRecord, source: String) -> OutboxRecord {
+    func record(of inbound: InboundRecord, source: String) -> OutboxRecord {
         var fields = FieldJoiner()
         fields.append(description.tenant)
         fields.append(description.requestID)

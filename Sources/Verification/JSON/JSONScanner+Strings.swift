@@ -88,16 +88,3 @@ extension JSONScanner {
         return unit
     }
 }
-
-/// The digits of base 16.
-enum Hexadecimal {
-    /// The value of a digit in either case, nil for any other byte.
-    static func value(of byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
-}

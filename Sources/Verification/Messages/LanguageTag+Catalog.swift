@@ -5,7 +5,7 @@ extension LanguageTag {
     ///
     /// Along the tag (RFC 4647, section 3.4), with the names that CLDR takes for another's: a deprecated code, a macro
     /// language, or a region that writes a script of its own.
-    package var catalogKeys: [String] { fallbacks.map { Self.aliases[$0] ?? $0 } }
+    var catalogKeys: [String] { fallbacks.map { Self.aliases[$0] ?? $0 } }
 
     /// The name under which the tag's own texts are kept.
     package var catalogKey: String { Self.aliases[text] ?? text }

@@ -4,7 +4,7 @@
 ///
 /// A new line could fake the last line that binds a code to a site, a link would be ours in the reader's eyes, and
 /// digits could pass for the code, to a person as to a phone that fills codes in by itself.
-package enum TextFlaw: String, Error, Sendable {
+enum TextFlaw: String, Error, Sendable {
     case control = "has a control character, a new line or an invisible mark"
     case atSign = "has an @, which belongs to the line that binds a code to a site"
     case link = "looks like a link"
@@ -16,7 +16,7 @@ package enum TextFlaw: String, Error, Sendable {
     /// The first flaw of a text, or nil.
     ///
     /// `points` are the full stops that a phone may take for a domain's; a sentence may end with an ideographic one.
-    package init?(of text: String, points: Set<UInt32> = everyPoint) {
+    init?(of text: String, points: Set<UInt32> = everyPoint) {
         let scalars = Array(text.unicodeScalars)
         if scalars.contains(where: Self.isInvisible) {
             self = .control
@@ -32,7 +32,7 @@ package enum TextFlaw: String, Error, Sendable {
     }
 
     /// The points that domain names take for one: ASCII, a leader's, ideographic, full-width and half-width.
-    package static let everyPoint: Set<UInt32> = [0x2e, 0x2024, 0x3002, 0xff0e, 0xff61]
+    static let everyPoint: Set<UInt32> = [0x2e, 0x2024, 0x3002, 0xff0e, 0xff61]
 
     /// Controls, line and paragraph separators, marks of direction, and what takes no room.
     ///

@@ -8,7 +8,7 @@ extension Base64 {
     }
 
     /// The same in the alphabet for addresses and file names (RFC 4648, section 5), without padding.
-    static func encodeForURL(_ bytes: [UInt8]) -> String {
+    package static func encodeForURL(_ bytes: [UInt8]) -> String {
         digits(of: bytes, last: ("-", "_"))
     }
 

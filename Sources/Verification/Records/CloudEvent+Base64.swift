@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The standard alphabet of RFC 4648, section 4, as `data_base64` uses it.
-enum Base64 {
+package enum Base64 {
     /// The bytes that a padded text without line breaks spells, or nil.
     static func decode(_ text: String) -> [UInt8]? {
         let digits = Array(text.utf8)

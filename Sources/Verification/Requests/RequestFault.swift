@@ -99,9 +99,6 @@ package enum RejectionReason: String, Sendable, Hashable, CaseIterable {
     case quotaRecipient = "quota_recipient"
     case quotaIP = "quota_ip"
     case quotaTenant = "quota_tenant"
-    case quotaRegion = "quota_region"
-    case budgetExhausted = "budget_exhausted"
-    case tollFraudSuspected = "toll_fraud_suspected"
     case maxSends = "max_sends"
     case locked
     case unauthorizedDomain = "unauthorized_domain"

@@ -2,7 +2,7 @@
 
 extension VerificationRequest {
     /// The tenant of a request that names none.
-    package static let defaultTenant = "default"
+    static let defaultTenant = "default"
 
     /// Reads a record into a request, or into what becomes of it instead.
     ///

@@ -39,10 +39,10 @@ package struct VerificationRequest: Sendable, Hashable, Redacted {
 
     package var description: String { "request \(requestID) of \(tenant)" }
 
-    /// How far ahead of our clock a gateway's may be.
+    /// How far ahead of the database's clock a gateway's may be.
     package static let allowedClockSkew: Duration = .seconds(300)
 
-    /// Whether the gateway's clock is further ahead of ours than it may be.
+    /// Whether the gateway's clock is further ahead of the database's than it may be.
     package func isFromFuture(at now: Timestamp) -> Bool {
         requestedAt.map { $0 > now + Self.allowedClockSkew } ?? false
     }

@@ -11,17 +11,17 @@ package struct HealthScore: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
     package static let highest = 100
-    package static let step = 10
-    package static let errorsAllowed = 50
-    package static let errorWindow = Duration.seconds(60)
-    package static let slowAfter = Duration.seconds(300)
-    package static let slowPercent = 15
-    package static let slowWindow = Duration.seconds(900)
-    package static let slowInterval = Duration.seconds(300)
-    package static let calm = Duration.seconds(300)
+    private static let step = 10
+    private static let errorsAllowed = 50
+    private static let errorWindow = Duration.seconds(60)
+    private static let slowAfter = Duration.seconds(300)
+    private static let slowPercent = 15
+    private static let slowWindow = Duration.seconds(900)
+    private static let slowInterval = Duration.seconds(300)
+    private static let calm = Duration.seconds(300)
 
     /// Fewer messages than these say nothing of a share.
-    package static let smallestSample = 20
+    private static let smallestSample = 20
 
     private struct Minute {
         let start: Instant

@@ -47,7 +47,7 @@ package struct UUIDValue: Sendable, Hashable, Comparable, CustomStringConvertibl
     }
 
     package var description: String {
-        let digits = Self.hexDigits
+        let digits = Hexadecimal.digits
         return String(unsafeUninitializedCapacity: 36) { text in
             var rest = value
             for place in 0..<36 {
@@ -65,8 +65,6 @@ package struct UUIDValue: Sendable, Hashable, Comparable, CustomStringConvertibl
     package static func < (left: UUIDValue, right: UUIDValue) -> Bool {
         left.value < right.value
     }
-
-    private static let hexDigits = Array("0123456789abcdef".utf8)
 
     private static func isHyphen(at place: Int) -> Bool {
         place == 8 || place == 13 || place == 18 || place == 23

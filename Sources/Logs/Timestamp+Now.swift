@@ -6,7 +6,8 @@ package import Verification
 extension Timestamp {
     /// This machine's clock.
     ///
-    /// It makes ids and judges `requestedAt` in the future; leases and limits use the database's.
+    /// It dates ids, log lines, statistics, dead letters of receipts and what is signed for providers; whatever is
+    /// decided uses the database's clock.
     package static var now: Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Ledger
+import PostgresClient
+
+/// A database that cannot be used, in one line.
+struct DatabaseFault: Error, CustomStringConvertible {
+    let description: String
+
+    /// Names the role that the command's login lacks, if that is what is wrong.
+    init(_ error: any Error, _ place: ShardPlace = .only, role: String = "courier_worker") {
+        let isForbidden = (error as? PostgresError)?.sqlState == SQLState(rawValue: "42501")
+        let other = role == "courier_worker" ? " (a verifier: courier_verifier)" : ""
+        let hint = isForbidden ? "; the login lacks a right: GRANT \(role) TO it\(other)" : ""
+        let key = place == .only ? "postgres.url" : "postgres.shards[\(place.number)]"
+        description = "\(key): \(error)\(hint)"
+    }
+}
+
+extension [PostgresPool] {
+    /// Lets one database after the other do something; throws a fault that names the one that fails.
+    func forEachDatabase(
+        role: String = "courier_worker",
+        _ body: (PostgresPool, ShardPlace) async throws -> Void
+    ) async throws(DatabaseFault) {
+        for (number, pool) in enumerated() {
+            let place = ShardPlace(number, of: count)
+            do {
+                try await body(pool, place)
+            } catch {
+                throw DatabaseFault(error, place, role: role)
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A send that this worker holds: what it needs to hand the message over.
+///
+/// A class, since it is large, never changes, and goes from stage to stage.
+package final class ClaimedSend: Sendable {
+    package let reference: SendReference
+    package let tenant: String
+    package let purpose: Purpose
+
+    /// Of a phone number.
+    package let region: Region?
+    package let recipient: Recipient
+    package let credential: Credential
+    package let rendering: Rendering
+
+    /// Where the link of an e-mail leads.
+    package let actionCode: RequestActionCode?
+
+    /// After it the message is never handed over.
+    package let deadline: Timestamp
+
+    /// What was left until then at the moment of the claim.
+    package let timeLeft: Duration
+
+    /// What is left of the credential's validity at the moment of the claim.
+    package let validityLeft: Duration
+
+    /// The same of the code beside a link; nil without a link.
+    ///
+    /// It may be over: then only the link is worth sending.
+    package let shortCodeLeft: Duration?
+    package let generation: Int32
+
+    /// Calls to providers made for this send before.
+    package let attempts: Int16
+
+    /// A send to a test number: no provider is called.
+    package let isFictional: Bool
+
+    /// The one more attempt after an unknown outcome.
+    package let isRepeat: Bool
+
+    /// The providers that have taken an earlier message of the verification, or may have.
+    package let usedProviders: [String]
+
+    /// The verification as the claim left it, where that is known.
+    package let verification: StoredVerification?
+
+    package init(
+        reference: SendReference,
+        tenant: String,
+        purpose: Purpose,
+        region: Region?,
+        recipient: Recipient,
+        credential: Credential,
+        rendering: Rendering,
+        actionCode: RequestActionCode? = nil,
+        deadline: Timestamp,
+        timeLeft: Duration,
+        validityLeft: Duration,
+        shortCodeLeft: Duration? = nil,
+        generation: Int32,
+        attempts: Int16,
+        isFictional: Bool,
+        isRepeat: Bool = false,
+        usedProviders: [String] = [],
+        verification: StoredVerification? = nil
+    ) {
+        self.verification = verification
+        self.reference = reference
+        self.tenant = tenant
+        self.purpose = purpose
+        self.region = region
+        self.recipient = recipient
+        self.credential = credential
+        self.rendering = rendering
+        self.actionCode = actionCode
+        self.deadline = deadline
+        self.timeLeft = timeLeft
+        self.validityLeft = validityLeft
+        self.shortCodeLeft = shortCodeLeft
+        self.generation = generation
+        self.attempts = attempts
+        self.isFictional = isFictional
+        self.isRepeat = isRepeat
+        self.usedProviders = usedProviders
+    }
+
+    package var id: SendID { reference.id }
+
+    /// The link of an e-mail.
+    package var link: ActionLink? {
+        guard case .link(let token, _) = credential, let actionCode else { return nil }
+        return ActionLink(
+            token: token,
+            verification: reference.verificationID,
+            tenant: tenant,
+            purpose: purpose,
+            language: rendering.language,
+            actionCode: actionCode
+        )
+    }
+}

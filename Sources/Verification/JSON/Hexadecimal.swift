@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The digits of base 16.
+enum Hexadecimal {
+    /// As they are written, in lower case.
+    static let digits = Array("0123456789abcdef".utf8)
+
+    /// The value of a digit in either case, nil for any other byte.
+    static func value(of byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
+
+/// Bytes as lower-case hexadecimal digits.
+package func hexadecimal(_ bytes: [UInt8]) -> String {
+    let digits = Hexadecimal.digits
+    return String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+        for (index, byte) in bytes.enumerated() {
+            text[2 * index] = digits[Int(byte >> 4)]
+            text[2 * index + 1] = digits[Int(byte & 15)]
+        }
+        return 2 * bytes.count
+    }
+}
