@@ -38,4 +38,16 @@ import Verification
         #expect(shares.map(\.count) == [2, 2])
         #expect(sends(shares) == 2)
     }
+
+    @Test func `what no limit counts has no window, for which batches would wait`() {
+        let client = #","client":{"ip":"192.0.2.1"}"#
+        for (isLimited, scopes) in [(true, [LimitKey.Scope.ip]), (false, [])] {
+            var tables = DecisionTables {
+                $0.limits.perIP = isLimited ? [RateLimit(count: 1, per: .seconds(60))] : []
+            }
+            let changes = tables.intake(.request(id: "r", at: tables.now, more: client))
+            #expect(changes.sends.count == 1)
+            #expect(changes.windows.keys.map(\.scope) == scopes)
+        }
+    }
 }

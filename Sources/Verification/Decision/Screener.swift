@@ -109,11 +109,12 @@ package struct Screener: Sendable {
     ) -> Screening.Passed {
         let fingerprint = keys.fingerprint(of: request.recipient)
         var limits: [LimitKey] = []
-        if testNumber == nil {
+        // What no limit counts is no row either, which batches with the same address would wait for.
+        if testNumber == nil, !tenant.limits.perRecipient.isEmpty {
             limits.append(LimitKey(scope: .recipient, tenant: request.tenant, fingerprint: fingerprint))
-            if let ip = request.client?.ip {
-                limits.append(LimitKey(scope: .ip, tenant: request.tenant, fingerprint: keys.fingerprint(of: ip)))
-            }
+        }
+        if testNumber == nil, !tenant.limits.perIP.isEmpty, let ip = request.client?.ip {
+            limits.append(LimitKey(scope: .ip, tenant: request.tenant, fingerprint: keys.fingerprint(of: ip)))
         }
         return Screening.Passed(
             slot: SlotKey(tenant: request.tenant, purpose: request.purpose, fingerprint: fingerprint),
