@@ -138,14 +138,19 @@ extension PostgresLedger {
     /// one of its stream, whose own transaction writes the log as far as this.
     @discardableResult
     package func published(_ records: [OutboxRecord]) async throws -> Bool {
-        let statements = [
-            Statement("SELECT set_config('synchronous_commit', 'off', true)"), Self.delete(records),
-            Self.isAnyParked(behind: records),
-        ]
+        let statements = Self.forget(records)
         return try await pool.withTransaction { transaction in
             let answers = try transaction.commit(statements)
             return try answers[2].contains { try $0.bool(0) }
         }
+    }
+
+    /// One round trip: deletes records, and tells whether some are parked behind them.
+    package static func forget(_ records: [OutboxRecord]) -> [Statement] {
+        [
+            Statement("SELECT set_config('synchronous_commit', 'off', true)"), delete(records),
+            isAnyParked(behind: records),
+        ]
     }
 
     /// Whether a record of these streams is parked, of which mostly there is none at all.
@@ -164,7 +169,7 @@ extension PostgresLedger {
     ///
     /// The table is nearly empty at one moment and full at the next. As a join this is planned to begin at the table
     /// when one row was left at the last look, and then compares every record in it with every one of the batch.
-    package static func delete(_ records: [OutboxRecord]) -> Statement {
+    static func delete(_ records: [OutboxRecord]) -> Statement {
         Statement(
             """
             DELETE FROM courier.outbox o

@@ -5,7 +5,7 @@ import Verification
 
 /// Requests in the proportions of `bench/load.py`: 85 % new, 10 % repeated, 3 % refused, 2 % broken.
 ///
-/// Each lane has people and addresses of its own.
+/// Each lane has people and addresses of its own, as many addresses in all as there.
 struct Load {
     private let lanes: Int
     private var count = 0
@@ -45,7 +45,8 @@ struct Load {
     }
 
     private func json(_ number: String, _ lane: Int) -> String {
-        let address = "10.\(lane).\(count / 256 % 256).\(count % 256)"
+        let place = Int.random(in: 0..<65_536 / lanes)
+        let address = "10.\(lane).\(place / 256).\(place % 256)"
         return """
             {"requestId":"request-\(count)","tenant":"default","channel":"sms","purpose":"sign_in","recipient":\
             {"phoneNumber":"\(number)","confirmed":true},"languageCode":"en","subject":"user-\(count)","client":\

@@ -75,7 +75,7 @@ struct BatchMaker {
                     [PostgresLedger.settleVerifications(outcome.verifications, known: claimed)],
                     [ledger.insertOutbox(outcome.outbox)],
                 ],
-                [[PostgresLedger.delete(changes.outbox + outcome.outbox)]],
+                [PostgresLedger.forget(changes.outbox + outcome.outbox)],
             ],
             requests: records.count
         )
