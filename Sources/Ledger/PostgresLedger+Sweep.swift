@@ -12,8 +12,17 @@ extension PostgresLedger {
             // Behind an outage, claims that ran out meanwhile are first recorded by those who know what became of them. Asked
             // here, since this transaction's connection may just have been found dead and replaced.
             if pool.sawOutage(within: Self.outageGrace) { return Recorded([], outbox: []) }
-            let due = try lockDueSends(claimable: capacity > 0, transaction)
-            if due.isEmpty { return Recorded([], outbox: []) }
+            let start = dueSends.next()
+            let looks = try transaction.run([
+                capacity > 0 ? lockDue(since: start) : lockDueDispatching(since: start),
+                Statement("SELECT clock_timestamp()"),
+            ])
+            let due = try Self.dueSends(looks[0])
+            let isWhole = capacity > 0 && due.count < settings.sweepSize
+            if due.isEmpty {
+                dueSends.note(leavesSome: !isWhole, at: try looks[1].clock())
+                return Recorded([], outbox: [])
+            }
             let answers = try transaction.run([
                 Self.lockVerifications(Set(due.map(\.reference.verificationID))), Statement("SELECT clock_timestamp()"),
             ])
@@ -27,6 +36,7 @@ extension PostgresLedger {
                 repeatsUnknown: settings.repeatsUnknown,
                 keys: keys.current
             )
+            dueSends.note(leavesSome: !isWhole || swept.claims.count + swept.results.count < due.count, at: now)
             let changes = OutcomeDecision.settle(
                 swept.results,
                 verifications: verifications,
@@ -41,19 +51,18 @@ extension PostgresLedger {
     }
 
     package func sweepExpired() async throws -> Recorded<Void> {
-        let statement = lockExpired()
+        let statement = lockExpired(since: expiries.next())
         return try await pool.withTransaction { transaction in
             let answers = try transaction.run([statement, Statement("SELECT clock_timestamp()")])
-            let changes = SweepDecision.expire(
-                try Self.verifications(answers[0]).values.sorted { $0.id < $1.id },
-                now: try answers[1].clock(),
-                source: settings.source
-            )
+            let verifications = try Self.verifications(answers[0]).values.sorted { $0.id < $1.id }
+            let now = try answers[1].clock()
+            expiries.note(leavesSome: verifications.count >= settings.sweepSize, at: now)
+            let changes = SweepDecision.expire(verifications, now: now, source: settings.source)
             return Recorded((), outbox: try write(changes, transaction))
         }
     }
 
-    func lockExpired() -> Statement {
+    func lockExpired(since start: Timestamp?) -> Statement {
         Statement(
             """
             SELECT v.id, v.tenant, v.purpose, v.channel, v.subject, v.fingerprint, v.region, v.masked, v.sealed,
@@ -62,48 +71,47 @@ extension PostgresLedger {
                 v.expires_at, v.policy_version, v.request_id, v.fictional, v.short_hash, v.short_until,
                 v.used_providers
             FROM courier.verification v
-            WHERE v.ended_at IS NULL AND v.expires_at <= statement_timestamp() AND NOT v.send_open
+            WHERE v.ended_at IS NULL AND NOT v.send_open AND v.expires_at <= statement_timestamp()
+              AND v.expires_at >= coalesce($2::timestamptz, '-infinity')
             ORDER BY v.expires_at
             LIMIT $1
             FOR UPDATE SKIP LOCKED
             """,
-            [.int32(settings.sweepSize)]
+            [.int32(settings.sweepSize), .timestamp(microsecondsSinceUnixEpoch: start?.microseconds)]
         )
     }
 
-    private func lockDueSends(claimable: Bool, _ transaction: Transaction) throws -> [DueSend] {
+    private static func dueSends(_ rows: Rows) throws -> [DueSend] {
         var due: [DueSend] = []
-        for row in try transaction.run([claimable ? lockDue() : lockDueDispatching()])[0] {
-            due.append(try DueSend(row))
-        }
+        for row in rows { due.append(try DueSend(row)) }
         return due.sorted { $0.reference.id < $1.reference.id }
     }
 
-    func lockDue() -> Statement {
+    func lockDue(since start: Timestamp?) -> Statement {
         Statement(
             """
             SELECT s.id, s.verification_id, s.fence, s.number, s.request_id, s.resend_window_ms, s.validity_ms,
                 s.traceparent, s.generation, s.state, s.deadline, s.attempts, s.repeated, s.rendering
             FROM courier.send s
-            WHERE s.lease_until < statement_timestamp()
+            WHERE s.lease_until < statement_timestamp() AND s.lease_until >= coalesce($2::timestamptz, '-infinity')
             ORDER BY s.lease_until
             LIMIT $1
             FOR UPDATE SKIP LOCKED
             """,
-            [.int32(settings.sweepSize)]
+            [.int32(settings.sweepSize), .timestamp(microsecondsSinceUnixEpoch: start?.microseconds)]
         )
     }
 
     /// For a worker that may claim nothing: sends whose worker died as it called a provider, which are only settled.
     ///
     /// It looks for them among four times as many that are due, however many more there are.
-    func lockDueDispatching() -> Statement {
+    func lockDueDispatching(since start: Timestamp?) -> Statement {
         Statement(
             """
             WITH due AS MATERIALIZED (
                 SELECT d.id, d.state
                 FROM courier.send d
-                WHERE d.lease_until < statement_timestamp()
+                WHERE d.lease_until < statement_timestamp() AND d.lease_until >= coalesce($2::timestamptz, '-infinity')
                 ORDER BY d.lease_until
                 LIMIT 4 * $1
             )
@@ -115,7 +123,7 @@ extension PostgresLedger {
             WHERE coalesce(s.lease_until < statement_timestamp(), false) AND s.state = 'dispatching'
             FOR UPDATE OF s SKIP LOCKED
             """,
-            [.int32(settings.sweepSize)]
+            [.int32(settings.sweepSize), .timestamp(microsecondsSinceUnixEpoch: start?.microseconds)]
         )
     }
 

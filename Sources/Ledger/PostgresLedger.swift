@@ -61,6 +61,8 @@ package struct PostgresLedger: Ledger {
     let pool: PostgresPool
     let keys: KeySource
     let settings: Settings
+    let dueSends = SweepStart()
+    let expiries = SweepStart()
 
     package init(pool: PostgresPool, keys: KeySource, settings: Settings) {
         self.pool = pool

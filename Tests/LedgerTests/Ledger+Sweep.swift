@@ -2,6 +2,8 @@
 
 import Verification
 
+@testable import Ledger
+
 extension Ledger {
     /// One sweep of every database, as a worker with room for so many sends makes it.
     func sweepSends(capacity: Int) async throws -> Recorded<[ClaimedSend]> {
@@ -14,4 +16,9 @@ extension Ledger {
         }
         return Recorded(claims, outbox: outbox)
     }
+}
+
+extension PostgresLedger {
+    /// The same ledger, which has not swept yet: for tests in which time goes back, or the past changes.
+    var anew: PostgresLedger { PostgresLedger(pool: pool, keys: keys, settings: settings) }
 }

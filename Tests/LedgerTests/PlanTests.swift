@@ -84,9 +84,9 @@ import Verification
             ("hand back", PostgresLedger.handBack([])),
             ("settle sends", ledger.settleSends([])),
             ("claim", ledger.claim([])),
-            ("lock due sends", ledger.lockDue()),
-            ("lock due dispatching sends", ledger.lockDueDispatching()),
-            ("lock expired", ledger.lockExpired()),
+            ("lock due sends", ledger.lockDue(since: nil)),
+            ("lock due dispatching sends", ledger.lockDueDispatching(since: nil)),
+            ("lock expired", ledger.lockExpired(since: nil)),
             ("take over outbox", ledger.takeOverOutbox()),
             ("lock sends", PostgresLedger.lockSends([])),
             ("keep evidence", PostgresLedger.keepEvidence([])),
@@ -135,7 +135,9 @@ import Verification
 
     /// Any value of a type; the planner looks at the length of an array only.
     private static func value(of type: String) -> String {
-        guard type.hasSuffix("[]") else { return type == "boolean" ? "true" : "500" }
+        guard type.hasSuffix("[]") else {
+            return ["boolean": "true", "timestamp with time zone": "now()"][type] ?? "500"
+        }
         let element =
             switch type.dropLast(2) {
             case "uuid": "gen_random_uuid()"

@@ -149,7 +149,8 @@ private struct Steps {
         try await database.script(
             "UPDATE courier.verification SET expires_at = '-infinity' WHERE policy_version <> 'old'"
         )
-        #expect(try await step("sweepExpired") { try await ledger.sweepExpired() }.outbox.count == size)
+        let sweeper = database.ledger(on: pool)
+        #expect(try await step("sweepExpired") { try await sweeper.sweepExpired() }.outbox.count == size)
         return costs
     }
 }

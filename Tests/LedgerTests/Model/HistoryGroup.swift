@@ -163,7 +163,7 @@ extension HistoryGroup {
         for index in histories.indices { expected += histories[index].model.expire(at: now) }
         var actual: [OutboxRecord] = []
         while true {
-            let swept = try await worker.ledger.sweepExpired().outbox
+            let swept = try await worker.ledger.anew.sweepExpired().outbox
             if swept.isEmpty { break }
             actual += swept
         }

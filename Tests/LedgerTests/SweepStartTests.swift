@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Testing
+import Verification
+
+@testable import Ledger
+
+@Suite struct SweepStartTests {
+    private let time = Timestamp(microseconds: 1_780_000_000_000_000)
+
+    @Test func `a sweep begins before the last one that left nothing, and at the oldest every ten seconds`() {
+        let start = SweepStart()
+        let now = ContinuousClock.now
+        #expect(start.next(now: now) == nil)
+        start.note(leavesSome: false, at: time)
+        #expect(start.next(now: now + .seconds(9)) == time - .seconds(60))
+        start.note(leavesSome: false, at: time + .seconds(9))
+        #expect(start.next(now: now + .milliseconds(9500)) == time - .seconds(51))
+        #expect(start.next(now: now + .seconds(10)) == nil)
+        #expect(start.next(now: now + .seconds(11)) == time - .seconds(51))
+    }
+
+    @Test func `while a sweep leaves something, the next one begins at the oldest`() {
+        let start = SweepStart()
+        let now = ContinuousClock.now
+        _ = start.next(now: now)
+        for second in 1...3 {
+            start.note(leavesSome: true, at: time)
+            #expect(start.next(now: now + .seconds(second)) == nil)
+        }
+    }
+
+    @Test func `what there was no room for is looked at again at once, however old it is`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger(sweepSize: 100))
+            _ = try await worker.claims(30)
+            try await database.script("UPDATE courier.send SET lease_until = clock_timestamp() - interval '1 day'")
+            for _ in 0..<3 { #expect(try await worker.ledger.sweepSends(capacity: 10).value.count == 10) }
+        }
+    }
+
+    @Test func `what is due is found, whether it has just become so or long ago`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger(sweepSize: 100))
+            let claims = try await worker.claims(30)
+            #expect(try await worker.ledger.sweepSends(capacity: 100).value.isEmpty)
+            try await database.script("UPDATE courier.send SET lease_until = clock_timestamp() WHERE true")
+            #expect(try await worker.ledger.sweepSends(capacity: 100).value.count == claims.count)
+            try await database.script("UPDATE courier.send SET lease_until = '-infinity'")
+            try await eventually("the old ones are looked at") {
+                try await worker.ledger.sweepSends(capacity: 100).value.count == claims.count
+            }
+        }
+    }
+}
