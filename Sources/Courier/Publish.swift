@@ -20,7 +20,7 @@ struct Publish: Service {
     let statistics: Statistics
     let logger: Logger
 
-    /// Ends when the stage before has finished its queue and everything in it is published or left to the sweep.
+    /// Ends when the stage before has finished its queue and everything in it is published or left in the table.
     func run() async throws {
         let published = BatchQueue<OutboxRecord>()
         let (looks, look) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -47,7 +47,7 @@ struct Publish: Service {
         statistics.notePublished(delivered, since: start, at: settings.now())
         if delivered.count < batch.count {
             statistics.noteFailure(of: .kafka, count: batch.count - delivered.count)
-            // They stay in the outbox; a sweep publishes them when their lease is over.
+            // They stay in the outbox, and are taken from there when their lease is over.
             logger.log(
                 .publishFailed,
                 [

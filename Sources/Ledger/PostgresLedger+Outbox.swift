@@ -74,9 +74,9 @@ extension PostgresLedger {
 
     /// Each stream's first records go, as many and as much as a sweep takes, or one that is larger.
     ///
-    /// A sweep looks at four times as many. Those far behind in their stream come again when their turn may have come,
-    /// and the others that wait for an earlier one a second later when there is more to look at, so that neither stand
-    /// before the rest for ever, however many of them wait.
+    /// A sweep looks at four times as many. When there are more, those that wait for an earlier one come again a second
+    /// later, and those far behind in their stream when their turn may have come, so that they do not stand before the
+    /// rest for ever, however many of them wait.
     func takeOverOutbox() -> Statement {
         Statement(
             """
@@ -117,7 +117,7 @@ extension PostgresLedger {
             WHERE o.stream = c.stream AND o.sequence = c.sequence
               AND CASE
                   WHEN c.goes THEN c.place = 1 OR c.place <= $1 AND c.bytes <= $3
-                  ELSE c.earlier >= $4 OR (SELECT count(*) FROM due) = 4 * $1 END
+                  ELSE (SELECT count(*) FROM due) = 4 * $1 END
             RETURNING o.stream, o.sequence, o.dead_letter,
                 CASE WHEN c.goes THEN o.key END, CASE WHEN c.goes THEN o.value END,
                 CASE WHEN c.goes THEN o.headers ELSE ''::bytea END, c.goes
@@ -154,11 +154,12 @@ extension PostgresLedger {
     }
 
     /// Whether a record of these streams is parked, of which mostly there is none at all.
-    private static func isAnyParked(behind records: [OutboxRecord]) -> Statement {
+    static func isAnyParked(behind records: [OutboxRecord]) -> Statement {
         Statement(
             """
             SELECT CASE WHEN EXISTS (SELECT FROM courier.outbox o WHERE o.lease_until = '-infinity') THEN EXISTS (
-                SELECT FROM courier.outbox o WHERE o.stream = ANY ($1) AND o.lease_until = '-infinity'
+                -- In this form the time implies no index: the records are looked up by their streams.
+                SELECT FROM courier.outbox o WHERE o.stream = ANY ($1) AND (o.lease_until = '-infinity') IS TRUE
             ) ELSE false END
             """,
             [.uuids(records.map(\.stream.value))]

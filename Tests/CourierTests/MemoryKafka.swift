@@ -109,6 +109,11 @@ final class MemorySink: RecordSink, Service {
     /// The numbers of what was published, in its order.
     var sequences: [Int32] { state.withLock { $0.published.map(\.sequence) } }
 
+    /// The numbers of what was published of each stream.
+    var streams: [Set<Int32>] {
+        Dictionary(grouping: state.withLock(\.published), by: \.stream).values.map { Set($0.map(\.sequence)) }
+    }
+
     var hasFailures: Bool { state.withLock { $0.failures > 0 } }
 
     /// Status and reason of what was published, as its JSON has them.

@@ -20,20 +20,22 @@ struct MemoryOutbox {
         }
     }
 
-    /// Takes what nobody holds, of each stream from its first one on.
+    /// Takes what nobody holds, of each stream a run from its first one on.
     mutating func takeOver() -> [OutboxRecord] {
         var blocked: Set<UUIDValue> = []
-        var taken: [OutboxRecord] = []
+        var taken: [UUIDValue: Int] = [:]
+        var records: [OutboxRecord] = []
         for index in entries.indices {
             let record = entries[index].record
             if entries[index].isHeld {
                 blocked.insert(record.stream)
-            } else if !blocked.contains(record.stream) {
+            } else if !blocked.contains(record.stream), taken[record.stream, default: 0] < 32 {
                 entries[index].isHeld = true
-                taken.append(record)
+                taken[record.stream, default: 0] += 1
+                records.append(record)
             }
         }
-        return taken
+        return records
     }
 
     mutating func remove(_ records: [OutboxRecord]) {

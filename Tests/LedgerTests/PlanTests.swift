@@ -95,6 +95,7 @@ import Verification
             ("lock due receipts", ledger.lockDueReceipts()),
             ("delete receipts", PostgresLedger.deleteReceipts([])),
             ("delete outbox", PostgresLedger.delete([])),
+            ("is any parked", PostgresLedger.isAnyParked(behind: [])),
         ]
     }
 
