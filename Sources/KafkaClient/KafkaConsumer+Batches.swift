@@ -52,21 +52,21 @@ extension KafkaConsumer {
     /// is known is left out.
     package func lag() -> [PartitionLag] {
         let buffered = buffer.firstOffsets
-        var asks = flow.mode == .paused
+        let end = ContinuousClock.now + Self.questionLimit
         return assignment.partitions.compactMap { partition in
-            var end = handle?.cachedEnd(of: partition)
-            if asks {
-                let asked = (try? handle?.bounds(of: partition, within: Self.questionLimit))?.upperBound
-                asks = asked != nil
-                end = asked ?? end
+            var last = handle?.cachedEnd(of: partition)
+            let left = end - .now
+            if flow.mode == .paused, left > .zero, let asked = try? handle?.bounds(of: partition, within: left) {
+                last = asked.upperBound
             }
             // What flows without a record in it has none that are not read.
-            let position = assignment.handedOut[partition] ?? buffered[partition] ?? (flow.mode == .flowing ? end : nil)
-            guard let end, let position else { return nil }
+            let position =
+                assignment.handedOut[partition] ?? buffered[partition] ?? (flow.mode == .flowing ? last : nil)
+            guard let last, let position else { return nil }
             return PartitionLag(
                 topic: partition.topic,
                 partition: partition.partition,
-                lag: max(0, end.subtractingReportingOverflow(position).partialValue)
+                lag: max(0, last.subtractingReportingOverflow(position).partialValue)
             )
         }
     }
@@ -146,7 +146,7 @@ extension KafkaConsumer {
         error.code.saysNotOwner ? .notAssigned : .failed(error)
     }
 
-    /// How long a broker may take to tell an end: nothing is polled meanwhile.
+    /// How long brokers may take to tell the ends: nothing is polled meanwhile.
     private static let questionLimit = Duration.milliseconds(500)
 
     /// How long a commit may stay unanswered; librdkafka keeps one through the absence of its coordinator.

@@ -71,8 +71,10 @@ struct BackPressureTests {
             try await waitUntil { await consumer.flow.mode == .paused }
             try await broker.sendNumbers(0..<600, to: topic, partitions: 2)
             // Of a partition of which nothing was read yet nobody knows how far it is behind.
-            let lags = await consumer.lag().map(\.lag)
-            #expect(!lags.isEmpty && lags.allSatisfy { $0 == 400 }, "\(lags)")
+            try await waitUntil {
+                let lags = await consumer.lag().map(\.lag)
+                return !lags.isEmpty && lags.allSatisfy { $0 == 400 }
+            }
             _ = try await consumer.read(800)
             try await waitUntil { await consumer.lag().map(\.lag) == [0, 0] }
         }
