@@ -36,7 +36,6 @@ extension PostgresLedger {
                 repeatsUnknown: settings.repeatsUnknown,
                 keys: keys.current
             )
-            dueSends.note(leavesSome: !isWhole || swept.claims.count + swept.results.count < due.count, at: now)
             let changes = OutcomeDecision.settle(
                 swept.results,
                 verifications: verifications,
@@ -46,7 +45,9 @@ extension PostgresLedger {
             var statements: [Statement] = []
             if !swept.results.isEmpty { statements.append(settleSends(swept.results)) }
             if !swept.claims.isEmpty { statements.append(claim(swept.claims)) }
-            return Recorded(swept.claims, outbox: try write(changes, transaction, after: statements))
+            let outbox = try write(changes, transaction, after: statements)
+            dueSends.note(leavesSome: !isWhole || swept.claims.count + swept.results.count < due.count, at: now)
+            return Recorded(swept.claims, outbox: outbox)
         }
     }
 
@@ -56,9 +57,10 @@ extension PostgresLedger {
             let answers = try transaction.run([statement, Statement("SELECT clock_timestamp()")])
             let verifications = try Self.verifications(answers[0]).values.sorted { $0.id < $1.id }
             let now = try answers[1].clock()
-            expiries.note(leavesSome: verifications.count >= settings.sweepSize, at: now)
             let changes = SweepDecision.expire(verifications, now: now, source: settings.source)
-            return Recorded((), outbox: try write(changes, transaction))
+            let outbox = try write(changes, transaction)
+            expiries.note(leavesSome: verifications.count >= settings.sweepSize, at: now)
+            return Recorded((), outbox: outbox)
         }
     }
 
