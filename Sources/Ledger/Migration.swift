@@ -32,5 +32,6 @@ package struct Migration: Sendable {
         Migration(10, "0010_search_path", PackageResources._010_search_path_sql),
         Migration(11, "0011_admissions", PackageResources._011_admissions_sql),
         Migration(12, "0012_safeguards", PackageResources._012_safeguards_sql),
+        Migration(13, "0013_erase_windows", PackageResources._013_erase_windows_sql),
     ]
 }

@@ -144,21 +144,55 @@ import Verification
         }
     }
 
+    /// Erases a person while others, who have begun before, commit.
+    private func erase(
+        _ recipient: Recipient,
+        from database: LedgerDatabase,
+        beside others: String
+    ) async throws -> Eraser.Report {
+        async let begun: Void = database.script(others)
+        try await database.waitForHolder()
+        let report = try await database.erase([recipient])
+        try await begun
+        return report
+    }
+
     @Test(.timeLimit(.minutes(5))) func `what begins while it searches is erased too, also what has ended again`()
         async throws
     {
         try await LedgerDatabase.with { database in
             let claim = try await LedgerWorker(database.ledger()).claim()
             try await database.script("DELETE FROM courier.limit_window")
-            async let others: Void = database.script(Self.beginTwice)
-            try await database.waitForHolder()
-            let report = try await database.erase([claim.recipient])
-            try await others
+            let report = try await erase(claim.recipient, from: database, beside: Self.beginTwice)
             #expect(report.verifications == 3)
             #expect(report.limitWindows == 1)
             #expect(try await database.traces(of: claim.recipient) == [])
         }
     }
+
+    @Test(.timeLimit(.minutes(5))) func `what begins for another purpose while it searches is erased too`() async throws
+    {
+        try await LedgerDatabase.with { database in
+            let claim = try await LedgerWorker(database.ledger(), policy: .counting).claim()
+            let report = try await erase(claim.recipient, from: database, beside: Self.beginForAnotherPurpose)
+            #expect(report.verifications == 2)
+            #expect(report.limitWindows == 1)
+        }
+    }
+
+    /// Begins a verification of the only person for a purpose that has no slot yet, and commits when somebody waits.
+    private static let beginForAnotherPurpose = """
+        BEGIN;
+        SELECT FROM courier.limit_window FOR UPDATE;
+        INSERT INTO courier.verification
+        SELECT (jsonb_populate_record(
+            v, jsonb_build_object('id', courier.uuid_floor(clock_timestamp()), 'purpose', 'mfa_sign_in')
+        )).*
+        FROM courier.verification v;
+        SELECT pg_advisory_xact_lock(1);
+        \(LedgerDatabase.untilSomebodyWaits)
+        COMMIT;
+        """
 
     /// Begins two verifications of the only person, of which the slot names the second, and commits when somebody waits.
     private static let beginTwice = """
