@@ -23,7 +23,7 @@ package struct CourierSettings: Sendable {
     /// Whether a send whose answer was lost is handed over once more; the ledger's sweep must do the same.
     package var repeatsUnknown: Bool
 
-    /// The worker's clock: for the ids of new verifications, which carry their time, and for nothing that is decided.
+    /// The worker's clock: for ids, statistics and dead letters, and for nothing that is decided of a request.
     package var now: @Sendable () -> Timestamp
 
     /// Told of each step that a worker takes.

@@ -6,8 +6,8 @@ package import Verification
 extension Timestamp {
     /// This machine's clock.
     ///
-    /// It dates ids, log lines, statistics, dead letters of receipts and what is signed for providers; whatever is
-    /// decided uses the database's clock.
+    /// It dates ids, log lines, statistics, dead letters of receipts, mails and what is signed for providers, and tells how
+    /// fast providers deliver. Whatever is decided of a request or a verification uses the database's clock.
     package static var now: Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import NIOCore
 import NIOPosix
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Darwin)
-import Darwin
-#endif
 
 extension ServerBootstrap {
     /// Serves a free port of 127.0.0.1 for the length of `body`.

@@ -40,10 +40,10 @@ struct MigrateCommand: AsyncParsableCommand {
         }
         do {
             // First all are asked: where one is not in its place, none is changed.
-            try await pools.forEachDatabase { pool, place in
+            try await pools.forEachDatabase(role: nil) { pool, place in
                 try await Migrator(pool: pool, place: place).checkPlace()
             }
-            try await pools.forEachDatabase { pool, place in
+            try await pools.forEachDatabase(role: nil) { pool, place in
                 let applied = try await Migrator(pool: pool, place: place).migrate()
                 let title = place == .only ? "the database" : "postgres.shards[\(place.number)]"
                 for name in applied { print(place == .only ? "applied \(name)" : "\(title): applied \(name)") }

@@ -27,7 +27,7 @@ struct DemoStage {
             await pool.close()
         } catch {
             await pool.close()
-            throw StartFailure.report([DatabaseFault(error)])
+            throw StartFailure.report([DatabaseFault(error, role: nil)])
         }
         cluster = try MockCluster(brokers: 1)
         let topics = KafkaSettings().topics

@@ -7,20 +7,24 @@ import PostgresClient
 struct DatabaseFault: Error, CustomStringConvertible {
     let description: String
 
-    /// Names the role that the command's login lacks, if that is what is wrong.
-    init(_ error: any Error, _ place: ShardPlace = .only, role: String = "courier_worker") {
+    /// Says what the command's login lacks, if that is what is wrong: a role, or without one the database itself.
+    init(_ error: any Error, _ place: ShardPlace = .only, role: String? = "courier_worker") {
         let isForbidden = (error as? PostgresError)?.sqlState == SQLState(rawValue: "42501")
-        let other = role == "courier_worker" ? " (a verifier: courier_verifier)" : ""
-        let hint = isForbidden ? "; the login lacks a right: GRANT \(role) TO it\(other)" : ""
+        let hint =
+            switch role {
+            case "courier_worker": "GRANT courier_worker TO it (a verifier: courier_verifier)"
+            case let role?: "GRANT \(role) TO it"
+            case nil: "do this as the owner of the database"
+            }
         let key = place == .only ? "postgres.url" : "postgres.shards[\(place.number)]"
-        description = "\(key): \(error)\(hint)"
+        description = "\(key): \(error)\(isForbidden ? "; the login lacks a right: \(hint)" : "")"
     }
 }
 
 extension [PostgresPool] {
     /// Lets one database after the other do something; throws a fault that names the one that fails.
     func forEachDatabase(
-        role: String = "courier_worker",
+        role: String? = "courier_worker",
         _ body: (PostgresPool, ShardPlace) async throws -> Void
     ) async throws(DatabaseFault) {
         for (number, pool) in enumerated() {

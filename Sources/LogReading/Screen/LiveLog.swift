@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(Glibc)
 import Glibc
-#elseif canImport(Darwin)
-import Darwin
-#endif
 
 /// A log that is read as it grows: a stream, such as standard input and a pipe, or a file that may be rotated.
 package final class LiveLog {

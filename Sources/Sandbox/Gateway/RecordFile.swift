@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import Glibc
 import NIOCore
 import Synchronization
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
 
 /// A file of lines, each on disk before its `append` returns.
 ///
@@ -46,11 +41,7 @@ final class RecordFile: Sendable {
     /// Closes the file behind the last append.
     func close() {
         queue.sync {
-            #if canImport(Glibc)
             _ = Glibc.close(descriptor)
-            #else
-            _ = Darwin.close(descriptor)
-            #endif
         }
     }
 
@@ -71,11 +62,7 @@ final class RecordFile: Sendable {
         var rest = bytes[...]
         while !rest.isEmpty {
             let written = rest.withUnsafeBytes { buffer in
-                #if canImport(Glibc)
                 Glibc.write(descriptor, buffer.baseAddress, buffer.count)
-                #else
-                Darwin.write(descriptor, buffer.baseAddress, buffer.count)
-                #endif
             }
             if written < 0, errno == EINTR { continue }
             guard written > 0 else { throw .recordFile(errno) }

@@ -48,6 +48,8 @@ extension Screener {
     }
 
     /// What the rules of a channel are the steps of, in the order of the decision.
+    ///
+    /// Those before `onlyTestNumbers` refuse with reasons that come before a request's id is looked up, and no others do.
     package static func steps(of channel: Channel) -> [ScreeningStep] { rules(for: channel).map(\.step) }
 
     private static let phoneRules = [

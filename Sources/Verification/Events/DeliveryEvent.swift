@@ -5,7 +5,7 @@
 /// It carries no code, number or address: the recipient is masked, and identified by its keyed fingerprint.
 struct DeliveryEvent: Sendable, Equatable {
     /// The CloudEvents type.
-    static let type = "com.codecourier.verification.delivery.v1"
+    static let type = CloudEventType.delivery.rawValue
 
     let description: Description
     let verification: Verification?

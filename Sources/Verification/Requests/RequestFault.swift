@@ -88,7 +88,7 @@ extension InvalidRequest {
 }
 
 /// Why a request is refused before any send.
-package enum RejectionReason: String, Sendable, Hashable, CaseIterable {
+package enum RejectionReason: String, Sendable, Hashable {
     case regionNotAllowed = "region_not_allowed"
     case regionConfirmedOnly = "region_confirmed_only"
     case numberTypeNotAllowed = "number_type_not_allowed"

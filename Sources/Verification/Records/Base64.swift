@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The standard alphabet of RFC 4648, section 4, as `data_base64` uses it.
+/// Base 64 (RFC 4648): decoded as `data_base64` has it, encoded in both alphabets.
 package enum Base64 {
     /// The bytes that a padded text without line breaks spells, or nil.
     static func decode(_ text: String) -> [UInt8]? {
