@@ -57,7 +57,7 @@ extension KafkaConsumer {
             var last = handle?.cachedEnd(of: partition)
             let left = end - .now
             if flow.mode == .paused, left > .zero, let asked = try? handle?.bounds(of: partition, within: left) {
-                last = asked.upperBound
+                last = max(asked.upperBound, last ?? 0)
             }
             // What flows without a record in it has none that are not read.
             let position =

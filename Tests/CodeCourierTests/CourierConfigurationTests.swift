@@ -45,6 +45,15 @@ struct CourierConfigurationTests {
         #expect(vonage.from == "Acme")
     }
 
+    @Test func `a receipt may call the only provider of a kind by it`() throws {
+        let text = try ExampleFiles.courier(in: folder)
+        let names = try folder.load(text).get().providers.receiptSecrets
+        #expect(["main", "twilio", "vonage", "sns"].map(names.name) == ["main", "main", "backup", "sns"])
+        let log = "providers:\n  - { name: twilio, kind: log }\n  - { name: other, kind: log }\n"
+        let others = try folder.load(text.replacing("providers:\n", with: log)).get().providers.receiptSecrets
+        #expect(["twilio", "log", "vonage"].map(others.name) == ["twilio", "log", "backup"])
+    }
+
     @Test func `a provider of an unsupported kind is one fault, whatever keys it has`() throws {
         let text = try ExampleFiles.courier(in: folder).replacing("kind: vonage", with: "kind: smpp")
         let expected = "courier.yaml:7: providers[1].kind: kind smpp is not supported by this version"

@@ -69,11 +69,12 @@ struct BackPressureTests {
         try await broker.sendNumbers(0..<200, to: topic, partitions: 2)
         try await broker.withConsumer(group: uniqueName("group"), topic: topic, limits: Self.limits) { consumer in
             try await waitUntil { await consumer.flow.mode == .paused }
-            try await broker.sendNumbers(0..<600, to: topic, partitions: 2)
-            // Of a partition of which nothing was read yet nobody knows how far it is behind.
+            for _ in 0..<2 { try await broker.sendNumbers(0..<300, to: topic, partitions: 2) }
+            // Of a partition of which nothing was read yet nobody knows how far it is behind; and some brokers give the
+            // last batch's beginning for the end.
             try await waitUntil {
                 let lags = await consumer.lag().map(\.lag)
-                return !lags.isEmpty && lags.allSatisfy { $0 == 400 }
+                return !lags.isEmpty && lags.allSatisfy { (250...400).contains($0) }
             }
             _ = try await consumer.read(800)
             try await waitUntil { await consumer.lag().map(\.lag) == [0, 0] }

@@ -41,9 +41,19 @@ import Testing
             Issue.record("the sample is a JSON object")
             return
         }
-        let record = try ReceiptRecord(object)
+        let record = try ReceiptRecord(object, ReceiptSecrets())
         #expect(TwilioSignature.isValid(record, [Array("wrong".utf8), Array("12345".utf8)]))
         #expect(!TwilioSignature.isValid(record, [Array("wrong".utf8)]))
+    }
+
+    @Test func `a provider that is called by its kind is believed by its own secret`() {
+        let entry = ReceiptSecrets.Entry(.twilio, secrets: [ReceiptSample.twilioSecret], isRequired: true)
+        let secrets = ReceiptSecrets(["main": entry], aliases: ["twilio": "main"]).keeping(ReceiptSecrets())
+        let headers = ReceiptSample.twilioSignature(url, twilio)
+        let signed = ReceiptSample.callback(twilio, provider: "twilio", url: url, headers: headers)
+        #expect(ReceiptSample.read(signed, secrets).receipt?.provider == "main")
+        let bare = ReceiptSample.callback(twilio, provider: "twilio")
+        #expect(ReceiptSample.read(bare, secrets) == .deadLetter(.badSignature))
     }
 
     @Test func `Twilio's signed callback is read, with the send's id of its address`() {

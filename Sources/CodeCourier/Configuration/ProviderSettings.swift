@@ -17,6 +17,19 @@ struct ProviderSettings: Sendable {
 
         /// Writes messages to the log, for trials without a provider.
         case log
+
+        /// As an entry of a configuration names it.
+        var entryKind: ProviderKind {
+            switch self {
+            case .twilio: .twilio
+            case .vonage: .vonage
+            case .sns: .sns
+            case .http: .http
+            case .smtp: .smtp
+            case .apns: .apns
+            case .log: .log
+            }
+        }
     }
 
     let name: String
@@ -119,9 +132,13 @@ extension [ProviderSettings] {
         Dictionary(map { ($0.name, $0.channel) }) { first, _ in first }
     }
 
-    /// How receipts are signed, by the provider's name.
-    var signatures: [String: ReceiptSecrets.Entry] {
-        Dictionary(compactMap { provider in provider.signature.map { (provider.name, $0) } }) { first, _ in first }
+    /// How receipts are signed; the only provider of a kind may be called by it.
+    var receiptSecrets: ReceiptSecrets {
+        let signatures = compactMap { provider in provider.signature.map { (provider.name, $0) } }
+        let names = Set(map(\.name))
+        let kinds = Dictionary(grouping: self, by: \.kind.entryKind.rawValue)
+        let aliases = kinds.filter { $1.count == 1 && !names.contains($0) }.mapValues { $0[0].name }
+        return ReceiptSecrets(Dictionary(signatures) { first, _ in first }, aliases: aliases)
     }
 
     /// The fleet's limits, by the provider's name.

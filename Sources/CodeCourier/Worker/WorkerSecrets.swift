@@ -17,7 +17,7 @@ struct WorkerSecrets: Sendable {
     ) {
         keys = KeySource(configuration.keys)
         providers = configuration.providers.map { ReplaceableProvider(makeProvider($0)) }
-        receipts = InForce(ReceiptSecrets(configuration.providers.signatures))
+        receipts = InForce(configuration.providers.receiptSecrets)
         self.makeProvider = makeProvider
     }
 
@@ -28,6 +28,6 @@ struct WorkerSecrets: Sendable {
             providers.first { $0.name == settings.name }?.replace(with: makeProvider(settings))
         }
         // A callback that was signed before a change may come after it.
-        receipts.replace(with: ReceiptSecrets(configuration.providers.signatures).keeping(receipts.current))
+        receipts.replace(with: configuration.providers.receiptSecrets.keeping(receipts.current))
     }
 }

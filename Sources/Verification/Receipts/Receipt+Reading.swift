@@ -10,7 +10,7 @@ extension Receipt {
         do throws(DeadLetterReason) {
             let event = try CloudEvent.payload(of: record, expecting: .receipt)
             guard case .object(let object) = event.data else { throw .notAnObject }
-            let record = try ReceiptRecord(object)
+            let record = try ReceiptRecord(object, secrets)
             guard secrets.accept(record) else { throw .badSignature }
             guard let statement = ProviderStatement(record.parameters) else {
                 return .receipt(try record.normalised(secrets))

@@ -27,11 +27,11 @@ struct ReceiptRecord {
     let isBodyRead: Bool
 
     /// Reads the fields; one that is there must have its type and its size, unknown ones are ignored.
-    init(_ object: JSONObject) throws(DeadLetterReason) {
+    init(_ object: JSONObject, _ secrets: ReceiptSecrets) throws(DeadLetterReason) {
         let fields = RequestFields(object)
         do {
             guard let provider = try fields.text("provider", within: 1...64) else { throw fields.fault("provider") }
-            self.provider = provider
+            self.provider = secrets.name(of: provider)
             sendID = try fields.parsed("sendId") { UUIDValue($0).map { SendID($0) } }
             providerMessageID = try fields.text("providerMessageId", within: 1...256)
             status = try fields.choice("status")

@@ -34,10 +34,18 @@ package struct ReceiptSecrets: Sendable, Redacted {
     }
 
     private let entries: [String: Entry]
+    private let aliases: [String: String]
 
-    package init(_ entries: [String: Entry] = [:]) {
+    /// - Parameters:
+    ///   - entries: by the provider's name.
+    ///   - aliases: what receipts may call a provider instead, with its name.
+    package init(_ entries: [String: Entry] = [:], aliases: [String: String] = [:]) {
         self.entries = entries
+        self.aliases = aliases
     }
+
+    /// The name of the provider that a receipt calls so.
+    package func name(of provider: String) -> String { aliases[provider] ?? provider }
 
     /// The same, and the newest secret of each provider before a change, which receipts on their way are signed with.
     package func keeping(_ previous: ReceiptSecrets) -> ReceiptSecrets {
@@ -48,7 +56,7 @@ package struct ReceiptSecrets: Sendable, Redacted {
             let secrets = entry.secrets + [before].compactMap(\.self)
             entries[provider] = Entry(entry.scheme, secrets: secrets, isRequired: entry.isRequired)
         }
-        return ReceiptSecrets(entries)
+        return ReceiptSecrets(entries, aliases: aliases)
     }
 
     package var description: String { "ReceiptSecrets(\(entries.keys.sorted().joined(separator: ", ")))" }
