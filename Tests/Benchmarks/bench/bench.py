@@ -112,7 +112,7 @@ def latency(parts, rate=200, seconds=20):
     """From a record's way to the broker to the provider's first byte, and to its event at a consumer."""
     with Arena(parts) as arena:
         arena.start_worker()
-        load, sent, seen = Load(7), {}, {}
+        load, sent, asked, seen = Load(7), {}, {}, {}
         arena.produce(load.take(2000))
         arena.wait_for(2000, 60)
         arena.arrivals()
@@ -129,7 +129,9 @@ def latency(parts, rate=200, seconds=20):
             # The pace of the requests, however long the one before took.
             time.sleep(max(0, begin + place / rate - time.time()))
             request = None if key == b"?" else json.loads(value)["requestId"]
-            sent.setdefault(request, (key.decode().lstrip("+"), time.time()))
+            sent.setdefault(request, time.time())
+            # Of a person's requests the first one is sent.
+            asked.setdefault(key.decode().lstrip("+"), sent[request])
             producer.produce(arena.topic(REQUESTS), value, key, headers=headers)
             producer.poll(0)
         producer.flush(30)
@@ -140,8 +142,8 @@ def latency(parts, rate=200, seconds=20):
         for number, moment in arena.arrivals():
             arrived.setdefault(number, moment / 1e6)
         sent.pop(None, None)
-        to_provider = [arrived[number] - at for number, at in sent.values() if number in arrived and arrived[number] > at]
-        to_event = [seen[request] - at for request, (_, at) in sent.items() if request in seen and seen[request] > at]
+        to_provider = [arrived[number] - at for number, at in asked.items() if arrived.get(number, 0) > at]
+        to_event = [seen[request] - at for request, at in sent.items() if seen.get(request, 0) > at]
         return tell(
             benchmark="latency", rate=rate, sent=len(to_provider), events=len(to_event),
             **percentiles("provider", to_provider), **percentiles("event", to_event),
