@@ -12,14 +12,12 @@ extension OutboxRecord {
             (.verificationID, "verificationId"), (.requestID, "requestId"), (.tenant, "tenant"),
             (.channel, "channel"), (.status, "status"), (.reason, "reason"), (.rule, "rule"),
         ]
-        for (field, name) in names { fields[field] = event.text(name).map(LogValue.text) }
-        if case .object(let recipient)? = event["recipient"] {
-            fields[.region] = recipient.text("region").map(LogValue.text)
-        }
+        for (field, name) in names { fields[field] = event.logged(name) }
+        if case .object(let recipient)? = event["recipient"] { fields[.region] = recipient.logged("region") }
         if case .object(let send)? = event["send"] {
-            fields[.sendID] = send.text("id").map(LogValue.text)
-            fields[.provider] = send.text("provider").map(LogValue.text)
-            fields[.errorCode] = send.text("errorCode").map(LogValue.text)
+            fields[.sendID] = send.logged("id")
+            fields[.provider] = send.logged("provider")
+            fields[.errorCode] = send.logged("errorCode")
         }
         if let appendedAt = summary?.appendedAt { fields[.durationMilliseconds] = .milliseconds(now - appendedAt) }
         return fields.adding(header("traceparent").flatMap { TraceContext(traceparent: $0) })
@@ -44,4 +42,8 @@ extension OutboxRecord {
     private func header(_ name: String) -> [UInt8]? {
         headers.last { $0.name == name }?.value
     }
+}
+
+extension JSONObject {
+    fileprivate func logged(_ name: String) -> LogValue? { text(name).map(LogValue.text) }
 }

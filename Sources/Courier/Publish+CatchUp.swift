@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import ServiceLifecycle
 import Verification
 
 extension Publish {
     /// Lets the table be looked at once an interval: what a dead worker left becomes due by time alone.
     func tick(_ look: AsyncStream<Void>.Continuation) async {
-        while !isStopping {
+        while !Task.isStopping {
             look.yield()
-            try? await cancelWhenGracefulShutdown { try await Task.sleep(for: settings.sweepInterval) }
+            await Task.pause(until: .now + settings.sweepInterval)
         }
         look.finish()
     }
@@ -20,7 +19,7 @@ extension Publish {
     func catchUp(_ published: BatchQueue<OutboxRecord>, _ looks: AsyncStream<Void>) async {
         for await _ in looks {
             var isMore = true
-            while isMore, !isStopping, outbox.weight < settings.batchSize {
+            while isMore, !Task.isStopping, outbox.weight < settings.batchSize {
                 isMore = await progress.during(.catchUp) {
                     let records = await retry.once(.catchUp) { try await ledger.sweepOutbox() } ?? []
                     let areTaken = await publishInTurn(records, until: .now + settings.lease / 2, published)
@@ -43,7 +42,7 @@ extension Publish {
         for round in records.rounds(by: \.stream) {
             progress.advance(.catchUp)
             let going = round.filter { !broken.contains($0.stream) }
-            if going.isEmpty || isStopping || end <= .now { return false }
+            if going.isEmpty || Task.isStopping || end <= .now { return false }
             let taken = await publish(going)
             if taken.isEmpty { return false }
             published.append(taken)
@@ -51,6 +50,4 @@ extension Publish {
         }
         return broken.isEmpty
     }
-
-    private var isStopping: Bool { Task.isShuttingDownGracefully || Task.isCancelled }
 }

@@ -31,25 +31,22 @@ struct Sweep: Service {
 
     /// Does something over and over: at once while it leaves more, else after an interval.
     private func repeatedly(_ stage: Progress.Stage, _ body: () async -> Bool) async {
-        while !isStopping {
+        while !Task.isStopping {
             if await progress.during(stage, body) { continue }
-            // What has become due by time alone gives no signal; it waits for at most an interval.
-            try? await cancelWhenGracefulShutdown { try await Task.sleep(for: settings.sweepInterval) }
+            await Task.pause(until: .now + settings.sweepInterval)
         }
     }
-
-    private var isStopping: Bool { Task.isShuttingDownGracefully || Task.isCancelled }
 
     /// Sweeps once; true when there was so much of something that there may be more.
     private func sweep() async -> Bool {
         var most = 0
         // While nobody takes events, what only makes more of them waits. A worker that stops is waited for by its group.
         if outbox.weight >= 20 * settings.batchSize { return false }
-        if !isStopping, let swept = await retry.once(.sweep, { try await ledger.sweepExpired() }) {
+        if !Task.isStopping, let swept = await retry.once(.sweep, { try await ledger.sweepExpired() }) {
             most = max(most, swept.outbox.count)
             outbox.append(swept.outbox)
         }
-        if !isStopping, let swept = await retry.once(.sweep, { try await ledger.sweepReceipts() }) {
+        if !Task.isStopping, let swept = await retry.once(.sweep, { try await ledger.sweepReceipts() }) {
             most = max(most, swept.value, swept.outbox.count)
             outbox.append(swept.outbox)
         }

@@ -40,6 +40,7 @@ import Verification
             }
             for _ in 0..<3 {
                 worker.ledger.expireLeases()
+                // Three looks at the table: that none of them publishes more gives no signal.
                 try await Task.sleep(for: .milliseconds(60))
                 #expect(worker.sink.sequences == [1, 2])
             }

@@ -14,8 +14,9 @@ struct ConfigurationOptions: ParsableArguments {
 
     var environment: [String: String] { ProcessInfo.processInfo.environment }
 
-    /// The databases of the configuration, in their order.
-    func databaseURLs() throws -> [String] {
+    /// The one database that a command was given, or those of the configuration, in their order.
+    func databaseURLs(or given: String?) throws -> [String] {
+        if let given { return [given] }
         let postgres = try StartFailure.unwrap(
             CourierConfiguration.loadPostgres(path: config, environment: environment)
         )

@@ -67,7 +67,7 @@ struct EraseCommand: AsyncParsableCommand {
             CourierConfiguration.loadFingerprintKeys(path: options.config, environment: options.environment)
         )
         let fingerprints = keys.all.map { recipient.fingerprint(key: $0) }
-        let urls = try postgresURL.map { [$0] } ?? options.databaseURLs()
+        let urls = try options.databaseURLs(or: postgresURL)
         let pools = urls.map { PostgresPool(Self.configuration(url: $0), size: 1) }
         do {
             // First all are asked: where the list is not the whole fleet, nothing is erased.

@@ -34,7 +34,7 @@ struct MigrateCommand: AsyncParsableCommand {
     var postgresURL: String?
 
     func run() async throws {
-        let urls = try postgresURL.map { [$0] } ?? options.databaseURLs()
+        let urls = try options.databaseURLs(or: postgresURL)
         let pools = urls.map {
             PostgresPool(PostgresConfiguration(url: $0, applicationName: "code-courier migrate"), size: 1)
         }

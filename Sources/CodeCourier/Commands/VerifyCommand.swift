@@ -66,7 +66,7 @@ struct VerifyCommand: AsyncParsableCommand {
             CourierConfiguration.loadHashKeys(path: options.config, environment: options.environment)
         )
         let fingerprint = try fingerprint()
-        let pools = try (postgresURL.map { [$0] } ?? options.databaseURLs()).map {
+        let pools = try options.databaseURLs(or: postgresURL).map {
             PostgresPool(PostgresConfiguration(url: $0, applicationName: "code-courier verify"), size: 1)
         }
         let answer: Verifier.Answer

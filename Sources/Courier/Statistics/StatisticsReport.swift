@@ -53,9 +53,9 @@ package struct StatisticsReport: Service {
         var last = start
         while true {
             let end = last.time + interval
-            // The interval itself. A shutdown ends it at once: what is left of it is told now.
-            try? await cancelWhenGracefulShutdown { try await Task.sleep(until: end, clock: .continuous) }
-            let isLast = Task.isShuttingDownGracefully || Task.isCancelled
+            // At a stop what is left of the interval is told at once.
+            await Task.pause(until: end)
+            let isLast = Task.isStopping
             // A database that is away must not keep a worker from stopping.
             let backlog = isLast ? nil : try? await gauges.backlog.backlog()
             let lag = await gauges.lag()

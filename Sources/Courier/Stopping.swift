@@ -13,3 +13,13 @@ func shutdownTurn() async {
         // Cancelled: the service ends now, whoever's turn it is.
     }
 }
+
+extension Task where Success == Never, Failure == Never {
+    /// Whether the service that runs this is to stop.
+    static var isStopping: Bool { isShuttingDownGracefully || isCancelled }
+
+    /// Waits for what becomes due by time alone, which no signal tells; a stop ends it at once.
+    static func pause(until end: ContinuousClock.Instant) async {
+        try? await cancelWhenGracefulShutdown { try await sleep(until: end, clock: .continuous) }
+    }
+}
