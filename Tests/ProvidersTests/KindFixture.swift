@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Providers
+import NIOSSL
 import Testing
 import Verification
+
+@testable import Providers
 
 /// One kind of provider as the suites that all kinds share see it.
 struct KindFixture: Sendable, CustomTestStringConvertible {
@@ -15,13 +17,15 @@ struct KindFixture: Sendable, CustomTestStringConvertible {
     /// What is made of that answer.
     let accepted: ProviderAnswer
 
-    /// Runs the provider with a client of its own for the length of `body`.
+    /// Runs the provider with a client of its own, which may trust other authorities than the system, for the length of
+    /// `body`.
     func with<Value>(
         baseURL: String,
         maximumConnections: Int = 8,
+        trusting authorities: NIOSSLTrustRoots? = nil,
         body: (any MessageProvider) async throws -> Value
     ) async throws -> Value {
-        let client = ProviderClient(maximumConnections: maximumConnections)
+        let client = ProviderClient(maximumConnections: maximumConnections, trusting: authorities)
         do {
             let value = try await body(try make(baseURL, client))
             await client.shutdown()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOSSL
 import Providers
 import TestSupport
 import Testing
@@ -61,6 +62,36 @@ import Verification
             let unresolved = await provider.send(try patientMessage())
             #expect(unresolved == ProviderAnswer(.notSent, errorCode: "name_not_resolved"))
         }
+    }
+
+    @Test(arguments: KindFixture.all)
+    func `takes messages over TLS, on one connection`(kind: KindFixture) async throws {
+        let script = [answer("200 OK", kind.success)]
+        try await ScriptedServer.with(script, tls: try selfSignedContext()) { server in
+            let url = "https://localhost:\(server.port)"
+            let message = try patientMessage()
+            try await kind.with(baseURL: url, trusting: try selfSignedAuthorities()) { provider in
+                for _ in 0..<2 { #expect(await provider.send(message) == kind.accepted) }
+            }
+            #expect(server.seen.requests.count == 2)
+            #expect(server.seen.connections == 1)
+        }
+    }
+
+    @Test func `sends nothing over a version of TLS that is broken`() async throws {
+        try await ScriptedServer.with([created], tls: try selfSignedContext(upTo: .tlsv11)) { server in
+            let url = "https://localhost:\(server.port)"
+            let message = try patientMessage()
+            try await KindFixture.twilio.with(baseURL: url, trusting: try selfSignedAuthorities()) { provider in
+                #expect(await provider.send(message).outcome == .notSent)
+            }
+            #expect(server.seen.requests.isEmpty)
+        }
+    }
+
+    @Test(arguments: KindFixture.all)
+    func `asks for answers that are not compressed`(kind: KindFixture) async throws {
+        #expect(try await kind.request().header("accept-encoding") == "identity")
     }
 
     @Test(arguments: KindFixture.all)

@@ -10,6 +10,9 @@ enum ServerStep: Sendable {
     /// Writes these bytes and keeps the connection.
     case answer(String)
 
+    /// Writes these bytes and ends its side of the connection; the other one is the client's to end.
+    case answerAndFinish(String)
+
     /// Closes as soon as a connection is there, whatever has come by then.
     case closeOnConnect
 
@@ -152,6 +155,12 @@ private final class ScriptHandler: ChannelInboundHandler {
             let channel = context.channel
             channel.eventLoop.scheduleTask(in: Self.roundTrip) {
                 channel.writeAndFlush(ByteBuffer(string: text), promise: nil)
+            }
+        case .answerAndFinish(let text):
+            let channel = context.channel
+            channel.eventLoop.scheduleTask(in: Self.roundTrip) {
+                channel.writeAndFlush(ByteBuffer(string: text), promise: nil)
+                channel.close(mode: .output, promise: nil)
             }
         case .silence, .closeOnConnect:
             break

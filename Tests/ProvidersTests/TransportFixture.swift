@@ -52,13 +52,21 @@ private final class EndsWithFirstBytes: ChannelInboundHandler {
 }
 
 /// A server's TLS with a certificate for `localhost` that no authority signed.
-func selfSignedContext() throws -> NIOSSLContext {
-    let certificate = try NIOSSLCertificate(bytes: Array(SelfSigned.certificate.utf8), format: .pem)
+func selfSignedContext(upTo version: TLSVersion? = nil) throws -> NIOSSLContext {
     let key = try NIOSSLPrivateKey(bytes: Array(SelfSigned.privateKey.utf8), format: .pem)
-    return try NIOSSLContext(
-        configuration: .makeServerConfiguration(
-            certificateChain: [.certificate(certificate)],
-            privateKey: .privateKey(key)
-        )
+    var configuration = TLSConfiguration.makeServerConfiguration(
+        certificateChain: [.certificate(try selfSignedCertificate())],
+        privateKey: .privateKey(key)
     )
+    configuration.maximumTLSVersion = version
+    return try NIOSSLContext(configuration: configuration)
+}
+
+/// What a client trusts that takes the certificate for `localhost`.
+func selfSignedAuthorities() throws -> NIOSSLTrustRoots {
+    .certificates([try selfSignedCertificate()])
+}
+
+private func selfSignedCertificate() throws -> NIOSSLCertificate {
+    try NIOSSLCertificate(bytes: Array(SelfSigned.certificate.utf8), format: .pem)
 }

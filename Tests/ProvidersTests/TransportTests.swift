@@ -60,7 +60,7 @@ import Verification
     @Test func `that never shakes hands gives its place back`() async throws {
         try await ScriptedServer.with([.silence]) { server in
             try await withProvider(configuration(baseURL: "https://127.0.0.1:\(server.port)")) { provider in
-                let answer = await provider.send(try message(within: .milliseconds(400)))
+                let answer = await provider.send(try message(within: .seconds(4)))
                 #expect(answer.outcome == .notSent)
                 try await eventually("the connection is closed") { server.seen.closedConnections == 1 }
             }

@@ -6,7 +6,7 @@ import Verification
 
 @Suite struct `The answers of Twilio` {
     private static let codes: [(ProviderOutcome, [Int])] = [
-        (.fraud, [30450, 60410, 60605]),
+        (.fraud, [30450, 30453, 60410, 60605]),
         (.refused, [21211, 21215, 21216, 21217, 21604, 21608, 21610, 21617, 30004, 30007, 60200]),
         (.impossible, [21408, 21612, 21614, 21635]),
         (.throttled, [20429, 21611, 30001, 30022]),
@@ -61,7 +61,8 @@ import Verification
 
     @Test(arguments: [
         ("7", Duration.seconds(7)), ("0", .zero), ("999999999", .seconds(86_400)), ("-1", nil), ("soon", nil),
-        ("99999999999999999999999", nil), ("Wed, 21 Oct 2026 07:28:00 GMT", nil),
+        ("99999999999999999999999", nil), ("Wed, 21 Oct 2015 07:28:00 GMT", nil),
+        ("Wed, 21 Oct 9998 07:28:00 GMT", .seconds(86_400)),
     ])
     func `carry the time to wait`(text: String, expected: Duration?) async throws {
         let step = answer("429 Too Many Requests", #"{"code": 20429}"#, headers: "Retry-After: \(text)\r\n")

@@ -41,7 +41,7 @@ import Verification
         let request = try await received(
             { configuration in
                 configuration.sender = .messagingService(sid: "MG7")
-                configuration.statusCallback = "https://example.com/r?a=1#top"
+                configuration.statusCallback = "https://example.com/r"
                 configuration.baseURL += "/"
             },
             message: message()
@@ -49,7 +49,7 @@ import Verification
         #expect(request.head.hasPrefix("POST /2010-04-01/Accounts/AC123/Messages.json HTTP/1.1\r\n"))
         #expect(request.body.contains("&MessagingServiceSid=MG7&"))
         #expect(!request.body.contains("From="))
-        let callback = "https%3A%2F%2Fexample.com%2Fr%3Fa%3D1%26sendId%3D01890a5d-ac96-774b-bcce-b302099a8057"
+        let callback = "https%3A%2F%2Fexample.com%2Fr%3FsendId%3D01890a5d-ac96-774b-bcce-b302099a8057"
         #expect(request.body.hasSuffix("&StatusCallback=\(callback)"))
     }
 

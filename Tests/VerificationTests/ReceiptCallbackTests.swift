@@ -26,6 +26,7 @@ import Testing
         arguments: [
             ("30003", .unreachable), ("30004", .carrierBlocked), ("30005", .unknownNumber), ("30006", .landline),
             ("30007", .carrierBlocked), ("30008", nil), ("21610", .optedOut), ("30036", .expired), ("99999", nil),
+            ("30450", .rejected), ("30453", .rejected),
         ] as [(String, UndeliveredReason?)]
     )
     func `Twilio's codes tell the reason`(code: String, reason: UndeliveredReason?) {

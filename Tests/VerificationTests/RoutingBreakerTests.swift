@@ -161,6 +161,21 @@ import Verification
         #expect(wait(at: .seconds(7)) == .seconds(60))
     }
 
+    @Test(arguments: [ProviderOutcome.notSent, .unknown])
+    mutating func `failures pause for as long as the provider says, and not shorter than without`(
+        outcome: ProviderOutcome
+    ) {
+        for _ in 0..<4 { call(outcome, retryAfter: .seconds(7), at: .zero) }
+        #expect(wait(at: .zero) == nil)
+        call(outcome, retryAfter: .seconds(7), at: .zero)
+        #expect(wait(at: .zero) == .seconds(7))
+        call(outcome, retryAfter: .seconds(1_000_000), at: .seconds(7))
+        #expect(wait(at: .seconds(7)) == .seconds(60))
+        call(outcome, retryAfter: .seconds(-5), at: .seconds(67))
+        let pause = wait(at: .seconds(67)) ?? .zero
+        #expect(pause >= .seconds(3) && pause <= .seconds(4))
+    }
+
     @Test mutating func `without a time a throttled answer pauses a second, doubling to thirty until one is accepted`()
     {
         var now = Duration.zero

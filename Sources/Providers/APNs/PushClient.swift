@@ -15,10 +15,9 @@ final class PushClient: Sendable {
 
     /// A client that trusts the authorities of a PEM file, or those of the system.
     init(authorities: String?) {
-        var tls = TLSConfiguration.makeClientConfiguration()
-        if let authorities { tls.trustRoots = .file(authorities) }
+        let authorities = authorities.map { NIOSSLTrustRoots.file($0) }
         var configuration = HTTPClient.Configuration(
-            tlsConfiguration: tls,
+            tlsConfiguration: TLSConfiguration.forProviders(trusting: authorities),
             redirectConfiguration: .disallow,
             timeout: HTTPClient.Configuration.Timeout(connect: .seconds(3)),
             connectionPool: HTTPClient.Configuration.ConnectionPool(

@@ -7,9 +7,6 @@ import NIOSSL
 
 /// The connections to one origin; used on its event loop only.
 final class ConnectionPool {
-    /// Idle connections are dropped long before load balancers drop theirs (60 s and more), because a request written
-    /// into a closing connection has an unknown outcome.
-    private static let idleTime = TimeAmount.seconds(15)
     private static let connectTimeout = TimeAmount.seconds(3)
 
     /// A peer that takes the connection and then says nothing must not keep its place.
@@ -19,7 +16,7 @@ final class ConnectionPool {
     private let loop: any EventLoop
     private let maximum: Int
     private let secure: NIOSSLContext?
-    private let resolver: (any Resolver & Sendable)?
+    private let resolver: any Resolver & Sendable
 
     /// The newest last: it is used first, so that those that are too many grow old.
     private var idle: [ProviderConnection] = []
@@ -31,7 +28,7 @@ final class ConnectionPool {
         loop: any EventLoop,
         maximum: Int,
         secure: NIOSSLContext?,
-        resolver: (any Resolver & Sendable)?
+        resolver: any Resolver & Sendable
     ) {
         self.origin = origin
         self.loop = loop
@@ -43,20 +40,20 @@ final class ConnectionPool {
     /// Gives a call an idle connection, or the next one that is free; a new one is opened while there may be more.
     func run(_ call: ProviderCall) {
         guard mayLeave(call) else { return }
+        let now = NIODeadline.now()
         while let connection = idle.popLast() {
-            if connection.isIdle { return connection.run(call) }
+            guard connection.isIdle else { continue }
+            guard connection.isOver(at: now) else { return connection.run(call) }
+            connection.close(.timeout)
         }
         waiting.append(call)
         if connections.count < maximum { connect(for: call) }
     }
 
-    /// Ends calls whose time is over, waiting or under way, and drops connections that have been idle for long.
+    /// Ends calls whose time is over, waiting or under way, and drops connections that have been idle for too long.
     func sweep(at now: NIODeadline) {
         waiting.removeAll { !mayLeave($0) }
-        for connection in connections.values {
-            if connection.isOver(at: now) { connection.close(.timeout) }
-            if connection.isIdle(since: now - Self.idleTime) { connection.close() }
-        }
+        for connection in connections.values where connection.isOver(at: now) { connection.close(.timeout) }
         idle.removeAll { !$0.isIdle }
     }
 
@@ -92,7 +89,6 @@ final class ConnectionPool {
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     if let secure {
-                        // Certificates and names are fully verified, which is NIOSSL's default for clients.
                         let name = origin.host.isAddress ? nil : origin.host
                         try pipeline.addHandler(NIOSSLClientHandler(context: secure, serverHostname: name))
                     }

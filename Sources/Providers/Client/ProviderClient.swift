@@ -20,7 +20,8 @@ package final class ProviderClient: Sendable {
     private let loop: any EventLoop
     private let state: NIOLoopBoundBox<State>
     private let maximumConnections: Int
-    private let resolver: (any Resolver & Sendable)?
+    private let resolver: any Resolver & Sendable
+    private let authorities: NIOSSLTrustRoots?
 
     /// How exactly deadlines are kept.
     private static let tick = TimeAmount.milliseconds(100)
@@ -37,13 +38,19 @@ package final class ProviderClient: Sendable {
         self.init(maximumConnections: maximumConnections, resolver: nil)
     }
 
-    /// A client that looks names up with `resolver`, where there is one, and else with the system.
-    init(maximumConnections: Int, resolver: (any Resolver & Sendable)?) {
-        loop = MultiThreadedEventLoopGroup.singleton.next()
+    /// A client that looks names up with `resolver` and trusts `authorities`; without them, as the system does.
+    init(
+        maximumConnections: Int,
+        resolver: (any Resolver & Sendable)? = nil,
+        trusting authorities: NIOSSLTrustRoots? = nil
+    ) {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        self.loop = loop
         executor = LoopExecutor(loop)
         state = NIOLoopBoundBox.makeBoxSendingValue(State(), eventLoop: loop)
         self.maximumConnections = max(1, maximumConnections)
-        self.resolver = resolver
+        self.resolver = resolver ?? NameResolver(loop: loop)
+        self.authorities = authorities
     }
 
     /// Ends every call and connection.
@@ -97,7 +104,7 @@ package final class ProviderClient: Sendable {
     private func pool(for origin: Target.Origin) -> ConnectionPool? {
         if let pool = state.value.pools[origin] { return pool }
         if origin.isSecure, state.value.secure == nil {
-            state.value.secure = try? NIOSSLContext(configuration: .makeClientConfiguration())
+            state.value.secure = try? NIOSSLContext(configuration: .forProviders(trusting: authorities))
             guard state.value.secure != nil else { return nil }
         }
         let pool = ConnectionPool(

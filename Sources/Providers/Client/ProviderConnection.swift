@@ -11,10 +11,14 @@ final class ProviderConnection: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart
 
+    /// Idle connections are dropped long before load balancers drop theirs (60 s and more), because a request written
+    /// into a closing connection has an unknown outcome.
+    private static let longestIdleTime = TimeAmount.seconds(15)
+
     private enum Phase {
         /// Connecting, or shaking hands.
         case opening(until: NIODeadline)
-        case idle(since: NIODeadline)
+        case idle(until: NIODeadline)
         case calling(ProviderCall)
         case closed
 
@@ -26,9 +30,8 @@ final class ProviderConnection: ChannelInboundHandler {
     private var phase: Phase
     private var context: ChannelHandlerContext?
 
-    /// An answer before the final one (a status of 1xx) is being read.
-    private var isProvisional = false
-    private var isKept = true
+    /// How long it may be idle after the answer that is being read; nil when it takes no other call.
+    private var idleTime: TimeAmount?
     private let isSecure: Bool
     private let onIdle: (ProviderConnection) -> Void
     private let onClose: (ProviderConnection, TransportFailure, _ wasOpening: Bool) -> Void
@@ -51,17 +54,13 @@ final class ProviderConnection: ChannelInboundHandler {
         if case .idle = phase { true } else { false }
     }
 
-    /// Whether the time to open it, or that of the call that it is on, is over.
+    /// Whether the time to open it, to be idle, or of the call that it is on, is over.
     func isOver(at moment: NIODeadline) -> Bool {
         switch phase {
-        case .opening(let limit): limit <= moment
+        case .opening(let limit), .idle(let limit): limit <= moment
         case .calling(let call): call.deadline <= moment
-        case .idle, .closed: false
+        case .closed: false
         }
-    }
-
-    func isIdle(since moment: NIODeadline) -> Bool {
-        if case .idle(let since) = phase { since <= moment } else { false }
     }
 
     /// Writes a call's request, whole.
@@ -93,7 +92,7 @@ final class ProviderConnection: ChannelInboundHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         if case .closed = phase { return context.close(promise: nil) }
-        if !isSecure { becomeIdle() }
+        if !isSecure { becomeIdle(for: Self.longestIdleTime) }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
@@ -101,7 +100,7 @@ final class ProviderConnection: ChannelInboundHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case TLSUserEvent.handshakeCompleted = event { becomeIdle() }
+        if case TLSUserEvent.handshakeCompleted = event { becomeIdle(for: Self.longestIdleTime) }
         context.fireUserInboundEventTriggered(event)
     }
 
@@ -109,16 +108,15 @@ final class ProviderConnection: ChannelInboundHandler {
         guard case .calling(let call) = phase else { return close() }
         switch unwrapInboundIn(data) {
         case .head(let head):
-            isProvisional = (100...199).contains(head.status.code)
-            guard !isProvisional else { return }
-            isKept = head.isKeepAlive
+            // Of the statuses before the final one (1xx), NIO passes on this one only, which nobody asked for.
+            guard head.status.code != 101 else { return close(.malformedAnswer) }
+            idleTime = head.idleTime(upTo: Self.longestIdleTime)
             if !call.receive(head) { close(.answerTooLarge) }
         case .body(var part):
             if !call.receive(&part) { close(.answerTooLarge) }
         case .end:
-            guard !isProvisional else { return }
             call.finish()
-            if isKept { becomeIdle() } else { close() }
+            if let idleTime { becomeIdle(for: idleTime) } else { close() }
         }
     }
 
@@ -130,9 +128,9 @@ final class ProviderConnection: ChannelInboundHandler {
         close(TransportFailure(error))
     }
 
-    private func becomeIdle() {
+    private func becomeIdle(for time: TimeAmount) {
         if case .closed = phase { return }
-        phase = .idle(since: .now())
+        phase = .idle(until: NIODeadline.now() + time)
         onIdle(self)
     }
 

@@ -18,7 +18,8 @@ struct ProviderRequest: Sendable {
         self.method = method
         headers = [
             "Host": target?.authority ?? "", "Content-Type": contentType, "Accept": accept,
-            "User-Agent": "code-courier",
+            // Some gateways compress their answers unless told not to.
+            "Accept-Encoding": "identity", "User-Agent": "code-courier",
         ]
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Logs
 import NIOCore
 import NIOHTTP1
 import Verification
@@ -69,9 +70,7 @@ extension HTTPAnswer {
         return cut.failure.rawValue
     }
 
-    /// The `Retry-After` header in seconds, at most a day; the form with a date is not read.
     private var retryAfter: Duration? {
-        guard let text = headers.first(name: "Retry-After"), let seconds = Int64(text), seconds >= 0 else { return nil }
-        return .seconds(min(seconds, 86_400))
+        headers.first(name: "Retry-After").flatMap { RetryAfter.wait($0, at: .now) }
     }
 }

@@ -28,7 +28,9 @@ enum HeaderText {
             default: line.append(scalar)
             }
         }
-        return String(String(line).trimmingPrefix { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+        var trimmed = String(line).trimmingPrefix { $0 == " " }
+        while trimmed.last == " " { trimmed.removeLast() }
+        return String(trimmed)
     }
 
     /// Whether a text can stand as it is, on one line with the header's name.

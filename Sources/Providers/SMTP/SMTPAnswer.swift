@@ -32,8 +32,7 @@ enum SMTPAnswer {
         switch (step, reply) {
         case (_, 421): return ProviderAnswer(.notSent, errorCode: code)
         case (.sender, 450), (.sender, 452): return ProviderAnswer(.throttled, errorCode: code)
-        case (.recipient, 452): return ProviderAnswer(.throttled, errorCode: "recipient_deferred")
-        // A mailbox that is busy or grey-listed, or a domain that cannot be found, is no fault of the server.
+        // A mailbox that is full, busy or grey-listed, or a domain that cannot be found, is no fault of the server.
         case (.recipient, 400...499):
             return ProviderAnswer(.notSent, errorCode: "recipient_deferred", isOfRecipient: true)
         // RFC 4954: it wants a login first, or another one, whoever the recipient is.

@@ -14,17 +14,15 @@ package struct SNSProvider: MessageProvider {
 
     private let configuration: SNSConfiguration
     private let client: ProviderClient
-    private let url: String
-    private let host: String
+    private let unsigned: ProviderRequest
     private let signature: SignatureV4
 
     /// A provider over a client that outlives it.
     package init(configuration: SNSConfiguration, client: ProviderClient) {
         self.configuration = configuration
         self.client = client
-        let base = ProviderRequest.base(configuration.baseURL)
-        url = "\(base)/"
-        host = Self.host(of: base)
+        let url = "\(ProviderRequest.base(configuration.baseURL))/"
+        unsigned = ProviderRequest(to: url, contentType: FormBody.contentType, accept: "text/xml")
         signature = SignatureV4(accessKey: configuration.accessKey, region: configuration.region, service: "sns")
     }
 
@@ -36,7 +34,8 @@ package struct SNSProvider: MessageProvider {
     }
 
     private func request(_ form: String) -> ProviderRequest {
-        var request = ProviderRequest(to: url, contentType: FormBody.contentType, accept: "text/xml")
+        var request = unsigned
+        let host = request.target?.authority ?? ""
         let headers = [(name: "Host", value: host), (name: "Content-Type", value: FormBody.contentType)]
         for (name, value) in signature.signed(headers, body: form, at: .now) {
             request.headers.replaceOrAdd(name: name, value: value)
@@ -69,14 +68,6 @@ package struct SNSProvider: MessageProvider {
             ("AWS.MM.SMS.TemplateId", "String", text.registration?.templateID),
         ]
         return all.compactMap { name, type, value in value.map { (name, type, $0) } }
-    }
-
-    /// The authority of an address, without the scheme's own port: what the server, and so the signature, sees.
-    private static func host(of base: Substring) -> String {
-        let isSecure = base.hasPrefix("https://")
-        let rest = base.dropFirst(isSecure ? 8 : 7)
-        let port = isSecure ? ":443" : ":80"
-        return String(rest.hasSuffix(port) ? rest.dropLast(port.count) : rest)
     }
 }
 

@@ -54,6 +54,7 @@ enum TwilioAnswer {
 
         // Fraud.
         30450: .fraud,  // SMS pumping protection
+        30453: .fraud,  // SMS pumping protection, for hours
         60410: .fraud,  // prefix blocked by Verify's fraud guard
         60605: .fraud,  // region blocked by Verify
     ]

@@ -23,7 +23,7 @@ package struct TwilioConfiguration: Sendable {
     package var authToken: Secret
     package var sender: Sender
 
-    /// The URL for receipts; the send's id is added to its query as `sendId`.
+    /// The URL for receipts, without query and fragment; the send's id is added as `sendId`.
     package var statusCallback: String?
 
     package init(

@@ -44,7 +44,8 @@ package struct TwilioProvider: MessageProvider {
         form.append("Body", text.text)
         form.append("ValidityPeriod", String(Self.validityPeriod(message.validity)))
         if let callback = configuration.statusCallback {
-            form.append("StatusCallback", Self.callback(callback, for: message.sendID))
+            // With the send's id, so that a receipt finds its send before the answer does.
+            form.append("StatusCallback", "\(callback)?sendId=\(message.sendID)")
         }
         return form.bytes
     }
@@ -52,14 +53,6 @@ package struct TwilioProvider: MessageProvider {
     /// Whole seconds, rounded down, in Twilio's range of 1 to 36,000.
     private static func validityPeriod(_ validity: Duration) -> Int64 {
         min(max(validity.components.seconds, 1), 36_000)
-    }
-
-    /// The callback URL with the send's id in its query, so that a receipt finds its send before the answer does.
-    private static func callback(_ url: String, for sendID: SendID) -> String {
-        let parts = url.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
-        let base = parts.first ?? ""
-        let separator = base.contains("?") ? "&" : "?"
-        return "\(base)\(separator)sendId=\(sendID)"
     }
 }
 

@@ -41,6 +41,7 @@ enum TwilioCallback {
         "30036": .expired,  // validity period ran out
         "30038": .carrierBlocked,  // one-time passcode filtered
         "30450": .rejected,  // SMS pumping protection
+        "30453": .rejected,  // SMS pumping protection, for hours
     ]
 
     static func read(_ parameters: [String: String]) -> ProviderStatement? {

@@ -121,6 +121,7 @@ package struct Breaker: Sendable {
             return
         }
         quietSince = now
+        let asked = min(answer.retryAfter ?? .zero, Self.longestRetryAfter)
         switch answer.outcome {
         case .accepted, .refused, .impossible, .fraud,
             _ where answer.isOfRecipient:
@@ -129,10 +130,9 @@ package struct Breaker: Sendable {
             failures = 0
             openings = 0
         case .throttled:
-            let shortest = max(.zero, min(answer.retryAfter ?? .zero, Self.longestRetryAfter))
-            open(for: max(shortest, pause(upTo: Self.longestForbearance)), at: now)
+            open(for: max(asked, pause(upTo: Self.longestForbearance)), at: now)
         case .notSent, .unknown:
-            fail(at: now, longest: Self.longestPause)
+            fail(at: now, shortest: asked, longest: Self.longestPause)
         case .misconfigured:
             fail(at: now, longest: Self.longestForbearance)
         }
@@ -143,9 +143,11 @@ package struct Breaker: Sendable {
         return quietSince.duration(to: now) >= patience
     }
 
-    private mutating func fail(at now: Instant, longest: Duration) {
+    /// Counts a failure; a pause is at least as long as the provider asks to wait, and else `longest` at most.
+    private mutating func fail(at now: Instant, shortest: Duration = .zero, longest: Duration) {
         failures += 1
-        if isOpen || failures >= Self.failuresToOpen { open(for: pause(upTo: longest), at: now) }
+        guard isOpen || failures >= Self.failuresToOpen else { return }
+        open(for: max(shortest, pause(upTo: longest)), at: now)
     }
 
     private mutating func open(for pause: Duration, at now: Instant) {

@@ -199,7 +199,7 @@ import Verification
         Refusal(.recipient, "421 busy", .notSent, "smtp_421"),
         Refusal(.recipient, "450 greylisted", .notSent, "recipient_deferred"),
         Refusal(.recipient, "451 broken", .notSent, "recipient_deferred"),
-        Refusal(.recipient, "452 full", .throttled, "recipient_deferred"),
+        Refusal(.recipient, "452 4.2.2 mailbox full", .notSent, "recipient_deferred"),
         Refusal(.recipient, "530 login first", .misconfigured, "smtp_530"),
         Refusal(.recipient, "550 no such user", .refused, "recipient_refused"),
         Refusal(.recipient, "551 moved", .refused, "recipient_refused"),
@@ -219,7 +219,7 @@ import Verification
     @Test(arguments: refusals)
     func `that refuses is understood by the command and the number`(refusal: Refusal) async throws {
         let (answer, seen) = try await send([refusal.moment: .say(refusal.reply)])
-        let isOfRecipient = refusal.outcome == .notSent && refusal.code == "recipient_deferred"
+        let isOfRecipient = refusal.code == "recipient_deferred"
         #expect(answer == ProviderAnswer(refusal.outcome, errorCode: refusal.code, isOfRecipient: isOfRecipient))
         #expect(seen.bodies == (refusal.moment == .content ? 1 : 0))
         #expect(seen.connections == 1)

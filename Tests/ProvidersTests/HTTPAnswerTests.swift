@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOHTTP1
+import TestSupport
+import Testing
+import Verification
+
+@testable import Providers
+
+/// What HTTP/1.1 lets a server do, beside an answer of a stated length on a connection that is kept.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct `An HTTP answer` {
+    private static let body = #"{"sid": "SM1", "num_segments": "2"}"#
+    private static let accepted = ProviderAnswer(.accepted, messageID: "SM1", segments: 2)
+    private static let whole = "HTTP/1.1 201 Created\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+
+    private static func chunked(_ parts: [String]) -> String {
+        let chunks = parts.map { "\(String($0.utf8.count, radix: 16))\r\n\($0)\r\n" }.joined()
+        return "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n\(chunks)0\r\n\r\n"
+    }
+
+    private static let forms: [ServerStep] = [
+        .answer(chunked([body])),
+        .answer(chunked([String(body.prefix(9)), String(body.dropFirst(9))])),
+        .answer("HTTP/1.1 100 Continue\r\n\r\n\(whole)"),
+        .answer("HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n\(whole)"),
+        .answer("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n\(whole)"),
+        .answerAndFinish("HTTP/1.0 201 Created\r\n\r\n\(body)"),
+        .answerAndFinish("HTTP/1.1 201 Created\r\nConnection: close\r\n\r\n\(body)"),
+    ]
+
+    @Test(arguments: forms) func `is read in every form`(step: ServerStep) async throws {
+        let (answer, seen) = try await exchange([step], within: .seconds(30))
+        #expect(answer == Self.accepted)
+        #expect(seen.requests.count == 1)
+    }
+
+    @Test func `that changes the protocol is unknown at once, and ends the connection`() async throws {
+        let step = ServerStep.answer("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+        try await ScriptedServer.with([step]) { server in
+            try await withProvider(configuration(baseURL: server.url)) { provider in
+                let answer = await provider.send(try message(within: .seconds(20)))
+                #expect(answer == ProviderAnswer(.unknown, errorCode: "malformed_answer"))
+                try await eventually("the connection is closed") { server.seen.closedConnections == 1 }
+            }
+        }
+    }
+
+    @Test(arguments: ["Connection: close\r\n", "Keep-Alive: timeout=1\r\n", "Keep-Alive: timeout=0, max=100\r\n"])
+    func `after which the connection is not kept leaves the next call a new one`(headers: String) async throws {
+        try await ScriptedServer.with([answer("201 Created", Self.body, headers: headers)]) { server in
+            try await withProvider(configuration(baseURL: server.url)) { provider in
+                for _ in 0..<2 { #expect(await provider.send(try patientMessage()) == Self.accepted) }
+                try await eventually("both are closed") { server.seen.closedConnections == 2 }
+            }
+            #expect(server.seen.connections == 2)
+        }
+    }
+
+    @Test func `with a time for idle connections has the connection closed before`() async throws {
+        let step = answer("201 Created", Self.body, headers: "Keep-Alive: timeout=2\r\n")
+        try await ScriptedServer.with([step]) { server in
+            try await withProvider(configuration(baseURL: server.url)) { provider in
+                #expect(await provider.send(try patientMessage()) == Self.accepted)
+                // Without that time it would be 15 s.
+                try await eventually("the connection is closed", within: .seconds(12)) {
+                    server.seen.closedConnections == 1
+                }
+            }
+        }
+    }
+
+    @Test func `after which the server ends the idle connection costs the next call nothing`() async throws {
+        try await ScriptedServer.with([.answerAndFinish(Self.whole), .answer(Self.whole)]) { server in
+            try await withProvider(configuration(baseURL: server.url)) { provider in
+                #expect(await provider.send(try patientMessage()) == Self.accepted)
+                // The client ends its side when it has noticed.
+                try await eventually("the connection is closed") { server.seen.closedConnections == 1 }
+                #expect(await provider.send(try patientMessage()) == Self.accepted)
+            }
+            #expect(server.seen.requests.count == 2)
+            #expect(server.seen.connections == 2)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (nil, 15), ("timeout=5", 4), ("timeout=5, max=100", 4), ("max=100, Timeout = \"7\"", 6),
+            ("timeout=15", 14), ("timeout=16", 15), ("timeout=9223372036854775807", 15), ("timeout=2", 1),
+            ("timeout=1", nil), ("timeout=0", nil), ("timeout=-9223372036854775808", nil), ("timeout=soon", 15),
+            ("timeout=99999999999999999999", 15), ("timeout", 15), ("max=5", 15), ("", 15),
+        ] as [(String?, Int64?)]
+    )
+    func `says how long its connection may be idle`(keepAlive: String?, seconds: Int64?) {
+        var headers = HTTPHeaders()
+        if let keepAlive { headers.add(name: "Keep-Alive", value: keepAlive) }
+        let idleTime = seconds.map { TimeAmount.seconds($0) }
+        let head = HTTPResponseHead(version: .http1_1, status: .created, headers: headers)
+        #expect(head.idleTime(upTo: .seconds(15)) == idleTime)
+        let older = HTTPResponseHead(version: .http1_0, status: .created, headers: headers)
+        #expect(older.idleTime(upTo: .seconds(15)) == nil)
+    }
+}
