@@ -21,6 +21,7 @@ using i18n::phonenumbers::PhoneNumberUtil;
 constexpr size_t kCallingCodes = 1000;
 
 struct CallingCodeRegions {
+    bool is_assigned = false;
     int count = 0;
     char codes[PHONE_NUMBERS_MAX_CANDIDATES][3] = {};
 };
@@ -48,6 +49,7 @@ struct Directory {
         library->GetRegionCodesForCountryCallingCode(calling_code, &names);
         names.sort();
         CallingCodeRegions &entry = regions[static_cast<size_t>(calling_code)];
+        entry.is_assigned = true;
         for (const std::string &name : names) {
             // "001" stands for no region; three letters do not fit the field either way.
             if (name.size() != 2 || entry.count == PHONE_NUMBERS_MAX_CANDIDATES) continue;
@@ -86,43 +88,53 @@ PhoneNumbersType type_of(PhoneNumberUtil::PhoneNumberType type) {
     return PhoneNumbersTypeUnknown;
 }
 
-/// Whether the text is the number's own E.164 form.
-///
-/// The parser drops a trunk prefix after the calling code (+44 0 7400…) and Mexico's old mobile prefix (+52 1 …).
-/// Such a text rings the same phone as the number without it, so it must not count as a second recipient.
-bool is_canonical(const PhoneNumberUtil &library, const PhoneNumber &number, const std::string &text) {
-    thread_local std::string national;
-    national.clear();
-    library.GetNationalSignificantNumber(number, &national);
-    const std::string calling_code = std::to_string(number.country_code());
-    return text.size() == 1 + calling_code.size() + national.size()
-        && text.compare(1, calling_code.size(), calling_code) == 0
-        && text.compare(1 + calling_code.size(), national.size(), national) == 0;
+/// The calling code that the digits begin with, 0 for none; no code begins with another one.
+int calling_code_of(const Directory &directory, const char *digits, size_t length) {
+    int code = 0;
+    for (size_t index = 0; index < std::min<size_t>(length, 3); ++index) {
+        code = code * 10 + (digits[index] - '0');
+        if (directory.regions[static_cast<size_t>(code)].is_assigned) return code;
+    }
+    return 0;
 }
+
+/// The number as it is written, digit by digit.
+///
+/// The library's parser would drop a trunk prefix after the calling code (+44 0 7400…). Such a text rings the same phone as
+/// the number without it, and must not count as a second recipient: as it is written, no plan has it.
+void read(const char *national, size_t length, int calling_code, PhoneNumber *number) {
+    unsigned long long value = 0;
+    for (size_t index = 0; index < length; ++index) value = value * 10 + static_cast<unsigned>(national[index] - '0');
+    number->Clear();
+    number->set_country_code(calling_code);
+    number->set_national_number(value);
+    // A value cannot say how many zeros it begins with.
+    size_t zeros = 0;
+    while (zeros + 1 < length && national[zeros] == '0') zeros += 1;
+    if (zeros > 0) number->set_italian_leading_zero(true);
+    if (zeros > 1) number->set_number_of_leading_zeros(static_cast<int>(zeros));
+}
+
+/// Whether the digits begin with the prefix of mobile numbers that Mexico has given up, which its plan still knows.
+bool has_old_prefix(int calling_code, const char *national) { return calling_code == 52 && national[0] == '1'; }
 
 void find(const char *e164, size_t length, PhoneNumbersFacts *facts) {
     const Directory &directory = Directory::shared();
     const PhoneNumberUtil &library = *directory.library;
     // One of each a thread, so that a lookup allocates little.
-    thread_local std::string text;
     thread_local std::string region;
     thread_local PhoneNumber number;
 
-    text.assign(e164, length);
-    number.Clear();
-    if (library.Parse(text, "ZZ", &number) != PhoneNumberUtil::NO_PARSING_ERROR) return;
-
-    const int calling_code = number.country_code();
-    if (calling_code <= 0 || static_cast<size_t>(calling_code) >= kCallingCodes) return;
+    const int calling_code = calling_code_of(directory, e164 + 1, length - 1);
+    if (calling_code == 0) return;
     const CallingCodeRegions &sharing = directory.regions[static_cast<size_t>(calling_code)];
-    facts->calling_code = calling_code;
     facts->candidate_count = sharing.count;
     std::memcpy(facts->candidates, sharing.codes, sizeof facts->candidates);
     if (sharing.count == 1) std::memcpy(facts->region, sharing.codes[0], sizeof facts->region);
 
-    if (!is_canonical(library, number, text)) return;
-    facts->possible = library.IsPossibleNumber(number);
-    if (!facts->possible) return;
+    const size_t prefix = calling_code < 10 ? 2 : calling_code < 100 ? 3 : 4;
+    if (has_old_prefix(calling_code, e164 + prefix)) return;
+    read(e164 + prefix, length - prefix, calling_code, &number);
 
     // A known type and validity are one question: IsValidNumber asks whether the region's plan knows the type.
     facts->type = type_of(library.GetNumberType(number));

@@ -8,13 +8,10 @@ package import Verification
 /// messages (mobile, fixed line or mobile, internet telephony) and are refused or given to another region, and the
 /// ranges of the example numbers of the other types. Ranges that have been withdrawn since, and those of fewer than
 /// 1000 numbers, are left to the metadata.
+///
+/// The facts of every row are those of libphonenumber 9.0.35 (2026-07-17); the rows were compared with it, and with the
+/// metadata of libphonenumber 8.12.57, on 2026-11-21.
 package enum NumberPlanTable {
-    /// The facts of every row: the plans as this release of the metadata has them.
-    package static let source = "libphonenumber 9.0.35 (2026-07-17)"
-
-    /// 2026-11-21, when the rows were compared with their source and with the metadata of libphonenumber 8.12.57.
-    package static let checkedOn = Timestamp(milliseconds: 1_795_219_200_000)
-
     /// The table, ready for lookups.
     package static let builtIn = NumberPlan(overrides)
 
@@ -32,13 +29,7 @@ package enum NumberPlanTable {
         }
         let lengths = Set(words[2].split(separator: ",").compactMap { Int($0) })
         return words.dropFirst(3).flatMap(prefixes(in:)).map { prefix in
-            NumberPlanOverride(
-                prefix: prefix,
-                lengths: lengths,
-                verdict: .valid(region, type),
-                source: source,
-                checkedOn: checkedOn
-            )
+            NumberPlanOverride(prefix: prefix, lengths: lengths, verdict: .valid(region, type))
         }
     }
 

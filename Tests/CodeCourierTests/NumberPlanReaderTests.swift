@@ -36,26 +36,21 @@ struct NumberPlanReaderTests {
 
     @Test func `rows are read as they stand`() throws {
         let plan = try PolicyFile.parse(Self.policy(), file: "policy.yaml").get().numberPlan
-        let checkedOn = try #require(Timestamp(rfc3339: "2026-11-20T00:00:00Z"))
         let benin = try #require(Region("BJ"))
         #expect(
             plan.overrides == [
-                NumberPlanOverride(
-                    prefix: "22901",
-                    lengths: [12, 13],
-                    verdict: .valid(benin, .mobile),
-                    source: "ARCEP",
-                    checkedOn: checkedOn
-                ),
-                NumberPlanOverride(
-                    prefix: "88213",
-                    lengths: Set(7...15),
-                    verdict: .invalid,
-                    source: "abuse, October",
-                    checkedOn: checkedOn
-                ),
+                NumberPlanOverride(prefix: "22901", lengths: [12, 13], verdict: .valid(benin, .mobile)),
+                NumberPlanOverride(prefix: "88213", lengths: Set(7...15), verdict: .invalid),
             ]
         )
+    }
+
+    @Test func `who says so, and who looked last, changes no rule`() throws {
+        let again = Self.policy(
+            Self.row.replacing("ARCEP", with: "\"ARCEP Bénin\"").replacing("2026-11-20", with: "2026-11-23")
+        )
+        let policies = try [Self.policy(), again].map { try PolicyFile.parse($0, file: "policy.yaml").get() }
+        #expect(policies[0] == policies[1])
     }
 
     @Test func `a policy without rows changes no number`() throws {

@@ -77,7 +77,7 @@ import Verification
         }
     }
 
-    @Test func `the table spans the world and carries its date and source`() {
+    @Test func `the table spans the world`() {
         let overrides = NumberPlanTable.overrides
         #expect(overrides.count >= 2000)
         let regions = Set(
@@ -86,19 +86,11 @@ import Verification
             }
         )
         #expect(regions.count >= 130)
-        #expect(overrides.allSatisfy { $0.checkedOn == NumberPlanTable.checkedOn && !$0.source.isEmpty })
-        #expect(NumberPlanTable.checkedOn.rfc3339.hasPrefix("2026-11-21T00:00:00"))
     }
 
     @Test func `a directory takes other rows than the built-in ones`() throws {
         let number = try #require(PhoneNumber("+4915123456789"))
-        let invalid = NumberPlanOverride(
-            prefix: "49151",
-            lengths: [13],
-            verdict: .invalid,
-            source: "test",
-            checkedOn: NumberPlanTable.checkedOn
-        )
+        let invalid = NumberPlanOverride(prefix: "49151", lengths: [13], verdict: .invalid)
         let facts = PhoneNumberDirectory(overrides: NumberPlan([invalid])).facts(of: number)
         let germany = try #require(Region("DE"))
         #expect(

@@ -79,7 +79,10 @@ import Verification
         #expect(try facts(of: text).isValid)
     }
 
-    @Test(arguments: ["+4407400123456", "+5215512345678", "+112125550100", "+330612345678", "+54111512345678"])
+    @Test(arguments: [
+        "+4407400123456", "+5215512345678", "+5212221234567", "+112125550100", "+330612345678", "+54111512345678",
+        "+788005553535", "+36061234567", "+490301234567", "+5501112345678",
+    ])
     func `a second spelling of the same phone is invalid`(text: String) throws {
         #expect(try !facts(of: text).isValid)
     }

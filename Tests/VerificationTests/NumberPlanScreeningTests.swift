@@ -12,7 +12,7 @@ import Verification
         voip: VoIPRule = .record
     ) throws -> Screening {
         let rows = verdict.map {
-            NumberPlanOverride(prefix: "49151", lengths: [13], verdict: $0, source: "test", checkedOn: .test)
+            NumberPlanOverride(prefix: "49151", lengths: [13], verdict: $0)
         }
         let tenants = Policy.test { $0.voip = voip }.tenants
         let policy = Policy(version: "1", tenants: tenants, numberPlan: NumberPlan(rows.map { [$0] } ?? []))

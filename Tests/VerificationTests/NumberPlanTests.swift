@@ -10,7 +10,7 @@ import Verification
         _ lengths: Set<Int>,
         _ verdict: NumberPlanOverride.Verdict = .invalid
     ) -> NumberPlanOverride {
-        NumberPlanOverride(prefix: prefix, lengths: lengths, verdict: verdict, source: "test", checkedOn: .test)
+        NumberPlanOverride(prefix: prefix, lengths: lengths, verdict: verdict)
     }
 
     private func prefix(of number: String, in rows: [NumberPlanOverride]) throws -> String? {

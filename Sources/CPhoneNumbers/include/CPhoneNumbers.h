@@ -36,9 +36,6 @@ struct PhoneNumbersFacts {
     /// Some region's plan has the number, and the number is written as that plan writes it.
     bool valid;
 
-    /// The length fits the calling code; weaker than `valid`.
-    bool possible;
-
     enum PhoneNumbersType type;
 
     /// The two-letter region from the whole number, NUL-terminated.
@@ -46,9 +43,6 @@ struct PhoneNumbersFacts {
     /// Empty when there is none, as for non-geographic codes. A calling code of one region gives that region for an
     /// invalid number too; under a shared one it is empty then.
     char region[3];
-
-    /// The calling code, 0 when the number starts with none.
-    int calling_code;
 
     /// How many of `candidates` are filled.
     int candidate_count;

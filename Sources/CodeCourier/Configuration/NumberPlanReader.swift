@@ -9,7 +9,8 @@ import Verification
 ///       - { prefix: "+88213", type: invalid, source: "abuse in October", checkedOn: 2026-11-20 }
 ///
 /// `lengths` counts all digits after the `+`, calling code included. A range of type `invalid` is switched off: it has no
-/// region, and every length when none is stated.
+/// region, and every length when none is stated. `source` and `checkedOn`, who says so and who looked last, are for the
+/// file's readers: they decide nothing and are not kept.
 enum NumberPlanReader {
     static func read(_ value: YAMLValue) -> NumberPlan {
         guard let elements = value.list(of: "ranges") else { return NumberPlan() }
@@ -36,14 +37,8 @@ enum NumberPlanReader {
         let checkedOn = mapping.required("checkedOn", such: "2026-11-20")?.read(.date)
         let verdict = type.flatMap { Self.verdict(of: $0, in: mapping) }
         let lengths = prefix.flatMap { Self.lengths(in: mapping, prefix: $0, isRequired: type != .invalid) }
-        guard let prefix, let lengths, let verdict, let source, let checkedOn else { return nil }
-        return NumberPlanOverride(
-            prefix: prefix,
-            lengths: lengths,
-            verdict: verdict,
-            source: source,
-            checkedOn: checkedOn
-        )
+        guard let prefix, let lengths, let verdict, source != nil, checkedOn != nil else { return nil }
+        return NumberPlanOverride(prefix: prefix, lengths: lengths, verdict: verdict)
     }
 
     private static func verdict(of type: RangeType, in mapping: YAMLMapping) -> NumberPlanOverride.Verdict? {

@@ -18,20 +18,12 @@ package struct NumberPlanOverride: Sendable, Hashable {
     package let lengths: Set<Int>
     package let verdict: Verdict
 
-    /// Who says so.
-    package let source: String
-
-    /// The day on which somebody last compared the row with its source, at 00:00 UTC.
-    package let checkedOn: Timestamp
-
     /// The lengths that a `PhoneNumber` can have.
     package static let possibleLengths = 7...15
 
-    package init(prefix: String, lengths: Set<Int>, verdict: Verdict, source: String, checkedOn: Timestamp) {
+    package init(prefix: String, lengths: Set<Int>, verdict: Verdict) {
         self.prefix = prefix
         self.lengths = lengths
         self.verdict = verdict
-        self.source = source
-        self.checkedOn = checkedOn
     }
 }
