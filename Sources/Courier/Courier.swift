@@ -38,11 +38,14 @@ package struct Courier: Sendable {
     private let sweep: Sweep
     private let receipts: Receipts
     private let desk: ProviderDesk
+    /// What its lines call this worker.
+    let workerID: String
     /// How the stages get on.
     package let progress: Progress
     private let retry: LedgerRetry
     private let inFlight: InFlight
     private let outbox: BatchQueue<OutboxRecord>
+    private let unacknowledged: Unacknowledged
     private let sinkService: any Service
     private let sourceService: any Service
     private let receiptService: any Service
@@ -97,21 +100,25 @@ package struct Courier: Sendable {
         parts: Parts,
         settings: CourierSettings,
         statistics: Statistics = Statistics(),
+        workerID: String,
         logger: Logger
     ) {
         let sends = BatchQueue<Dispatch.Claims>()
         let results = BatchQueue<SendResult>()
-        // Beyond this `Publish` takes records from the table, where they are anyway. A dead letter may be as large as a
-        // thousand events.
-        let outbox = BatchQueue<OutboxRecord>(limit: 40 * settings.batchSize) { 1 + $0.size / 1024 }
+        // Beyond this `Publish` takes records from the table, where they are anyway.
+        let outbox = BatchQueue<OutboxRecord>(limit: 40 * settings.batchSize) { $0.weight }
+        // Far below what the producer's own queue holds, so that what goes out always finds room in it.
+        let unacknowledged = Unacknowledged(limit: 10_000)
         let desk = ProviderDesk(
             parts.providers,
             limits: parts.limits,
             rates: parts.rates,
             callDeadline: settings.callDeadline,
+            workerID: workerID,
             logger: logger
         )
         self.desk = desk
+        self.workerID = workerID
         let inFlight = InFlight(limit: settings.maxInFlight)
         let progress = Progress()
         let retry = LedgerRetry(lease: settings.lease, progress: progress, statistics: statistics, logger: logger)
@@ -166,6 +173,7 @@ package struct Courier: Sendable {
             ledger: parts.ledger,
             settings: settings,
             inFlight: inFlight,
+            unacknowledged: unacknowledged,
             retry: retry,
             progress: progress,
             statistics: statistics,
@@ -202,6 +210,7 @@ package struct Courier: Sendable {
         self.retry = retry
         self.inFlight = inFlight
         self.outbox = outbox
+        self.unacknowledged = unacknowledged
         sinkService = parts.sink
         sourceService = parts.source
         receiptService = parts.receipts
@@ -215,7 +224,7 @@ package struct Courier: Sendable {
         Load(
             inFlight: inFlight.count,
             maxInFlight: inFlight.limit,
-            unpublished: outbox.count,
+            unpublished: outbox.count + unacknowledged.count,
             providers: desk.states
         )
     }

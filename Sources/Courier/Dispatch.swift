@@ -7,10 +7,10 @@ import Verification
 
 /// The second stage: claimed sends become messages at a provider.
 ///
-/// A send waits for its provider while it is only claimed, for a moment; what cannot go then is handed back with a delay,
-/// so that a provider that is slow or down holds up nothing else. A claim is marked just before its first byte leaves, a
-/// batch in one statement. It holds no database connection while a provider is called, and every call ends well before
-/// the claim's lease.
+/// A send waits for its provider while it is only claimed, for a moment; what cannot go then goes to the next provider
+/// of its route, or is handed back with a delay, so that one that is slow or down holds up nothing else. A claim is
+/// marked just before its first byte leaves, a batch in one statement. It holds no database connection while a provider
+/// is called, and every call ends well before the claim's lease.
 struct Dispatch: Service {
     /// Sends claimed together, and when by this process's own clock: before the transaction, whose time their lease counts.
     struct Claims: Sendable {
@@ -62,7 +62,7 @@ struct Dispatch: Service {
 
     // MARK: - Who may go
 
-    /// Lets go what its provider takes now; what waits for a turn follows, each when it has one.
+    /// Lets go what its provider takes now; what needs a turn follows, each when it has one.
     private func admit(_ claims: Claims, to ready: BatchQueue<Ready>, _ waiting: inout DiscardingTaskGroup) {
         settings.observe(.dispatchClaimed)
         var going: [Ready] = []
@@ -71,30 +71,52 @@ struct Dispatch: Service {
             switch router.way(of: send) {
             case .now(let providers):
                 going.append(Ready(send: send, claimedAt: claims.claimedAt, providers: providers))
-            case .inTurn(let first, let providers):
+            case .inTurn(let providers):
                 let candidate = Ready(send: send, claimedAt: claims.claimedAt, providers: providers)
-                waiting.addTask { await wait(candidate, for: first, ready) }
+                waiting.addTask { await wait(candidate, ready) }
             case .paused(let pause):
-                paused.append(handBack(send, for: pause))
+                paused.append(handBack(send, of: claims.claimedAt, for: min(pause, AttemptPlan.longestPause)))
             }
         }
         if !going.isEmpty { ready.append(going) }
         if !paused.isEmpty { results.append(paused) }
     }
 
-    private func wait(_ candidate: Ready, for provider: String, _ ready: BatchQueue<Ready>) async {
-        if await desk.turn(provider) {
-            ready.append([candidate])
-        } else {
-            results.append([handBack(candidate.send, for: ProviderDesk.patience)])
+    /// Lets a send go to the first of its providers that has a turn for it, or hands it back.
+    private func wait(_ candidate: Ready, _ ready: BatchQueue<Ready>) async {
+        var providers = candidate.providers
+        var shortest = ProviderDesk.longestAbsence
+        for provider in candidate.providers {
+            guard let wait = await absence(from: provider) else {
+                ready.append([Ready(send: candidate.send, claimedAt: candidate.claimedAt, providers: providers)])
+                return
+            }
+            shortest = min(shortest, wait)
+            // What others refuse this one has not seen: it is asked behind them.
+            providers.removeFirst()
+            providers.append(provider)
         }
+        results.append([handBack(candidate.send, of: candidate.claimedAt, for: shortest)])
     }
 
-    /// A claim that goes back unmarked; the times vary, so that not all come back at once.
-    private func handBack(_ send: ClaimedSend, for pause: Duration) -> SendResult {
-        SendResult(
+    /// Waits for a turn at a provider that takes messages now; nil when there is one, else how long to stay away.
+    private func absence(from provider: String) async -> Duration? {
+        if let pause = desk.pause(of: provider) { return pause }
+        return await desk.turn(provider)
+    }
+
+    /// A claim that goes back unmarked, for no longer than its message may still leave.
+    ///
+    /// The times vary, so that not all come back at once.
+    private func handBack(
+        _ send: ClaimedSend,
+        of claimedAt: ContinuousClock.Instant,
+        for pause: Duration
+    ) -> SendResult {
+        let left = max(.zero, send.timeLeft - (ContinuousClock.now - claimedAt))
+        return SendResult(
             send: send.reference,
-            disposition: .retry(after: min(pause, AttemptPlan.longestPause) * Double.random(in: 0.5...1)),
+            disposition: .retry(after: min(pause, left) * Double.random(in: 0.5...1)),
             attempts: send.attempts,
             attempt: nil
         )

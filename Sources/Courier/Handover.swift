@@ -48,8 +48,8 @@ struct Handover: Sendable {
                     verification: send.verification
                 )
             case .call(let name):
-                if !hasTurn, await !desk.turn(name) {
-                    step = plan.passOver(for: ProviderDesk.patience)
+                if !hasTurn, let absence = await desk.turn(name) {
+                    step = plan.passOver(for: absence)
                     continue
                 }
                 hasTurn = false

@@ -4,34 +4,54 @@ import Synchronization
 
 /// The sends that this worker holds, counted against their limit.
 ///
-/// Places are reserved before sends are claimed, by intake and sweep at the same time: together they claim no more than
-/// there is room for.
+/// Places are reserved before sends are claimed, by intake and by the takeover of each database at the same time:
+/// together they claim no more than there is room for. A takeover reserves what is free when it looks; intake waits for
+/// the room of a whole batch, and keeps each place that it gets. While takeovers could use more than they got, what
+/// comes free goes to intake and to them by turns.
 final class InFlight: Sendable {
     private struct Places {
         let limit: Int
         var held = 0
+
+        /// With those that the waiter has so far.
         var reserved = 0
 
-        /// The places that somebody waits for; 0 when nobody does.
-        var wanted = 0
+        /// The places that the waiter has not got yet; 0 when nobody waits.
+        var lacking = 0
 
-        /// Until when who waits goes before who takes what is free.
-        var waitersTurnEnds: ContinuousClock.Instant?
+        /// The databases whose takeover used all that it had, each until it looks again.
+        var hungry: Set<Int> = []
+
+        /// What is free and left to them while somebody waits.
+        var left = 0
+        var isWaitersTurn = true
 
         var free: Int { max(0, limit - held - reserved) }
+
+        /// Gives what has come free to the waiter, or leaves it to those that are hungry.
+        mutating func share() {
+            left = hungry.isEmpty ? 0 : min(left, free)
+            let come = free - left
+            guard lacking > 0, come > 0 else { return }
+            if hungry.isEmpty || isWaitersTurn {
+                let given = min(lacking, come)
+                lacking -= given
+                reserved += given
+                isWaitersTurn = false
+            } else {
+                left += come
+                isWaitersTurn = true
+            }
+        }
     }
 
     let limit: Int
-
-    /// How long a turn lasts: what is held may be held for long, and what is free meanwhile is of use to others.
-    private let turn: Duration
     private let places: Mutex<Places>
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
 
-    init(limit: Int, turn: Duration = .seconds(1)) {
+    init(limit: Int) {
         self.limit = limit
-        self.turn = turn
         places = Mutex(Places(limit: limit))
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -42,16 +62,17 @@ final class InFlight: Sendable {
     /// Whether so much is under way that a few milliseconds more are nothing to it.
     var isBusy: Bool { count >= limit / 8 }
 
-    /// Reserves as many places as there are, up to a number, and returns how many.
+    /// Reserves what is free for a database's takeover, up to a number, and returns how many places that are.
     ///
-    /// While somebody waits for room, both have their turns: else every place would be taken as soon as it is free, and
-    /// the many that are waited for would never be free at once.
-    func reserve(upTo most: Int) -> Int {
-        places.withLock { places in
-            let isWaitersTurn = places.waitersTurnEnds.map { .now < $0 } ?? false
-            let left = isWaitersTurn ? max(0, places.free - places.wanted) : places.free
-            let reserved = min(most, left)
+    /// Something is left for other takeovers that are hungry.
+    func reserve(upTo most: Int, for database: Int) -> Int {
+        defer { signal.yield() }
+        return places.withLock { places in
+            places.hungry.remove(database)
+            let takers = places.hungry.count + 1
+            let reserved = min(most, (places.free + takers - 1) / takers)
             places.reserved += reserved
+            places.share()
             return reserved
         }
     }
@@ -60,22 +81,31 @@ final class InFlight: Sendable {
     ///
     /// One waiter.
     func waitForRoom(_ wanted: Int) async -> Bool {
-        places.withLock { $0.wanted = wanted }
-        defer { places.withLock { ($0.wanted, $0.waitersTurnEnds) = (0, nil) } }
+        places.withLock { places in
+            places.lacking = wanted
+            places.share()
+        }
         var signals = signals.makeAsyncIterator()
         while !Task.isCancelled {
-            if reserveAll(wanted) { return true }
-            guard await signals.next(isolation: #isolation) != nil else { return false }
+            if places.withLock({ $0.lacking == 0 }) { return true }
+            guard await signals.next(isolation: #isolation) != nil else { break }
+        }
+        places.withLock { places in
+            places.reserved -= wanted - places.lacking
+            places.lacking = 0
         }
         return false
     }
 
     /// Ends a reservation of so many places: those of the sends that were claimed are held, the others are free.
-    func claim(_ count: Int, of reserved: Int) {
+    ///
+    /// `database` is that of a takeover, which looks again soon.
+    func claim(_ count: Int, of reserved: Int, for database: Int? = nil) {
         places.withLock { places in
             places.reserved -= reserved
             places.held += count
-            if count > 0, places.wanted > 0 { places.waitersTurnEnds = .now + turn }
+            if let database, count >= reserved { places.hungry.insert(database) }
+            places.share()
         }
         signal.yield()
     }
@@ -86,15 +116,10 @@ final class InFlight: Sendable {
     }
 
     func remove(_ count: Int) {
-        places.withLock { $0.held -= count }
-        signal.yield()
-    }
-
-    private func reserveAll(_ wanted: Int) -> Bool {
         places.withLock { places in
-            guard wanted <= places.free else { return false }
-            places.reserved += wanted
-            return true
+            places.held -= count
+            places.share()
         }
+        signal.yield()
     }
 }

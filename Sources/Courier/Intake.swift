@@ -27,16 +27,16 @@ struct Intake: Service {
     let logger: Logger
 
     func run() async throws {
-        let recorded = BatchQueue<SourceBatch>()
+        let commits = OffsetCommits(source: source, progress: progress) { settings.observe(.intakeCommitted) }
         try await withThrowingDiscardingTaskGroup { group in
-            group.addTask { await commit(recorded) }
-            defer { recorded.finish() }
+            group.addTask { await commits.run() }
+            defer { commits.finish() }
             var next = try await read()
             while let (batch, screened) = next, await waitForRoom(batch) {
                 // Only behind a full batch: what comes one by one is decided together with what comes meanwhile.
                 async let ahead = batch.records.count == largestBatch ? read() : nil
                 guard await decide(batch, screened) else { return }
-                recorded.append([batch])
+                commits.add(batch)
                 next = try await ahead
                 if next == nil { next = try await read() }
             }
@@ -80,19 +80,6 @@ struct Intake: Service {
             for part in recorded { handOver(part) }
             statistics.noteDecided(batch.records, since: start, at: settings.now())
             return true
-        }
-    }
-
-    /// Commits what is recorded, many batches together.
-    ///
-    /// Nothing waits for it, and each commit costs the broker as much as reading a batch. A record that comes again
-    /// meanwhile is a request that is known.
-    private func commit(_ recorded: BatchQueue<SourceBatch>) async {
-        for await batches in recorded.batches(of: .max, after: { .milliseconds(50) }) {
-            await progress.during(.commit) {
-                await source.commit(batches)
-                settings.observe(.intakeCommitted)
-            }
         }
     }
 

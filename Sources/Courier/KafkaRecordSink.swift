@@ -43,22 +43,25 @@ package struct KafkaRecordSink: RecordSink, Service {
         }
     }
 
-    package func publish(_ records: [OutboxRecord]) async -> PublishedRecords {
-        let results = await producer.send(records.map { message(of: $0) })
-        var published = PublishedRecords([])
-        var tooLarge: [OutboxRecord] = []
-        for (record, result) in zip(records, results) {
-            if case .failed(let error) = result, error.code == .messageTooLarge, record.isDeadLetter {
-                tooLarge.append(record)
-            } else {
-                published.note(result, of: record)
+    package func publish(
+        _ records: [OutboxRecord],
+        _ answer: @escaping @Sendable (OutboxRecord, (any Error)?) -> Void
+    ) async {
+        await producer.take(
+            records.map { record in
+                OutgoingRecord(message(of: record)) { result in
+                    guard record.isDeadLetter, result.failure?.code == .messageTooLarge else {
+                        return answer(record, result.failure)
+                    }
+                    // What no broker takes whole would be tried for ever: its beginning tells as much, and the rest has
+                    // its place. A task of its own: the producer, which calls this, cannot wait for itself.
+                    Task {
+                        let shortened = message(of: record.shortened)
+                        await producer.take([OutgoingRecord(shortened) { answer(record, $0.failure) }])
+                    }
+                }
             }
-        }
-        guard !tooLarge.isEmpty else { return published }
-        // What no broker takes whole would be tried for ever: its beginning tells as much, and the rest has its place.
-        let shortened = await producer.send(tooLarge.map { message(of: $0.shortened) })
-        for (record, result) in zip(tooLarge, shortened) { published.note(result, of: record) }
-        return published
+        )
     }
 
     private func message(of record: OutboxRecord) -> ProducerRecord {
@@ -68,15 +71,6 @@ package struct KafkaRecordSink: RecordSink, Service {
             value: record.value,
             headers: record.headers.map { RecordHeader(name: $0.name, value: $0.value) }
         )
-    }
-}
-
-extension PublishedRecords {
-    fileprivate mutating func note(_ result: DeliveryResult, of record: OutboxRecord) {
-        switch result {
-        case .delivered: delivered.append(record)
-        case .failed(let error): failure = failure ?? error
-        }
     }
 }
 

@@ -60,8 +60,8 @@ package struct KafkaRecordSource: RecordSource, Service {
         }
     }
 
-    package func commit(_ batches: [SourceBatch]) async {
-        switch await consumer.commit(batches.compactMap(\.batch)) {
+    package func commit(_ positions: [SourcePosition]) async {
+        switch await consumer.commit(positions.compactMap(\.batch)) {
         case .committed:
             break
         case .notAssigned:

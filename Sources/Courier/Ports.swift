@@ -8,36 +8,36 @@ package protocol RecordSource: Sendable {
     /// The records that have come, at once; nil when the source is closed.
     func nextBatch(maximum: Int) async throws -> SourceBatch?
 
-    /// Makes known that batches are durable. What fails is covered by the next commit, or by reading it again.
-    func commit(_ batches: [SourceBatch]) async
+    /// Makes known that what was read up to these positions is durable, in the order in which it was handed out.
+    ///
+    /// What fails is covered by the next commit, or by reading it again.
+    func commit(_ positions: [SourcePosition]) async
 }
 
-/// Records and what is needed to commit them.
+/// Records and how far their source is read with them.
 package struct SourceBatch: Sendable {
     package let records: [InboundRecord]
-    let batch: RecordBatch?
+    let position: SourcePosition
 
     package init(records: [InboundRecord], batch: RecordBatch? = nil) {
         self.records = records
-        self.batch = batch
+        position = SourcePosition(batch: batch?.withoutRecords)
     }
+}
+
+/// What is needed to commit a batch: a commit may take long, and its records are not kept for it.
+package struct SourcePosition: Sendable {
+    let batch: RecordBatch?
 }
 
 /// Where events and dead letters go.
 package protocol RecordSink: Sendable {
-    /// Publishes records in their order and tells which of them the broker has.
-    func publish(_ records: [OutboxRecord]) async -> PublishedRecords
-}
-
-/// What became of records that were to be published.
-package struct PublishedRecords: Sendable {
-    package var delivered: [OutboxRecord]
-
-    /// Why the first of the others was not taken.
-    package var failure: (any Error)?
-
-    package init(_ delivered: [OutboxRecord], failure: (any Error)? = nil) {
-        self.delivered = delivered
-        self.failure = failure
-    }
+    /// Takes records to be published, and returns when it has them.
+    ///
+    /// `answer` is called once for each, now or much later and from any thread, which it must not hold up: with nil
+    /// when the broker has it, else with the cause.
+    func publish(
+        _ records: [OutboxRecord],
+        _ answer: @escaping @Sendable (OutboxRecord, (any Error)?) -> Void
+    ) async
 }

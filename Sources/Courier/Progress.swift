@@ -27,6 +27,10 @@ package final class Progress: Sendable {
             depth += change
             steps &+= 1
         }
+
+        mutating func add(_ count: Int) {
+            depth += count
+        }
     }
 
     private let stages = Mutex<[Stage: Work]>([:])
@@ -38,6 +42,16 @@ package final class Progress: Sendable {
         step(stage, depth: 1)
         defer { step(stage, depth: -1) }
         return try await body()
+    }
+
+    /// Lets a stage count as being at work until as much has ended; to be given more is no sign of getting on.
+    func begin(_ stage: Stage, count: Int) {
+        stages.withLock { $0[stage, default: Work()].add(count) }
+    }
+
+    /// Tells that a stage is done with so much of what was begun.
+    func end(_ stage: Stage, count: Int) {
+        step(stage, depth: -count)
     }
 
     /// Tells that a stage has got on, as with one more try.

@@ -10,7 +10,8 @@ import Verification
 ///
 /// Health is what this worker sees for itself; the limits of providers are shared by the fleet.
 final class ProviderDesk: Service {
-    private typealias Waiter = CheckedContinuation<Bool, Never>
+    /// Gets nil for its turn, or how long to stay away.
+    private typealias Waiter = CheckedContinuation<Duration?, Never>
 
     let providers: [String: any MessageProvider]
     /// The names of providers that take the send's id as an idempotency key.
@@ -22,6 +23,7 @@ final class ProviderDesk: Service {
     private let limited: Set<String>
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
+    private let workerID: String
     private let logger: Logger
 
     init(
@@ -29,10 +31,12 @@ final class ProviderDesk: Service {
         limits: [String: RateLimit],
         rates: any ProviderRates,
         callDeadline: Duration,
+        workerID: String,
         logger: Logger
     ) {
         self.providers = providers
         self.rates = rates
+        self.workerID = workerID
         self.logger = logger
         idempotent = Set(providers.filter(\.value.isIdempotent).keys)
         limited = Set(limits.keys)
@@ -45,10 +49,16 @@ final class ProviderDesk: Service {
 // MARK: - Health
 
 extension ProviderDesk {
-    /// The order in which one send asks the providers of a route; those that are there for its channel.
-    func order(_ route: Route, used: [String]) -> [String] {
+    /// The order in which one send asks the providers of a route, and how long none of them takes it.
+    ///
+    /// No pause when one takes it.
+    func order(_ route: Route, used: [String]) -> (providers: [String], pause: Duration?) {
         var generator = SystemRandomNumberGenerator()
-        return board.withLock { $0.order(route, used: Set(used), at: .now, using: &generator) }
+        return board.withLock { board in
+            let now = ContinuousClock.now
+            let providers = board.order(route, used: Set(used), at: now, using: &generator)
+            return (providers, board.pause(of: providers, at: now))
+        }
     }
 
     /// What this worker knows of each provider now.
@@ -58,37 +68,27 @@ extension ProviderDesk {
         }
     }
 
-    /// Whether some provider takes nothing for now.
+    /// Whether some provider takes nothing for now, or less than it was offered.
     var hasPause: Bool {
-        board.withLock { board in providers.keys.contains { board.pause(of: $0) != nil } }
+        let now = ContinuousClock.now
+        return board.withLock { $0.hasPause(at: now) } || turns.withLock { $0?.isOverfull(at: now) ?? false }
     }
 
-    /// How long nobody of these takes a message; nil when somebody does.
-    func pause(of names: [String]) -> Duration? {
-        board.withLock { board in
-            var shortest: Duration?
-            for name in names {
-                guard let wait = board.pause(of: name) else { return nil }
-                shortest = min(shortest ?? wait, wait)
-            }
-            return shortest
-        }
+    /// How long a provider takes no message; nil when it does.
+    func pause(of name: String) -> Duration? {
+        board.withLock { $0.pause(of: name, at: .now) }
     }
 
     /// Calls a provider, unless it takes nothing for now.
     func call(_ name: String, _ message: OutboundMessage) async -> Outcome {
         guard let provider = providers[name] else { return .unknownProvider }
-        let (entry, wasPaused) = board.withLock { ($0.begin(name, at: .now), $0.pause(of: name) != nil) }
+        guard let (entry, wasPaused) = board.withLock({ $0.begin(name, at: .now) }) else { return .unknownProvider }
         switch entry {
-        case nil: return .unknownProvider
         case .wait(let wait):
             return .pauses(wait)
         case .go(let call):
             let answer = await provider.send(message)
-            let isPaused = board.withLock { board in
-                board.end(call, of: name, answer, at: .now)
-                return board.pause(of: name) != nil
-            }
+            let isPaused = board.withLock { $0.end(call, of: name, answer, at: .now) }
             if isPaused != wasPaused { report(name, isPaused: isPaused) }
             return .answered(answer)
         }
@@ -110,27 +110,34 @@ extension ProviderDesk {
 
     /// One line when a provider is passed over from now on, and one when it is not any more.
     private func report(_ name: String, isPaused: Bool) {
-        logger.log(isPaused ? .providerPaused : .providerResumed, [.provider: .text(name)])
+        logger.log(
+            isPaused ? .providerPaused : .providerResumed,
+            [.workerID: .text(workerID), .provider: .text(name)]
+        )
     }
 }
 
 // MARK: - Turns
 
 extension ProviderDesk {
-    /// How long a send waits for its provider's turn before it is handed back or goes to the next one.
-    static let patience = Duration.seconds(1)
+    /// How long a send waits for its provider's turn before it goes to the next one or is handed back.
+    static let patience = ProviderTurns<Waiter>.patience
+
+    /// How long a send that got no turn stays away at most.
+    static let longestAbsence = ProviderTurns<Waiter>.longestAbsence
 
     func isLimited(_ name: String) -> Bool { limited.contains(name) }
 
-    /// Waits for a turn; false when none came within `patience`.
-    func turn(_ name: String) async -> Bool {
-        guard isLimited(name) else { return true }
-        let until = ContinuousClock.now + Self.patience
-        return await withCheckedContinuation { waiter in
-            switch turns.withLock({ $0?.enter(name, waiter, until: until, at: .now) }) {
-            case .go: waiter.resume(returning: true)
+    /// Waits for a turn; how long to stay away when there is none within `patience`, and nil when there is.
+    func turn(_ name: String) async -> Duration? {
+        guard isLimited(name) else { return nil }
+        let now = ContinuousClock.now
+        return await withCheckedContinuation { (waiter: Waiter) in
+            switch turns.withLock({ $0?.enter(name, waiter, until: now + Self.patience, at: now) }) {
+            case .go: waiter.resume(returning: nil)
             case .waits: signal.yield()
-            case nil: waiter.resume(returning: false)
+            case .isFull(let absence): waiter.resume(returning: absence)
+            case nil: waiter.resume(returning: Self.patience)
             }
         }
     }
@@ -146,7 +153,7 @@ extension ProviderDesk {
                     // However long the answer takes, nobody waits for longer than their patience.
                     if !wanted.isEmpty { group.addTask { await self.ask(for: wanted) } }
                     let expired = self.turns.withLock { $0?.expired(at: .now) ?? [] }
-                    for waiter in expired { waiter.resume(returning: false) }
+                    for (waiter, absence) in expired { waiter.resume(returning: absence) }
                     await self.waitForWork(signals)
                 }
             }
@@ -156,13 +163,13 @@ extension ProviderDesk {
             defer { turns = nil }
             return turns?.expired(at: .now + .seconds(3600)) ?? []
         }
-        for waiter in left { waiter.resume(returning: false) }
+        for (waiter, _) in left { waiter.resume(returning: Self.patience) }
     }
 
     private func ask(for wanted: [String: TurnRequest]) async {
         do {
             let grants = try await rates.takeTurns(wanted)
-            for waiter in turns.withLock({ $0?.granted(grants, at: .now) ?? [] }) { waiter.resume(returning: true) }
+            for waiter in turns.withLock({ $0?.granted(grants, at: .now) ?? [] }) { waiter.resume(returning: nil) }
         } catch {
             turns.withLock { $0?.failed(wanted.keys, at: .now) }
             logger.log(.providerTurnsFailed, [.error: LogValue(error)])
@@ -179,13 +186,5 @@ extension ProviderDesk {
         // What is due by time alone gives no signal; and who comes for another provider meanwhile is asked for soon.
         let soon = ContinuousClock.now + ProviderTurns<Waiter>.interval
         try? await Task.sleep(until: max(min(next, soon), .now + .milliseconds(5)), clock: .continuous)
-    }
-}
-
-extension HealthBoard {
-    /// How long this provider takes no message now; nil when it does.
-    fileprivate mutating func pause(of name: String) -> Duration? {
-        guard case .paused(let wait) = state(of: name, at: .now).availability else { return nil }
-        return wait
     }
 }

@@ -7,71 +7,133 @@ import Verification
 
 /// The fourth stage: records of the outbox are produced, and forgotten once the broker has them.
 ///
-/// Most are handed over by the stage that wrote them. What waited behind an earlier event of its verification, or was left
-/// by a dead worker, is taken from the table: see `catchUp`.
+/// Most are handed over by the stage that wrote them. What waited behind an earlier event of its verification, or was
+/// left by a dead worker, is taken from the table: see `catchUp`. None waits for another's answer but for that of the one
+/// before it in its stream: a partition that takes nothing holds up its own.
 struct Publish: Service {
     let outbox: BatchQueue<OutboxRecord>
     let sink: any RecordSink
     let ledger: any Ledger
     let settings: CourierSettings
     let inFlight: InFlight
+    let unacknowledged: Unacknowledged
     let retry: LedgerRetry
     let progress: Progress
     let statistics: Statistics
     let logger: Logger
 
+    /// What the broker says of records.
+    private let answers = BatchQueue<Answer>()
+
+    private struct Answer {
+        let record: OutboxRecord
+        let failure: (any Error)?
+
+        /// When the broker was given it.
+        let start: ContinuousClock.Instant
+    }
+
+    /// The outbox of one database; one that is away or slow holds up no other.
+    struct Table {
+        let database: Int
+
+        /// What the broker has and the table still holds.
+        let published = BatchQueue<OutboxRecord>()
+        let looks: AsyncStream<Void>
+        let look: AsyncStream<Void>.Continuation
+
+        init(database: Int) {
+            self.database = database
+            (looks, look) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        }
+    }
+
     /// Ends when the stage before has finished its queue and everything in it is published or left in the table.
     func run() async throws {
-        let published = BatchQueue<OutboxRecord>()
-        let (looks, look) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let tables = (0..<ledger.databases).map { Table(database: $0) }
         await withDiscardingTaskGroup { group in
-            group.addTask { await forget(published, look) }
-            await withDiscardingTaskGroup { sources in
-                sources.addTask { await tick(look) }
-                sources.addTask { await catchUp(published, looks) }
-                let batches = outbox.batches(of: 2 * settings.batchSize) { .milliseconds(inFlight.isBusy ? 10 : 0) }
-                for await batch in batches {
-                    published.append(await progress.during(.publish) { await publish(batch) })
+            for table in tables { group.addTask { await forget(table) } }
+            await withDiscardingTaskGroup { group in
+                group.addTask { await settle(tables) }
+                await withDiscardingTaskGroup { sources in
+                    sources.addTask { await tick(tables) }
+                    for table in tables { sources.addTask { await catchUp(table) } }
+                    let batches = outbox.batches(of: 2 * settings.batchSize) {
+                        .milliseconds(inFlight.isBusy ? 10 : 0)
+                    }
+                    for await batch in batches {
+                        await unacknowledged.waitForRoom()
+                        await publish(batch, .handedOver)
+                    }
                 }
+                await unacknowledged.waitForAll()
+                answers.finish()
             }
-            published.finish()
+            for table in tables { table.published.finish() }
         }
         await shutdownTurn()
     }
 
-    /// Publishes a batch and returns what the broker has taken.
-    func publish(_ batch: [OutboxRecord]) async -> [OutboxRecord] {
+    /// Gives the broker of each stream the first record; what follows goes when the broker has that.
+    ///
+    /// After half of a lease nothing follows any more: it is taken over once more when the lease is over, and until
+    /// then it is this worker's.
+    func publish(_ records: [OutboxRecord], _ way: Unacknowledged.Way) async {
+        await give(unacknowledged.begin(records, by: way, until: .now + settings.lease / 2))
+    }
+
+    private func give(_ records: [OutboxRecord]) async {
+        guard !records.isEmpty else { return }
+        progress.begin(.publish, count: records.count)
         let start = ContinuousClock.now
-        let published = await sink.publish(batch)
-        let delivered = published.delivered
-        statistics.notePublished(delivered, since: start, at: settings.now())
-        if delivered.count < batch.count {
-            statistics.noteFailure(of: .kafka, count: batch.count - delivered.count)
-            // They stay in the outbox, and are taken from there when their lease is over.
-            logger.log(
-                .publishFailed,
-                [
-                    .records: LogValue(batch.count - delivered.count),
-                    .error: published.failure.map { LogValue($0) } ?? .text(""),
-                ]
-            )
+        await sink.publish(records) { [answers] record, failure in
+            answers.append([Answer(record: record, failure: failure, start: start)])
         }
-        guard !delivered.isEmpty else { return [] }
+    }
+
+    /// Takes the broker's answers, and gives it what follows on what it has.
+    private func settle(_ tables: [Table]) async {
+        for await batch in answers.batches(of: 2 * settings.batchSize) {
+            let goesOn = !Task.isStopping
+            let next = batch.compactMap { unacknowledged.end($0.record, goesOn: goesOn && $0.failure == nil) }
+            progress.end(.publish, count: batch.count)
+            note(failures: batch.compactMap(\.failure))
+            let delivered = batch.filter { $0.failure == nil }
+            for (start, part) in Dictionary(grouping: delivered, by: \.start) {
+                statistics.notePublished(part.map(\.record), since: start, at: settings.now())
+            }
+            note(delivered: delivered.map(\.record), tables)
+            await give(next)
+        }
+    }
+
+    private func note(failures: [any Error]) {
+        guard let first = failures.first else { return }
+        statistics.noteFailure(of: .kafka, count: failures.count)
+        // They stay in the outbox, and are taken from there when their lease is over.
+        logger.log(.publishFailed, [.records: LogValue(failures.count), .error: LogValue(first)])
+    }
+
+    private func note(delivered: [OutboxRecord], _ tables: [Table]) {
+        guard !delivered.isEmpty else { return }
         report(delivered)
         settings.observe(.publishDelivered)
-        return delivered
+        for (database, part) in Dictionary(grouping: delivered, by: { Int($0.shard) % tables.count }) {
+            tables[database].published.append(part)
+        }
     }
 
     /// Deletes what is published, for which no event waits: many records together.
     ///
-    /// What waits behind one of them may go now.
-    private func forget(_ published: BatchQueue<OutboxRecord>, _ look: AsyncStream<Void>.Continuation) async {
-        for await batch in published.batches(of: 2 * settings.batchSize, after: { .milliseconds(25) }) {
+    /// What waits behind one of them may go now, unless that is behind a stream's records that are still on their way.
+    private func forget(_ table: Table) async {
+        for await batch in table.published.batches(of: 2 * settings.batchSize, after: { .milliseconds(25) }) {
             await progress.during(.forget) {
                 let doOthersWait = await retry.withinLease(.forget) { try await ledger.published(batch) }
                 guard let doOthersWait else { return }
                 settings.observe(.publishForgotten)
-                if doOthersWait { look.yield() }
+                let isOver = batch.contains { !unacknowledged.contains($0.stream) }
+                if doOthersWait, isOver { table.look.yield() }
             }
         }
     }

@@ -18,20 +18,26 @@ struct Receipts: Service {
     let progress: Progress
 
     func run() async throws {
-        while let batch = try await nextBatch() {
-            let isRecorded = await progress.during(.receipts) {
-                settings.observe(.receiptsRead)
-                let recorded = await retry.recordAll(batch.records, .receipts) { try await record($0, as: $1) }
-                guard let recorded else { return false }
-                settings.observe(.receiptsRecorded)
-                for part in recorded {
-                    outbox.append(part.outbox)
-                    noteArrivals(part.value)
-                }
-                await source.commit([batch])
-                return true
+        let commits = OffsetCommits(source: source, progress: progress) {}
+        try await withThrowingDiscardingTaskGroup { group in
+            group.addTask { await commits.run() }
+            defer { commits.finish() }
+            while let batch = try await nextBatch(), await record(batch) { commits.add(batch) }
+        }
+    }
+
+    /// Records a batch; false when the database could not be reached until the worker's end.
+    private func record(_ batch: SourceBatch) async -> Bool {
+        await progress.during(.receipts) {
+            settings.observe(.receiptsRead)
+            let recorded = await retry.recordAll(batch.records, .receipts) { try await record($0, as: $1) }
+            guard let recorded else { return false }
+            settings.observe(.receiptsRecorded)
+            for part in recorded {
+                outbox.append(part.outbox)
+                noteArrivals(part.value)
             }
-            if !isRecorded { return }
+            return true
         }
     }
 

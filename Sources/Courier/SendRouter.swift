@@ -11,8 +11,8 @@ struct SendRouter: Sendable {
         /// To the first of these, at once.
         case now([String])
 
-        /// To the first of these, when it is the send's turn there.
-        case inTurn(of: String, [String])
+        /// To the first of these that has a turn for it.
+        case inTurn([String])
 
         /// Nobody takes it for this time.
         case paused(Duration)
@@ -20,16 +20,12 @@ struct SendRouter: Sendable {
 
     func way(of send: ClaimedSend) -> Way {
         guard !send.isFictional else { return .now([TestNumberProvider.name]) }
-        let providers = order(for: send)
-        if let pause = desk.pause(of: providers) { return .paused(pause) }
-        guard let first = providers.first, desk.isLimited(first) else { return .now(providers) }
-        return .inTurn(of: first, providers)
-    }
-
-    /// The providers to ask, in order; none for a tenant that the policy does not know any more.
-    private func order(for send: ClaimedSend) -> [String] {
-        guard let tenant = policies.current.tenants[send.tenant] else { return [] }
+        // Nobody is asked for a tenant that the policy does not know any more.
+        guard let tenant = policies.current.tenants[send.tenant] else { return .now([]) }
         let route = tenant.routes.route(for: send.recipient.channel, region: send.region ?? .unknown)
-        return desk.order(route, used: send.usedProviders)
+        let (providers, pause) = desk.order(route, used: send.usedProviders)
+        if let pause { return .paused(pause) }
+        guard let first = providers.first, desk.isLimited(first) else { return .now(providers) }
+        return .inTurn(providers)
     }
 }

@@ -21,9 +21,9 @@ struct Takeover {
     func take(from database: Int) async -> Bool {
         let share = max(1, settings.batchSize / ledger.databases)
         let claimedAt = ContinuousClock.now
-        let room = inFlight.reserve(upTo: share)
+        let room = inFlight.reserve(upTo: share, for: database)
         let swept = await retry.once(.takeover) { try await ledger.sweepSends(of: database, capacity: room) }
-        inFlight.claim(swept?.value.count ?? 0, of: room)
+        inFlight.claim(swept?.value.count ?? 0, of: room, for: database)
         guard let swept else { return false }
         outbox.append(swept.outbox)
         if !swept.value.isEmpty {

@@ -7,4 +7,9 @@ package enum DeliveryResult: Hashable, Sendable {
 
     /// It is not known to be written; sending it again is right when the error is retriable.
     case failed(KafkaError)
+
+    /// Why it is not known to be written; nil when it is.
+    package var failure: KafkaError? {
+        if case .failed(let error) = self { error } else { nil }
+    }
 }

@@ -113,11 +113,7 @@ extension KafkaProducer {
     }
 
     private func settle(_ token: Int, _ result: DeliveryResult) {
-        if let finished = backlog.finish(token, result) { answer(finished) }
-    }
-
-    private func answer(_ finished: Backlog.Finished) {
-        senders.removeValue(forKey: finished.number)?.resume(returning: finished.results)
+        if let answer = backlog.finish(token) { answer(result) }
     }
 
     /// The client has failed for good: another one takes its place, at once where it lived for a while.
@@ -153,7 +149,7 @@ extension KafkaProducer {
     }
 
     private func failAll(_ error: KafkaError) {
-        for finished in backlog.failAll(error) { answer(finished) }
+        for answer in backlog.finishAll() { answer(.failed(error)) }
     }
 
     private func dropClient() {

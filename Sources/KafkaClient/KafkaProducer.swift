@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import PinnedThread
+import Synchronization
 
 /// An idempotent producer.
 ///
@@ -40,7 +41,6 @@ package actor KafkaProducer {
     var isBroken = false
     var madeAt = ContinuousClock.now
     var backlog = Backlog()
-    var senders: [Int: CheckedContinuation<[DeliveryResult], Never>] = [:]
     var closeWaiters: [CheckedContinuation<Void, Never>] = []
 
     nonisolated package var unownedExecutor: UnownedSerialExecutor {
@@ -58,24 +58,34 @@ package actor KafkaProducer {
         thread.detachInterrupt()
     }
 
-    /// Writes the records and waits for the results, which come in the records' order.
+    /// Takes records to be written, and tells of each what became of it as soon as that is known.
     ///
-    /// Records of one key are written in the order in which they were given, over calls too. A full queue makes the
-    /// call wait. It ends after `delivery.timeout.ms` (30 s) at the latest, counted from when a record enters the
-    /// client's queue, also when its task is cancelled: what is under way cannot be called back.
-    package func send(_ records: [ProducerRecord]) async -> [DeliveryResult] {
-        guard !records.isEmpty else { return [] }
+    /// Records of one key are written in the order in which they were given, over calls too. Each has its result after
+    /// `delivery.timeout.ms` (30 s) at the latest, counted from when it enters the client's queue; what does not go
+    /// into that waits here.
+    package func take(_ records: [OutgoingRecord]) {
         switch phase {
         case .idle, .running: break
-        case .closing, .closed: return records.map { _ in .failed(KafkaError(.closed)) }
+        case .closing, .closed:
+            for record in records { record.answer(.failed(KafkaError(.closed))) }
+            return
         }
-        guard records.count <= Backlog.maximumCount else {
-            return records.map { _ in .failed(KafkaError(.invalidArgument)) }
-        }
+        for record in records { backlog.append(record) }
+        handOver()
+    }
+
+    /// Writes the records and waits for the results, which come in the records' order.
+    ///
+    /// It waits also when its task is cancelled: what is under way cannot be called back.
+    package func send(_ records: [ProducerRecord]) async -> [DeliveryResult] {
+        guard !records.isEmpty else { return [] }
         return await withCheckedContinuation { sender in
-            // Known before anything is handed over: the client may refuse all of it at once.
-            senders[backlog.append(records)] = sender
-            handOver()
+            let results = Results(count: records.count, sender)
+            take(
+                records.enumerated().map { index, record in
+                    OutgoingRecord(record) { results.note($0, at: index) }
+                }
+            )
         }
     }
 
@@ -91,4 +101,24 @@ package actor KafkaProducer {
         "acks": "all",
         "enable.idempotence": "true",
     ]
+}
+
+/// The results of records that were sent together, for the sender when there are all.
+private final class Results: Sendable {
+    private let state: Mutex<(results: [DeliveryResult?], open: Int)>
+    private let sender: CheckedContinuation<[DeliveryResult], Never>
+
+    init(count: Int, _ sender: CheckedContinuation<[DeliveryResult], Never>) {
+        state = Mutex((results: Array(repeating: nil, count: count), open: count))
+        self.sender = sender
+    }
+
+    func note(_ result: DeliveryResult, at index: Int) {
+        let all: [DeliveryResult]? = state.withLock { state in
+            state.results[index] = result
+            state.open -= 1
+            return state.open == 0 ? state.results.compactMap(\.self) : nil
+        }
+        if let all { sender.resume(returning: all) }
+    }
 }

@@ -58,6 +58,11 @@ package final class MockCluster: Sendable {
         try unsafe perform { unsafe rd_kafka_mock_broker_set_up($0, broker ?? -1) }
     }
 
+    /// Makes a broker the leader of a partition, or leaves it without one when nil.
+    package func setLeader(of topic: String, _ partition: Int32, to broker: Int32?) throws(KafkaError) {
+        try unsafe perform { unsafe rd_kafka_mock_partition_set_leader($0, topic, partition, broker ?? -1) }
+    }
+
     /// Makes another broker the coordinator of a group, whose members have to find it.
     package func moveCoordinator(of group: String, to broker: Int32) throws(KafkaError) {
         try unsafe perform { unsafe rd_kafka_mock_coordinator_set($0, "group", group, broker) }

@@ -105,4 +105,9 @@ package struct RecordBatch: Sendable {
     let epoch: Int
     let number: Int
     let nextOffsets: [TopicPartition: Int64]
+
+    /// The same without its records: what a commit needs, for as long as it takes.
+    package var withoutRecords: RecordBatch {
+        RecordBatch(records: [], epoch: epoch, number: number, nextOffsets: nextOffsets)
+    }
 }

@@ -6,7 +6,7 @@ package import Verification
 /// The keys of a batch, each once, in the order in which rows are locked.
 package struct IntakeKeys: Sendable {
     let slots: [(key: SlotKey, fresh: VerificationID)]
-    let windows: [LimitKey]
+    package let windows: [LimitKey]
     let requests: [(key: RequestKey, candidate: Candidate)]
     let fresh: Set<VerificationID>
 

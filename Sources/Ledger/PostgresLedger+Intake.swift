@@ -14,7 +14,7 @@ extension PostgresLedger {
             while true {
                 do {
                     return try await intake(keys, pace) { decide(candidates, $0) }
-                } catch is BegunWindow {
+                } catch is StaleWindow {
                     continue
                 } catch let error as PostgresError where pace == .together && error.meansOvertaken {
                     pace = .oneByOne
@@ -42,24 +42,31 @@ extension PostgresLedger {
         case oneByOne
     }
 
-    /// A window that another worker has begun since the windows were locked.
+    /// A window that another worker has begun since the windows were locked, or one that is full no more.
     ///
     /// Waiting for it now, out of their order, could be waiting for each other, so the transaction begins anew; each
-    /// time there is one window more.
-    private struct BegunWindow: Error {}
+    /// time one more is locked with the others.
+    private struct StaleWindow: Error {}
 
     private func intake(
         _ keys: IntakeKeys,
         _ pace: Pace,
         decide: @escaping @Sendable (IntakeFacts) -> IntakeChanges
     ) async throws -> Recorded<[ClaimedSend]> {
-        try await pool.withTransaction { transaction in
-            var facts = try readFacts(keys, pace, transaction)
+        let full = fullWindows.among(keys.windows)
+        return try await pool.withTransaction { transaction in
+            var facts = try readFacts(keys, full, pace, transaction)
             var trials = 3
             while true {
                 let changes = decide(facts)
+                let open = full.keys.filter { changes.windows[$0] != nil }
+                guard open.isEmpty else {
+                    fullWindows.forget(open)
+                    throw StaleWindow()
+                }
                 do {
                     let outbox = try write(changes, keys, facts, transaction)
+                    fullWindows.note(changes.fullWindows.filter { full[$0.key] == nil })
                     return Recorded(changes.sends, outbox: outbox)
                 } catch let error as PostgresError where error.sqlState == .uniqueViolation && trials > 0 {
                     trials -= 1
@@ -83,16 +90,20 @@ extension PostgresLedger {
     }
 
     /// Locks and reads, in the one order of locks; the time is read when the last lock is granted.
+    ///
+    /// Windows that are known to be full are taken as they were read.
     private func readFacts(
         _ keys: IntakeKeys,
+        _ full: [LimitKey: LimitWindow],
         _ pace: Pace,
         _ transaction: Transaction
     ) throws -> IntakeFacts {
+        let others = full.isEmpty ? keys.windows : keys.windows.filter { full[$0] == nil }
         let results = try transaction.run([
-            Self.lockSlots(keys), Self.lockWindows(keys), Self.insertRequests(keys), Self.readTime(keys),
+            Self.lockSlots(keys), Self.lockWindows(others), Self.insertRequests(keys), Self.readTime(keys),
         ])
         let slots = try Self.slots(results[0])
-        var windows = try Self.windows(results[1])
+        var windows = try Self.windows(results[1]).merging(full) { locked, _ in locked }
         var requests = try Self.insertedRequests(results[2])
         var time = try IntakeTime(results[3])
         let older = keys.requests.map(\.key).filter { requests[$0] == nil }
@@ -112,7 +123,7 @@ extension PostgresLedger {
             let new = keys.windows.filter { windows[$0] == nil }
             let results = try transaction.run([Self.makeWindows(new), Self.lockTenants(keys), Self.readTime(keys)])
             let made = try Self.windows(results[0])
-            guard made.count == new.count else { throw BegunWindow() }
+            guard made.count == new.count else { throw StaleWindow() }
             windows.merge(made) { locked, _ in locked }
             time = try IntakeTime(results[2])
         }

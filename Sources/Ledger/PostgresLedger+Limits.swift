@@ -5,7 +5,7 @@ package import Verification
 
 extension PostgresLedger {
     /// Locks the windows that there are, one after the other.
-    package static func lockWindows(_ keys: IntakeKeys) -> Statement {
+    package static func lockWindows(_ windows: [LimitKey]) -> Statement {
         Statement(
             """
             SELECT w.scope, w.tenant, w.fingerprint, w.entries
@@ -17,7 +17,7 @@ extension PostgresLedger {
             ORDER BY w.fingerprint, w.scope, w.tenant
             FOR UPDATE OF w
             """,
-            windowParameters(keys.windows)
+            windowParameters(windows)
         )
     }
 

@@ -51,7 +51,7 @@ extension PostgresLedger {
         return records.filter { handedOver.contains(OutboxKey(stream: $0.stream, sequence: $0.sequence)) }
     }
 
-    package func sweepOutbox() async throws -> [OutboxRecord] {
+    package func sweepOutbox(of database: Int) async throws -> [OutboxRecord] {
         let statement = takeOverOutbox()
         return try await pool.withTransaction { transaction in
             let rows = try transaction.commit([statement])[0]

@@ -36,7 +36,7 @@ extension PostgresLedger {
     }
 
     package func markDispatching(_ claims: [ClaimedSend]) async throws -> Set<SendID> {
-        let statement = mark(claims)
+        let statement = mark(Self.inLockOrder(claims))
         return try await pool.withTransaction { transaction in
             try Self.sendIDs(transaction.commit([statement])[0])
         }
@@ -59,11 +59,14 @@ extension PostgresLedger {
     }
 
     package func release(_ claims: [ClaimedSend]) async throws {
-        let statement = Self.handBack(claims)
+        let statement = Self.handBack(Self.inLockOrder(claims))
         try await pool.withTransaction { transaction in
             _ = try transaction.commit([statement])
         }
     }
+
+    /// Rows are locked in the order in which a statement is given them, as everywhere in that of their ids.
+    private static func inLockOrder(_ claims: [ClaimedSend]) -> [ClaimedSend] { claims.sorted { $0.id < $1.id } }
 
     static func handBack(_ claims: [ClaimedSend]) -> Statement {
         Statement(

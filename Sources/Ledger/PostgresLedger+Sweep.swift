@@ -4,8 +4,9 @@ import PostgresClient
 package import Verification
 
 extension PostgresLedger {
-    /// How long sends are left to their holders when the database was away: longer than a holder waits to try again.
-    private static let outageGrace = Duration.seconds(3)
+    /// How long sends are left to their holders when the database was away: longer than a holder's last attempt to reach it
+    /// may take, 5 s, and the 2 s until its next one.
+    private static let outageGrace = Duration.seconds(8)
 
     package func sweepSends(of database: Int, capacity: Int) async throws -> Recorded<[ClaimedSend]> {
         try await pool.withTransaction { transaction in

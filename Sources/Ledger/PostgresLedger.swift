@@ -63,6 +63,7 @@ package struct PostgresLedger: Ledger {
     let settings: Settings
     let dueSends = SweepStart()
     let expiries = SweepStart()
+    let fullWindows = FullWindows()
 
     package init(pool: PostgresPool, keys: KeySource, settings: Settings) {
         self.pool = pool

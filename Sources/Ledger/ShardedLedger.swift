@@ -67,13 +67,15 @@ package final class ShardedLedger: Ledger {
 
     // MARK: - Outbox
 
-    package func sweepOutbox() async throws -> [OutboxRecord] {
+    package func sweepOutbox(of database: Int) async throws -> [OutboxRecord] {
         let kept = self.kept.withLock { kept in
-            defer { kept = [] }
-            return kept
+            defer { kept.removeAll { Int($0.shard) == database } }
+            return kept.filter { Int($0.shard) == database }
         }
         do {
-            let swept = try await all { try await $0.sweepOutbox() }.unlessAllFailed()
+            let swept = try await on([database]) { shard, number in
+                try await shard.sweepOutbox(of: number)
+            }.unlessAllFailed()
             return kept + swept.values.flatMap { shard, records in records.map { $0.held(by: shard) } }
         } catch {
             if kept.isEmpty { throw error }

@@ -56,6 +56,8 @@ extension LogField {
         case .hashKeys: "the ids of `keys.hash`, the one that makes new hashes first"
         case .sealKeys: "the ids of `keys.seal`, the one that seals first"
         case .fault: "one fault of a file: its place, its key and what is wrong"
+        case .variable: "the name of an environment variable"
+        case .nearest: "the variable of a key that is most likely meant"
         case .error: "codes and names: librdkafka's code, or PostgreSQL's SQLSTATE, table and constraint"
         case .logEvent: "the event of which lines were not written"
         case .suppressed: "how many lines were not written because too many were alike"
@@ -87,7 +89,7 @@ extension LogField {
             records not read yet, by partition of the requests' topic that the worker owns; \
             the 128 furthest behind
             """
-        case .latency: "milliseconds `p50`, `p90`, `p99` and `max` by way: \(Self.ways)"
+        case .latency: "milliseconds `p50`, `p90`, `p99` and `max` of `count` durations by way: \(Self.ways)"
         case .errors: "failures that are tried again, of `postgres` and `kafka`"
         case .residentBytes: "memory in use"
         case .processorTime: "processor time used in the interval, in milliseconds"

@@ -45,6 +45,8 @@ package enum LogField: String, Sendable, CaseIterable {
     case hashKeys = "hash_keys"
     case sealKeys = "seal_keys"
     case fault
+    case variable
+    case nearest
     case error
 
     // The log itself

@@ -51,6 +51,17 @@ extension LoggedEvent {
     )
 }
 
+// MARK: - Configuration
+
+extension LoggedEvent {
+    package static let configurationVariableUnknown = LoggedEvent(
+        "configuration.variable_unknown",
+        .warning,
+        "an environment variable is no key's and looks like one",
+        [.variable, .nearest]
+    )
+}
+
 // MARK: - Policy
 
 extension LoggedEvent {
@@ -154,13 +165,13 @@ extension LoggedEvent {
         "provider.paused",
         .warning,
         "provider is passed over",
-        [.provider]
+        [.workerID, .provider]
     )
     package static let providerResumed = LoggedEvent(
         "provider.resumed",
         .notice,
         "provider takes messages again",
-        [.provider]
+        [.workerID, .provider]
     )
     package static let providerTurnsFailed = LoggedEvent(
         "provider.turns_failed",
@@ -330,6 +341,7 @@ extension LoggedEvent {
         [
             workerStarted, workerStopping, workerStopped, workerEnded, workerDrainTimeout, workerFailed,
             workerStalled, workerStats,
+            configurationVariableUnknown,
             policyLoaded, policyReloaded, policyRefused, policyVersionReused, policyRecorded,
             secretsReloaded, secretsRefused,
             decisionPublished, sendUnknown, deadLetter,

@@ -67,4 +67,83 @@ import Verification
             }
         }
     }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `an event that the broker says nothing of holds up no other verification, and goes once`() async throws {
+        try await MemoryWorker.with { worker in
+            defer { worker.sink.letGo() }
+            worker.sink.hold { _ in true }
+            worker.source.add(["+4915123467891"])
+            try await eventually("the broker has the first") { worker.sink.held == 1 }
+            worker.sink.hold { _ in false }
+            // What has followed on the first of them is taken from the table.
+            worker.source.add(records: Self.burst(10))
+            try await eventually("the others are published and forgotten") {
+                worker.sink.answers.count == 10 && worker.ledger.unpublished == 1
+            }
+            worker.sink.letGo()
+            try await eventually("the first is forgotten too") { worker.ledger.unpublished == 0 }
+            #expect(worker.sink.answers.count == 11)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `in the middle of one verification's events the broker's silence holds up no other's`() async throws {
+        try await MemoryWorker.with { worker in
+            defer { worker.sink.letGo() }
+            worker.sink.hold { $0.sequence == 3 }
+            worker.source.add(records: Self.burst(5))
+            try await eventually("the broker has the third") { worker.sink.held == 1 && worker.ledger.open == 0 }
+            worker.sink.hold { _ in false }
+            worker.source.add(
+                records: (11...14).map {
+                    .request(id: "other-\($0)", phoneNumber: "+4915123467891", offset: $0, at: .now)
+                }
+            )
+            try await eventually("those of the other one are published and forgotten") {
+                worker.sink.sequences.count == 6 && worker.ledger.unpublished == 3
+            }
+            worker.sink.letGo()
+            try await eventually("the rest too") { worker.ledger.unpublished == 0 }
+            #expect(worker.sink.sequences.count == 9)
+            #expect(worker.sink.sequences.suffix(3) == [3, 4, 5])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `what the broker has and says nothing of is not given to it again, and nothing overtakes it`() async throws {
+        try await MemoryWorker.with { worker in
+            defer { worker.sink.letGo() }
+            worker.sink.hold { _ in true }
+            worker.source.add(records: Self.burst(3))
+            try await eventually("the broker has the first") { worker.sink.held == 1 && worker.ledger.open == 0 }
+            try await eventually("the others wait") { worker.ledger.unpublished == 3 }
+            worker.ledger.expireLeases()
+            func looks() -> Int { worker.journal.entries.count { $0 == .ledger(.sweepOutbox) } }
+            let before = looks()
+            try await eventually("it is taken over again") { looks() > before + 2 }
+            #expect(worker.sink.held == 1)
+            worker.sink.letGo()
+            try await eventually("it is forgotten") { worker.ledger.unpublished == 2 }
+            worker.ledger.expireLeases()
+            try await eventually("all are published") { worker.ledger.unpublished == 0 }
+            #expect(worker.sink.sequences == [1, 2, 3])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a broker that says nothing is seen, though it is given more`() async throws {
+        try await MemoryWorker.with { worker in
+            defer { worker.sink.letGo() }
+            worker.sink.hold { _ in true }
+            worker.source.add([Self.number])
+            try await eventually("the broker has the first") { worker.sink.held == 1 }
+            let steps = try #require(worker.progress.atWork[.publish])
+            worker.source.add(["+4915123467891"])
+            try await eventually("the broker has the second") { worker.sink.held == 2 }
+            #expect(worker.progress.atWork[.publish] == steps)
+            worker.sink.letGo()
+            try await eventually("nothing is under way") { worker.progress.atWork[.publish] == nil }
+        }
+    }
 }

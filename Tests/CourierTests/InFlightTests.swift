@@ -5,19 +5,37 @@ import Testing
 @testable import Courier
 
 @Suite struct InFlightTests {
+    /// Lets somebody wait for so many places where none is free, and returns when the waiter has got one of them.
+    private func wait(for wanted: Int, _ inFlight: InFlight) async -> Task<Bool, Never> {
+        let waiting = Task { await inFlight.waitForRoom(wanted) }
+        inFlight.remove(1)
+        while inFlight.reserve(upTo: 1, for: 0) == 1 {
+            inFlight.claim(0, of: 1, for: 0)
+            await Task.yield()
+        }
+        return waiting
+    }
+
+    /// Uses all that a takeover gets, and returns how much that is.
+    private func takeAll(_ inFlight: InFlight, for database: Int = 0) -> Int {
+        let reserved = inFlight.reserve(upTo: 10, for: database)
+        inFlight.claim(reserved, of: reserved, for: database)
+        return reserved
+    }
+
     @Test func `places are reserved up to the limit, and never more than there are`() {
         let inFlight = InFlight(limit: 3)
         inFlight.add(1)
-        #expect(inFlight.reserve(upTo: 1) == 1)
-        #expect(inFlight.reserve(upTo: 5) == 1)
-        #expect(inFlight.reserve(upTo: 5) == 0)
+        #expect(inFlight.reserve(upTo: 1, for: 0) == 1)
+        #expect(inFlight.reserve(upTo: 5, for: 0) == 1)
+        #expect(inFlight.reserve(upTo: 5, for: 0) == 0)
         #expect(inFlight.count == 1, "reserved places hold no sends")
-        inFlight.claim(1, of: 2)
+        inFlight.claim(1, of: 2, for: 0)
         #expect(inFlight.count == 2)
         inFlight.add(2)
-        #expect(inFlight.reserve(upTo: 1) == 0)
+        #expect(inFlight.reserve(upTo: 1, for: 0) == 0)
         inFlight.remove(4)
-        #expect(inFlight.reserve(upTo: 5) == 3)
+        #expect(inFlight.reserve(upTo: 5, for: 0) == 3)
     }
 
     @Test(.timeLimit(.minutes(1)))
@@ -29,50 +47,67 @@ import Testing
         inFlight.remove(1)
         inFlight.remove(1)
         #expect(await hasRoom)
-        #expect(inFlight.reserve(upTo: 1) == 0)
+        #expect(inFlight.reserve(upTo: 4, for: 0) == 0)
+        inFlight.claim(0, of: 3)
+        #expect(inFlight.reserve(upTo: 4, for: 0) == 3)
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `who waits for much and who takes every place that is free have their turns`() async {
-        let inFlight = InFlight(limit: 10, turn: .seconds(3600))
+    func `a waiter keeps the places that it gets one by one, whoever else looks for some`() async {
+        let inFlight = InFlight(limit: 10)
         inFlight.add(10)
-        let waiting = Task { await inFlight.waitForRoom(6) }
-        var taken = 0
-        // Until the waiter has begun to wait it takes all; then once more, and then what is beyond.
-        for _ in 0..<1_000_000 {
-            inFlight.remove(1)
-            let reserved = inFlight.reserve(upTo: 10)
-            inFlight.claim(reserved, of: reserved)
-            taken = reserved
-            if reserved == 0 { break }
-            await Task.yield()
-        }
-        #expect(taken == 0, "a place that is free is left to the waiter")
+        let waiting = await wait(for: 6, inFlight)
         for _ in 0..<5 {
             inFlight.remove(1)
-            #expect(inFlight.reserve(upTo: 10) == 0)
+            #expect(inFlight.reserve(upTo: 10, for: 0) == 0)
         }
         #expect(await waiting.value)
         inFlight.claim(0, of: 6)
-        #expect(inFlight.reserve(upTo: 10) == 6, "nobody waits any more")
+        #expect(inFlight.reserve(upTo: 10, for: 0) == 6, "nobody waits any more")
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `a turn ends, and who takes nothing has had none`() async {
-        for (turn, claimed) in [(Duration.zero, 1), (.seconds(3600), 0)] {
-            let inFlight = InFlight(limit: 10, turn: turn)
-            inFlight.add(8)
-            let waiting = Task { await inFlight.waitForRoom(6) }
-            for _ in 0..<100 {
-                let reserved = inFlight.reserve(upTo: 1)
-                #expect(reserved == 1, "what is free is of use while much is held")
-                inFlight.claim(claimed, of: reserved)
-                inFlight.remove(claimed)
-                await Task.yield()
-            }
-            waiting.cancel()
-            #expect(await !waiting.value)
+    func `what comes free goes by turns to who waits and to who uses all that it gets`() async {
+        let inFlight = InFlight(limit: 10)
+        inFlight.add(10)
+        let waiting = await wait(for: 6, inFlight)
+        #expect(takeAll(inFlight) == 0)
+        var taken = 0
+        for _ in 0..<10 {
+            inFlight.remove(1)
+            taken += takeAll(inFlight)
         }
+        #expect(await waiting.value)
+        #expect(taken == 5)
+        #expect(inFlight.count == 4)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `who did not use what was left to it leaves all to the waiter until it looks again`() async {
+        let inFlight = InFlight(limit: 10)
+        inFlight.add(10)
+        let waiting = await wait(for: 6, inFlight)
+        #expect(takeAll(inFlight) == 0)
+        inFlight.remove(3)
+        #expect(inFlight.reserve(upTo: 10, for: 0) == 3)
+        inFlight.claim(1, of: 3, for: 0)
+        inFlight.remove(3)
+        #expect(await waiting.value, "it has the two that were not used")
+        #expect(inFlight.reserve(upTo: 10, for: 0) == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `takeovers of several databases share what is left to them`() async {
+        let inFlight = InFlight(limit: 10)
+        inFlight.add(10)
+        let waiting = await wait(for: 6, inFlight)
+        #expect(takeAll(inFlight, for: 0) == 0)
+        #expect(takeAll(inFlight, for: 1) == 0)
+        inFlight.remove(4)
+        #expect(inFlight.reserve(upTo: 10, for: 0) == 2)
+        #expect(inFlight.reserve(upTo: 10, for: 1) == 2)
+        waiting.cancel()
+        #expect(await !waiting.value)
     }
 
     @Test(.timeLimit(.minutes(1)))
@@ -89,24 +124,27 @@ import Testing
             }
             group.addTask {
                 for _ in 0..<2000 {
-                    let reserved = inFlight.reserve(upTo: 50)
+                    let reserved = inFlight.reserve(upTo: 50, for: 0)
                     await Task.yield()
-                    inFlight.claim(reserved, of: reserved)
+                    inFlight.claim(reserved, of: reserved, for: 0)
                     #expect(inFlight.count <= 100)
                     inFlight.remove(reserved)
                 }
+                // The last look, after which nothing is left to it.
+                #expect(inFlight.reserve(upTo: 0, for: 0) == 0)
             }
         }
         #expect(inFlight.count == 0)
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `a waiter that is cancelled goes on without room`() async {
-        let inFlight = InFlight(limit: 1)
-        inFlight.add(1)
-        let waiting = Task { await inFlight.waitForRoom(1) }
+    func `a waiter that is cancelled goes on without room, and gives back what it had of it`() async {
+        let inFlight = InFlight(limit: 3)
+        inFlight.add(3)
+        let waiting = await wait(for: 2, inFlight)
         waiting.cancel()
         #expect(await !waiting.value)
-        #expect(inFlight.count == 1)
+        #expect(inFlight.count == 2)
+        #expect(inFlight.reserve(upTo: 3, for: 0) == 1)
     }
 }

@@ -39,7 +39,11 @@ import Verification
                 + [RecordField("dead-letter-reason", "too_large")]
         )
         try cluster.pushErrors(.produce, [.messageTooLarge])
-        #expect(await sink.publish([record]).delivered == [record])
+        let (answers, answer) = AsyncStream.makeStream(of: (record: OutboxRecord, failure: (any Error)?).self)
+        await sink.publish([record]) { answer.yield(($0, $1)) }
+        let first = await answers.first { _ in true }
+        let told = try #require(first)
+        #expect(told.record == record && told.failure == nil)
 
         let letter = try #require(try await reader.next(maximum: 1, within: .seconds(30)).first)
         #expect(letter.value?.count == 65_536)

@@ -75,6 +75,22 @@ import Verification
         #expect(line.fields["error"] == "KafkaError(_TIMED_OUT)")
     }
 
+    @Test func `a provider that is passed over, and that is back, is told by whose worker`() async throws {
+        let journal = Journal()
+        let answer = ProviderAnswer(.throttled, errorCode: "429")
+        let provider = MemoryProvider.taking(after: 1, of: answer, journal: journal)
+        let log = LogRecord()
+        try await MemoryWorker.with([provider], journal: journal, log: log) { worker in
+            worker.source.add([Self.number])
+            try await worker.settle(events: 1)
+        }
+        for event in [LoggedEvent.providerPaused, .providerResumed] {
+            let line = try #require(log.lines(event).first, "\(event.name)")
+            #expect(line.fields["worker.id"] == "host-1")
+            #expect(line.fields["provider"] == "main")
+        }
+    }
+
     @Test func `what an operator must see has a line above debug`() async throws {
         let journal = Journal()
         let provider = MemoryProvider(journal: journal) { _ in ProviderAnswer(.unknown, errorCode: "timeout") }

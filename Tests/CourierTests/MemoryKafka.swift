@@ -14,10 +14,14 @@ final class MemorySource: RecordSource, Service {
     private struct State {
         var records: [InboundRecord] = []
         var offset: Int64 = 0
+
+        /// The sizes of the batches that are handed out and not committed.
+        var uncommitted: [Int] = []
     }
 
     private let state = Mutex(State())
     private let exit = Mutex<Gate?>(nil)
+    private let broker = Mutex<Gate?>(nil)
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
     private let journal: Journal
@@ -52,8 +56,10 @@ final class MemorySource: RecordSource, Service {
         var signals = signals.makeAsyncIterator()
         while true {
             let records = state.withLock { state in
-                defer { state.records.removeFirst(min(maximum, state.records.count)) }
-                return Array(state.records.prefix(maximum))
+                let records = Array(state.records.prefix(maximum))
+                state.records.removeFirst(records.count)
+                if !records.isEmpty { state.uncommitted.append(records.count) }
+                return records
             }
             if !records.isEmpty {
                 journal.note(.taken(records.count))
@@ -63,8 +69,18 @@ final class MemorySource: RecordSource, Service {
         }
     }
 
-    func commit(_ batches: [SourceBatch]) async {
-        journal.note(.committed(batches.reduce(0) { $0 + $1.records.count }))
+    func commit(_ positions: [SourcePosition]) async {
+        await broker.withLock(\.self)?.pass()
+        let count = state.withLock { state in
+            defer { state.uncommitted.removeFirst(positions.count) }
+            return state.uncommitted.prefix(positions.count).reduce(0, +)
+        }
+        journal.note(.committed(count))
+    }
+
+    /// Answers no commit until the gate is open.
+    func keepCommits(until gate: Gate) {
+        broker.withLock { $0 = gate }
     }
 
     /// Leaves when intake has ended.
@@ -86,6 +102,8 @@ final class MemorySink: RecordSink, Service {
         var published: [OutboxRecord] = []
         var failures = 0
         var refused: Int32?
+        var isHeld: @Sendable (OutboxRecord) -> Bool = { _ in false }
+        var held: [(record: OutboxRecord, answer: @Sendable (OutboxRecord, (any Error)?) -> Void)] = []
         var isClosed = false
     }
 
@@ -104,6 +122,25 @@ final class MemorySink: RecordSink, Service {
     /// Lets events of this number not be taken; nil for taking all.
     func refuse(_ sequence: Int32?) {
         state.withLock { $0.refused = sequence }
+    }
+
+    /// Lets records of a kind not be answered for until they are let go.
+    func hold(_ isHeld: @escaping @Sendable (OutboxRecord) -> Bool) {
+        state.withLock { $0.isHeld = isHeld }
+    }
+
+    /// What is held.
+    var held: Int { state.withLock { $0.held.count } }
+
+    /// Takes what was held, and holds no more.
+    func letGo() {
+        let held = state.withLock { state in
+            defer { state.held = [] }
+            state.isHeld = { _ in false }
+            state.published += state.held.map(\.record)
+            return state.held
+        }
+        for (record, answer) in held { answer(record, nil) }
     }
 
     /// The numbers of what was published, in its order.
@@ -131,18 +168,25 @@ final class MemorySink: RecordSink, Service {
         }
     }
 
-    func publish(_ records: [OutboxRecord]) async -> PublishedRecords {
+    func publish(
+        _ records: [OutboxRecord],
+        _ answer: @escaping @Sendable (OutboxRecord, (any Error)?) -> Void
+    ) async {
         #expect(EventContract.violations(in: records) == [])
-        return state.withLock { state in
+        let (taken, refused) = state.withLock { state -> ([OutboxRecord], [OutboxRecord]) in
             guard state.failures == 0, !state.isClosed else {
                 state.failures = max(0, state.failures - 1)
-                return PublishedRecords([], failure: KafkaError(.timedOut))
+                return ([], records)
             }
-            let taken = records.filter { $0.sequence != state.refused }
+            let held = records.filter(state.isHeld)
+            let taken = records.filter { $0.sequence != state.refused && !held.contains($0) }
             journal.note(.produced(taken.count))
+            state.held += held.map { (record: $0, answer: answer) }
             state.published += taken
-            return PublishedRecords(taken, failure: taken.count < records.count ? KafkaError(.timedOut) : nil)
+            return (taken, records.filter { !taken.contains($0) && !held.contains($0) })
         }
+        for record in taken { answer(record, nil) }
+        for record in refused { answer(record, KafkaError(.timedOut)) }
     }
 
     func run() async throws {

@@ -45,6 +45,7 @@ final class MemoryLedger: Ledger {
         var poison: Set<Int64> = []
         var deletion: Gate?
         var runOut: [OutboxRecord] = []
+        var delays: [Duration] = []
     }
 
     let databases: Int
@@ -57,14 +58,20 @@ final class MemoryLedger: Ledger {
         (self.databases, self.journal) = (databases, journal)
     }
 
-    /// Lets outcomes not be recorded that are for one of these databases.
+    /// Lets outcomes not be recorded, nor what is published be forgotten, that are for one of these databases.
     func setAway(_ databases: Set<Int>) {
         away.withLock { $0 = databases }
     }
 
-    /// Lets a database not answer about its sends before they have left until the gate is open.
+    /// Lets a database not answer about its sends before they have left, nor about what waits in its outbox, until the
+    /// gate is open.
     func hang(_ database: Int, until gate: Gate) {
         hanging.withLock { $0 = (database, gate) }
+    }
+
+    private func checkAway(_ databases: [Int]) throws {
+        guard let missing = away.withLock({ away in databases.first(where: away.contains) }) else { return }
+        throw ShardFailure(shard: missing, error: Away(isOutage: true))
     }
 
     private func answer(of databases: [Int]) async {
@@ -104,6 +111,9 @@ final class MemoryLedger: Ledger {
 
     /// Verifications that have run out and are not swept yet.
     var ranOut: Int { state.withLock { $0.runOut.count } }
+
+    /// For how long sends were handed back; all the same any sweep takes them over.
+    var delays: [Duration] { state.withLock(\.delays) }
 
     /// Whether failures are still to come.
     var hasFailures: Bool { state.withLock { $0.failures.values.contains { !$0.isEmpty } } }
@@ -182,10 +192,7 @@ extension MemoryLedger {
     }
 
     func record(_ results: [SendResult]) async throws -> Recorded<Void> {
-        let missing = away.withLock { away in
-            results.map { $0.send.id.uuid.database(of: databases) }.first(where: away.contains)
-        }
-        if let missing { throw ShardFailure(shard: missing, error: Away(isOutage: true)) }
+        try checkAway(results.map { $0.send.id.uuid.database(of: databases) })
         return try perform(.record) { state in
             let taken = results.filter { result in
                 guard let held = state.sends[result.send.id] else { return false }
@@ -232,8 +239,9 @@ extension MemoryLedger {
         }
     }
 
-    func sweepOutbox() async throws -> [OutboxRecord] {
-        try perform(.sweepOutbox) { $0.outbox.takeOver() }
+    func sweepOutbox(of database: Int) async throws -> [OutboxRecord] {
+        await answer(of: [database])
+        return try perform(.sweepOutbox) { $0.outbox.takeOver() }
     }
 
     func receive(_ receipts: [ReceivedReceipt], deadLetters: [OutboxRecord]) async throws -> Recorded<[ReportedSend]> {
@@ -258,6 +266,7 @@ extension MemoryLedger {
     @discardableResult
     func published(_ records: [OutboxRecord]) async throws -> Bool {
         await state.withLock(\.deletion)?.pass()
+        try checkAway(records.map { Int($0.shard) })
         return try perform(.published) { state in
             state.outbox.remove(records)
             return state.outbox.hasWaiting
@@ -270,7 +279,8 @@ extension MemoryLedger {
 
     private static func settle(_ results: [SendResult], _ state: inout State) -> [OutboxRecord] {
         for result in results {
-            if case .retry = result.disposition {
+            if case .retry(let delay) = result.disposition {
+                state.delays.append(delay)
                 state.sends[result.send.id]?.state = .pending
                 state.sends[result.send.id]?.isLeased = false
             } else {

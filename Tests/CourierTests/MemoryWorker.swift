@@ -11,6 +11,7 @@ import Verification
 struct MemoryWorker: Sendable {
     let journal: Journal
     let source: MemorySource
+    let receipts: MemorySource
     let sink: MemorySink
     let ledger: MemoryLedger
     let rates = MemoryRates()
@@ -75,6 +76,7 @@ struct MemoryWorker: Sendable {
         self.journal = journal
         self.log = log
         source = MemorySource(journal: journal)
+        receipts = MemorySource(journal: journal)
         sink = MemorySink(journal: journal)
         ledger = MemoryLedger(databases: databases, journal: journal)
         let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -87,7 +89,7 @@ struct MemoryWorker: Sendable {
         courier = Courier(
             parts: Courier.Parts(
                 source: source,
-                receipts: MemorySource(journal: journal),
+                receipts: receipts,
                 sink: sink,
                 ledger: ledger,
                 providers: providers,
@@ -99,6 +101,7 @@ struct MemoryWorker: Sendable {
             ),
             settings: settings,
             statistics: statistics,
+            workerID: "host-1",
             logger: log.logger
         )
         let report = StatisticsReport(
@@ -106,7 +109,6 @@ struct MemoryWorker: Sendable {
             of: courier,
             gauges: .init(lag: { [0: 7] }, backlog: ledger),
             every: .milliseconds(100),
-            workerID: "host-1",
             logger: log.logger
         )
         // It would take the figures from a test that wants to see them.

@@ -95,6 +95,31 @@ import Verification
         }
     }
 
+    @Test func `requests and receipts are read on while a commit of their offsets is not answered`() async throws {
+        let gate = Gate()
+        try await MemoryWorker.with { worker in
+            defer { gate.open() }
+            worker.source.keepCommits(until: gate)
+            worker.receipts.keepCommits(until: gate)
+            for place in 0..<3 {
+                worker.source.add([Self.numbers[place]])
+                worker.receipts.add(records: [.raw("no receipt", offset: Int64(place), at: .now)])
+                try await eventually("what was read is told") {
+                    worker.sink.answers.count { $0 == "sent" } == place + 1
+                        && worker.sink.deadLetters.count == place + 1
+                }
+            }
+            func committed() -> Int {
+                worker.journal.work.reduce(0) { sum, entry in
+                    if case .committed(let count) = entry { sum + count } else { sum }
+                }
+            }
+            #expect(committed() == 0)
+            gate.open()
+            try await eventually("the offsets of all are committed") { committed() == 6 }
+        }
+    }
+
     @Test(arguments: MemoryLedger.Method.allCases, MemoryLedger.Failure.allCases)
     func `whichever call of the ledger fails, nothing is lost and nothing is sent twice`(
         _ method: MemoryLedger.Method,

@@ -31,6 +31,68 @@ import Verification
         }
     }
 
+    @Test func `what has no turn of its provider goes to the next one that takes it`() async throws {
+        let journal = Journal()
+        let first = MemoryProvider("first", journal: journal)
+        let paused = MemoryProvider("paused", journal: journal) { _ in
+            ProviderAnswer(.throttled, errorCode: "429", retryAfter: .seconds(60))
+        }
+        let last = MemoryProvider("last", journal: journal)
+        let rate = RateLimit(count: 5, per: .seconds(1))
+        try await MemoryWorker.with([first, paused, last], journal: journal, limits: ["first": rate]) { worker in
+            worker.rates.close()
+            worker.source.add([Self.numbers[0]])
+            try await worker.settle(events: 1)
+            worker.source.add(Array(Self.numbers[1..<20]))
+            try await worker.settle(events: 20)
+            #expect(worker.sink.answers == [String](repeating: "sent", count: 20))
+            #expect(!journal.work.contains(.ledger(.release)) && worker.ledger.delays.isEmpty)
+        }
+        #expect(first.messages.isEmpty)
+        #expect(paused.messages.count == 1)
+        #expect(last.messages.count == 20)
+    }
+
+    @Test func `who had no turn for a message is asked behind those that refuse it`() async throws {
+        let journal = Journal()
+        let first = MemoryProvider("first", journal: journal)
+        let second = MemoryProvider("second", journal: journal) { _ in ProviderAnswer(.refused, errorCode: "21211") }
+        let rate = RateLimit(count: 5, per: .seconds(1))
+        try await MemoryWorker.with([first, second], journal: journal, limits: ["first": rate]) { worker in
+            worker.rates.close()
+            worker.source.add([Self.numbers[0]])
+            try await eventually("the second has refused it") { !second.messages.isEmpty }
+            worker.rates.open()
+            try await worker.settle(events: 1)
+            #expect(worker.sink.answers == ["sent"])
+        }
+        #expect(first.messages.count == 1)
+    }
+
+    @Test func `what finds its provider's line full stays away, and no longer than it may be sent`() async throws {
+        let rate = RateLimit(count: 1, per: .seconds(3600))
+        for longest in [Duration.seconds(10), Duration.seconds(8)] {
+            let hasDeadline = longest < .seconds(10)
+            let more = hasDeadline ? #","deadline":"\#((Timestamp.now + longest).rfc3339)""# : ""
+            try await MemoryWorker.with(limits: ["main": rate]) { worker in
+                worker.rates.close()
+                let records = (0..<5).map { place in
+                    InboundRecord.request(
+                        id: "r\(place)",
+                        phoneNumber: Self.numbers[place],
+                        offset: Int64(place),
+                        at: .now,
+                        more: more
+                    )
+                }
+                worker.source.add(records: records)
+                try await eventually("they are handed back") { worker.ledger.delays.count >= 20 }
+                #expect(worker.ledger.delays.allSatisfy { $0 <= longest })
+                #expect(hasDeadline || worker.ledger.delays.allSatisfy { $0 >= .seconds(5) })
+            }
+        }
+    }
+
     @Test func `what is too late when a provider has refused it is offered to no other`() async throws {
         let journal = Journal()
         let time = Duration.seconds(2)
@@ -45,9 +107,19 @@ import Verification
             for offset: Int64 in 1... {
                 let deadline = (Timestamp.now + time).rfc3339
                 let more = #","deadline":"\#(deadline)""#
-                worker.source.add(records: [.request(id: "r\(offset)", offset: offset, at: .now, more: more)])
+                // Of a person of its own: nobody is kept waiting for the one before.
+                let number = "+4915\(100_000_000 + offset)"
+                let request = InboundRecord.request(
+                    id: "r\(offset)",
+                    phoneNumber: number,
+                    offset: offset,
+                    at: .now,
+                    more: more
+                )
+                worker.source.add(records: [request])
                 try await eventually("it is answered or handed back") {
-                    worker.sink.answers.count == offset || journal.work.contains(.ledger(.record))
+                    let isAsked = !first.messages.isEmpty && journal.work.contains(.ledger(.record))
+                    return isAsked || worker.sink.answers.count == offset
                 }
                 if !first.messages.isEmpty { break }
             }
@@ -111,7 +183,10 @@ import Verification
         }
     }
 
-    @Test func `what a provider does not take now is not claimed at once, again and again`() async throws {
+    @Test(arguments: [[:], ["main": RateLimit(count: 1, per: .seconds(3600))]] as [[String: RateLimit]])
+    func `what a provider does not take now is not claimed at once, again and again`(
+        limits: [String: RateLimit]
+    ) async throws {
         var settings = CourierSettings.test
         settings.batchSize = 2
         settings.sweepInterval = .milliseconds(500)
@@ -119,7 +194,8 @@ import Verification
         let provider = MemoryProvider(journal: journal) { _ in
             ProviderAnswer(.throttled, errorCode: "429", retryAfter: .seconds(60))
         }
-        try await MemoryWorker.with([provider], journal: journal, settings: settings) { worker in
+        try await MemoryWorker.with([provider], journal: journal, settings: settings, limits: limits) { worker in
+            worker.rates.close()
             worker.source.add(Self.numbers)
             try await eventually("all are decided") { journal.work.count { $0 == .ledger(.intake) } >= 10 }
             let before = journal.entries.count { $0 == .ledger(.sweepSends) }

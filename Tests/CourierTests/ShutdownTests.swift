@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Logs
 import TestSupport
 import Testing
 import Verification
@@ -57,6 +58,29 @@ import Verification
     }
 
     @Test(.timeLimit(.minutes(1)))
+    func `a worker that is told to stop commits what it has recorded before it leaves its groups`() async throws {
+        let gates = (requests: Gate(), receipts: Gate())
+        var stopped: MemoryWorker?
+        try await MemoryWorker.with { worker in
+            stopped = worker
+            defer {
+                gates.requests.open()
+                gates.receipts.open()
+            }
+            worker.source.keepCommits(until: gates.requests)
+            worker.receipts.keepCommits(until: gates.receipts)
+            worker.source.add(["+4915123451000"])
+            worker.receipts.add(records: [.raw("no receipt", at: .now), .raw("none either", offset: 1, at: .now)])
+            try await eventually("all are told") { worker.sink.answers.count == 3 }
+            await worker.stop()
+            gates.requests.open()
+            try await eventually("it leaves the group of requests") { worker.journal.entries.contains(.left) }
+        }
+        let ends = try #require(stopped).journal.entries.filter { [.committed(1), .committed(2), .left].contains($0) }
+        #expect(ends == [.committed(1), .left, .committed(2), .left])
+    }
+
+    @Test(.timeLimit(.minutes(1)))
     func `a worker that is told to stop takes nothing over any more while it leaves its group`() async throws {
         let gate = Gate()
         try await MemoryWorker.with { worker in
@@ -70,6 +94,23 @@ import Verification
             try await Task.sleep(for: .milliseconds(200))
             #expect(worker.journal.entries.count { $0 == .ledger(.sweepSends) } == sweeps)
         }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a worker that is told to stop waits for the broker's answers, and forgets what is published`() async throws {
+        var stopped: MemoryWorker?
+        try await MemoryWorker.with { worker in
+            stopped = worker
+            defer { worker.sink.letGo() }
+            worker.sink.hold { _ in true }
+            worker.source.add(["+4915123451000"])
+            try await eventually("the broker has its event") { worker.sink.held == 1 }
+            await worker.stop()
+            try await eventually("it has stopped reading") { worker.journal.entries.contains(.left) }
+        }
+        let worker = try #require(stopped)
+        #expect(worker.sink.answers == ["sent"])
+        #expect(worker.ledger.unpublished == 0)
     }
 
     @Test(.timeLimit(.minutes(1)))

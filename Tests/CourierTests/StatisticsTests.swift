@@ -30,6 +30,7 @@ import Verification
         #expect(total.deadLetters == 1)
         #expect(total.failures == [:])
         #expect(Set(total.latencies.keys) == Set(Latency.allCases))
+        #expect(total.latencies[.intake]?.count == 21 && total.latencies[.provider]?.count == 40)
         let whole = try #require(total.latencies[.requestToEvent])
         #expect(whole.median > 0 && whole.median <= whole.ninetieth && whole.ninetyNinth <= whole.highest)
         let next = statistics.take()
@@ -113,16 +114,7 @@ import Verification
         for (place, pair) in letters.flatMap({ first in letters.map { "\(first)\($0)" } }).enumerated() {
             counts.regions[try #require(Region(pair))] = [.sent: place + 1]
         }
-        let line = StatisticsLine(
-            workerID: "w",
-            interval: .seconds(10),
-            uptime: .seconds(10),
-            counts: counts,
-            load: Load(inFlight: 0, maxInFlight: 1, unpublished: 0, providers: [:]),
-            backlog: nil,
-            lag: Dictionary(uniqueKeysWithValues: (0..<1000).map { (Int32($0), Int64($0)) }),
-            processorTime: .zero
-        )
+        let line = Self.line(counts, lag: Dictionary(uniqueKeysWithValues: (0..<1000).map { (Int32($0), Int64($0)) }))
         guard case .object(let regions)? = line.fields[.regions], case .object(let lag)? = line.fields[.lag] else {
             Issue.record("no objects")
             return
@@ -132,6 +124,35 @@ import Verification
         #expect(regions.last == LogMember("other", .object([LogMember("sent", .integer((1...34).reduce(0, +)))])))
         #expect(lag.count == 128)
         #expect(lag.last == LogMember("999", 999))
+    }
+
+    @Test func `a stage's durations are told with their number`() {
+        var counts = Statistics.Interval()
+        counts.latencies[.publish] = LatencyPercentiles(
+            count: 7,
+            median: 1,
+            ninetieth: 2,
+            ninetyNinth: 3,
+            highest: 4
+        )
+        let percentiles = LogValue.object([
+            LogMember("count", 7), LogMember("p50", .number(1)), LogMember("p90", .number(2)),
+            LogMember("p99", .number(3)), LogMember("max", .number(4)),
+        ])
+        #expect(Self.line(counts).fields[.latency] == .object([LogMember("publish", percentiles)]))
+    }
+
+    private static func line(_ counts: Statistics.Interval, lag: [Int32: Int64] = [:]) -> StatisticsLine {
+        StatisticsLine(
+            workerID: "w",
+            interval: .seconds(10),
+            uptime: .seconds(10),
+            counts: counts,
+            load: Load(inFlight: 0, maxInFlight: 1, unpublished: 0, providers: [:]),
+            backlog: nil,
+            lag: lag,
+            processorTime: .zero
+        )
     }
 
     @Test func `an event of another worker is counted by what it says`() throws {

@@ -53,6 +53,32 @@ struct ProducerTests {
     }
 
     @Test
+    func `a partition without a leader holds up no result of the others`() async throws {
+        let broker = try TestBroker(.mock)
+        let topic = try await broker.makeTopic(partitions: 2)
+        let mock = try #require(broker.mock)
+        try mock.setLeader(of: topic, 0, to: nil)
+        let (results, told) = AsyncStream.makeStream(of: (number: Int, result: DeliveryResult).self)
+        let numbers = try await broker.withProducer { producer in
+            let records = (0..<6).map { number in
+                let partition = Int32(number % 2)
+                let record = ProducerRecord(topic: topic, key: nil, value: [UInt8(number)], partition: partition)
+                return OutgoingRecord(record) { told.yield((number, $0)) }
+            }
+            await producer.take(records)
+            var numbers: [Int] = []
+            for await (number, result) in results {
+                #expect(result.isDelivered, "\(number): \(result)")
+                numbers.append(number)
+                if numbers.count == 3 { try mock.setLeader(of: topic, 0, to: 1) }
+                if numbers.count == 6 { break }
+            }
+            return numbers
+        }
+        #expect(numbers == [1, 3, 5, 0, 2, 4])
+    }
+
+    @Test
     func `a record that cannot be sent fails alone`() async throws {
         let broker = try TestBroker(.mock)
         let topic = try await broker.makeTopic(partitions: 1)

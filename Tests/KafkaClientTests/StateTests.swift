@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Testing
 
 @testable import KafkaClient
@@ -109,29 +110,32 @@ struct StateTests {
     }
 
     @Test
-    func `a backlog hands records over in order and answers a batch when all have a result`() throws {
+    func `a backlog hands records over in order and knows who is told of each, once`() {
         var backlog = Backlog()
-        let first = backlog.append([produced(0), produced(1)])
-        let second = backlog.append([produced(2)])
+        let told = Mutex<[Int]>([])
+        for number in 1...3 {
+            backlog.append(OutgoingRecord(produced(UInt8(number))) { _ in told.withLock { $0.append(number) } })
+        }
         var tokens: [Int] = []
         while let (record, token) = backlog.next {
-            #expect(record.value == [UInt8(tokens.count)])
             tokens.append(token)
+            #expect(record.value == [UInt8(tokens.count)])
             backlog.advance()
         }
         #expect(tokens.count == 3 && !backlog.hasWaiting)
-        let failed = DeliveryResult.failed(KafkaError(.timedOut))
-        #expect(backlog.finish(tokens[1], failed) == nil)
-        #expect(backlog.finish(tokens[1], .delivered(partition: 0, offset: 0)) == nil)
-        #expect(backlog.finish(-1, failed) == nil)
-        let finished = backlog.finish(tokens[0], .delivered(partition: 0, offset: 5))
-        let done = try #require(finished)
-        #expect(done.number == first && done.results == [.delivered(partition: 0, offset: 5), failed])
-        #expect(backlog.finish(tokens[0], failed) == nil)
-        #expect(backlog.failAll(KafkaError(.purged)).map(\.number) == [second])
-        #expect(backlog.isEmpty && backlog.next == nil)
-        _ = backlog.append([produced(3)])
-        #expect(backlog.next?.record.value == [3])
+        let result = DeliveryResult.delivered(partition: 0, offset: 5)
+        backlog.finish(tokens[1])?(result)
+        for token in [tokens[1], -1] {
+            let isKnown = backlog.finish(token) != nil
+            #expect(!isKnown)
+        }
+        #expect(told.withLock(\.self) == [2])
+        backlog.append(OutgoingRecord(produced(4)) { _ in told.withLock { $0.append(4) } })
+        for answer in backlog.finishAll() { answer(result) }
+        #expect(told.withLock(\.self) == [2, 1, 3, 4])
+        #expect(backlog.isEmpty && backlog.next == nil && !backlog.hasWaiting)
+        backlog.append(OutgoingRecord(produced(5)) { _ in })
+        #expect(backlog.next?.record.value == [5])
     }
 
     @Test

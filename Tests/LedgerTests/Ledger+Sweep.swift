@@ -16,6 +16,13 @@ extension Ledger {
         }
         return Recorded(claims, outbox: outbox)
     }
+
+    /// One sweep of every database's outbox.
+    func sweepOutbox() async throws -> [OutboxRecord] {
+        var records: [OutboxRecord] = []
+        for database in 0..<databases { records += try await sweepOutbox(of: database) }
+        return records
+    }
 }
 
 extension PostgresLedger {

@@ -72,7 +72,7 @@ import Verification
             ("update requests", PostgresLedger.updateRequests([:])),
             ("update slots", PostgresLedger.updateSlots([:])),
             ("insert requests", PostgresLedger.insertRequests(keys)),
-            ("lock windows", PostgresLedger.lockWindows(keys)),
+            ("lock windows", PostgresLedger.lockWindows(keys.windows)),
             ("lock free windows", PostgresLedger.lockFreeWindows([])),
             ("update windows", PostgresLedger.updateWindows([:])),
             ("lock verifications", PostgresLedger.lockVerifications([VerificationID]())),

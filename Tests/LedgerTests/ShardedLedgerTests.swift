@@ -46,7 +46,8 @@ import Verification
                 #expect(!ledger.isAnswering)
                 let claims = try await ledger.sweepSends(of: 0, capacity: 100).value
                 await #expect(throws: ShardFailure.self) { try await ledger.sweepSends(of: 1, capacity: 100) }
-                let letters = try await ledger.sweepOutbox()
+                let letters = try await ledger.sweepOutbox(of: 0)
+                await #expect(throws: ShardFailure.self) { try await ledger.sweepOutbox(of: 1) }
                 #expect(!claims.isEmpty && !letters.isEmpty)
                 #expect((claims.map(\.id.uuid.shard) + letters.map(\.shard)).allSatisfy { $0 == 0 })
                 #expect(try await worker.settle(claims, .sent).outbox.count == claims.count)

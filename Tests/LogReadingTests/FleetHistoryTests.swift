@@ -6,7 +6,7 @@ import Verification
 @testable import LogReading
 
 @Suite struct FleetHistoryTests {
-    @Test func `Counts of all workers' heartbeats are added up by status, region, provider and rule`() throws {
+    @Test func `Counts of all workers' heartbeats are added up by status, region, provider and reason`() throws {
         let history = try LogSample.history([
             LogSample.Heartbeat(worker: "host-1", repeats: 7).line(10),
             LogSample.Heartbeat(worker: "host-2", repeats: 14).line(12),
@@ -27,8 +27,41 @@ import Verification
         let timeline = history.timeline
         #expect(timeline.origin == LogSample.time(0))
         #expect(timeline.buckets.map(\.requests) == [500, 1000, 500])
-        #expect(timeline.buckets.indices.map { timeline.seconds(of: $0) } == [10, 10, 5])
-        #expect(timeline.buckets.map(\.covered) == [5, 10, 5])
+        #expect(timeline.buckets.indices.map { timeline.seconds(of: $0) } == [5, 10, 5])
+    }
+
+    @Test func `The seconds of a piece are those that any worker told of, however many did`() throws {
+        let history = try LogSample.history([
+            LogSample.Heartbeat(worker: "host-1").line(15), LogSample.Heartbeat(worker: "host-2").line(18),
+            LogSample.Heartbeat(worker: "host-1").line(64),
+        ])
+        let timeline = history.timeline
+        #expect(timeline.buckets.indices.map { timeline.seconds(of: $0) } == [5, 8, 0, 0, 0, 6, 4])
+    }
+
+    @Test func `Times that touch are one, in whatever order they come`() {
+        var coverage = Coverage()
+        for (from, to) in [(20.0, 30.0), (0, 10), (50, 60), (52, 54), (8, 22), (60.01, 70)] {
+            coverage.add(LogSample.time(from)..<LogSample.time(to))
+        }
+        #expect(
+            coverage.ranges == [
+                LogSample.time(0)..<LogSample.time(30), LogSample.time(50)..<LogSample.time(70),
+            ]
+        )
+        #expect(coverage.seconds(in: LogSample.time(25)..<LogSample.time(55)) == 10)
+    }
+
+    @Test func `Of any number of gaps few are kept, and they are the longest`() {
+        var coverage = Coverage()
+        for index in 0..<3000 {
+            let start = Double(index) * 10
+            coverage.add(LogSample.time(start)..<LogSample.time(start + 1))
+        }
+        let last = LogSample.time(100_000)..<LogSample.time(100_001)
+        coverage.add(last)
+        #expect(coverage.ranges.count <= Coverage.most && coverage.ranges.last == last)
+        #expect(coverage.seconds(in: LogSample.time(30_000)..<LogSample.time(100_000)) == 0)
     }
 
     @Test func `A log of weeks is kept in as many pieces as one of hours, and nothing of it is lost`() throws {
@@ -50,7 +83,7 @@ import Verification
         #expect(timeline.origin == LogSample.time(500) && timeline.end == LogSample.time(1100))
         #expect(timeline.width == 10_000_000)
         #expect(timeline.buckets.map(\.requests) == (0..<60).map { $0 < 49 ? 1000 : 2000 })
-        #expect(timeline.buckets.map(\.covered) == (0..<60).map { $0 < 49 ? 10 : 20 })
+        #expect(timeline.buckets.indices.allSatisfy { timeline.seconds(of: $0) == 10 })
     }
 
     @Test func `However much earlier a log that comes later is, pieces are few and nothing is lost`() throws {
@@ -93,18 +126,38 @@ import Verification
     }
 
     @Test func `Middle percentiles are weighted means, and the 99th is the worst interval's`() throws {
-        let fast = WorkerStats.Latency(p50: 10, p90: 20, p99: 30, max: 40)
-        let slow = WorkerStats.Latency(p50: 40, p90: 80, p99: 300, max: 900)
-        let both = LatencySummary(fast, weight: 300).merged(with: LatencySummary(slow, weight: 100))
+        let fast = WorkerStats.Latency(count: 300, p50: 10, p90: 20, p99: 30, max: 40)
+        let slow = WorkerStats.Latency(count: 100, p50: 40, p90: 80, p99: 300, max: 900)
+        let both = LatencySummary(fast).merged(with: LatencySummary(slow))
         #expect(both.p50 == 17.5 && both.p90 == 35 && both.p99 == 300 && both.max == 900)
+    }
+
+    @Test func `A stage weighs by its own durations and not by the requests that were read`() throws {
+        var busy = LogSample.Heartbeat()
+        busy.latency = #"{"count":25,"p50":10,"p90":10,"p99":10,"max":10}"#
+        // The backlog is sent, and nothing more is read.
+        var sending = LogSample.Heartbeat(requests: 0)
+        sending.latency = #"{"count":74,"p50":110,"p90":110,"p99":110,"max":110}"#
+        var older = LogSample.Heartbeat()
+        older.latency = #"{"p50":10,"p90":10,"p99":10,"max":10}"#
+        let lines = [busy.line(10), sending.line(20), older.line(30)]
+        #expect(try LogSample.history(lines).latencies["request_to_provider"]?.p50 == 84)
+        var now = FleetNow()
+        for line in lines { now.add(try LogSample.entry(line)) }
+        #expect(now.latencies(at: LogSample.time(30))["request_to_provider"]?.p50 == 84)
+    }
+
+    @Test func `Stages stand in one order, the whole ways first and strangers last`() {
+        let stages = LatencySummary.ordered(["a_new_one", "publish", "provider", "request_to_event"])
+        #expect(stages == ["request_to_event", "provider", "publish", "a_new_one"])
     }
 
     @Test func `A pause lasts from the line that begins it to the line that ends it`() throws {
         let history = try LogSample.history([
             LogSample.Heartbeat().line(10),
-            LogSample.line(11, "provider.paused", severity: "warning", #""provider":"main""#),
+            LogSample.line(11, "provider.paused", severity: "warning", #""worker.id":"host-1","provider":"main""#),
             LogSample.Heartbeat(breaker: "open").line(20),
-            LogSample.line(23, "provider.resumed", #""provider":"main""#),
+            LogSample.line(23, "provider.resumed", #""worker.id":"host-1","provider":"main""#),
             LogSample.Heartbeat().line(30),
         ])
         #expect(history.pauses.pauses.map(\.from) == [LogSample.time(11)])
@@ -162,20 +215,21 @@ import Verification
         #expect(history.problems.keys.contains { $0.detail == "stage=intake sqlstate=57P01" })
     }
 
-    @Test func `Unknown events are counted, and a line without a worker is its file's only worker's or nobody's`()
-        throws
-    {
+    @Test func `Unknown events are counted, and of a pause without its worker only heartbeats tell`() throws {
         let history = try LogSample.history([
-            LogSample.line(9, "provider.paused", #""provider":"early""#),
             LogSample.Heartbeat().line(10), LogSample.line(11, "worker.danced"),
             LogSample.line(12, "provider.paused", #""provider":"main""#),
-            LogSample.Heartbeat(worker: "host-2").line(13),
-            LogSample.line(14, "provider.paused", #""provider":"backup""#),
+            LogSample.line(13, "provider.paused", #""provider":"backup""#),
+            LogSample.Heartbeat(breaker: "open").line(20),
+            LogSample.line(22, "provider.resumed", #""provider":"main""#),
+            LogSample.Heartbeat().line(30),
         ])
         #expect(history.events["worker.danced"] == 1)
-        let pauses = Dictionary(uniqueKeysWithValues: history.pauses.pauses.map { ($0.provider, $0.worker) })
-        #expect(pauses == ["main": "host-1"])
-        #expect(history.pausesOfNobody == 2)
+        #expect(
+            history.pauses.pauses == [
+                .init(provider: "main", worker: "host-1", from: LogSample.time(20), to: LogSample.time(30))
+            ]
+        )
     }
 
     @Test func `However many names a log invents, memory is bounded and the sums are right`() throws {

@@ -102,12 +102,37 @@ import Verification
         #expect(!log.isOver)
     }
 
-    @Test func `A path that is a pipe can be waited on, and ends with its writer`() throws {
+    @Test func `A followed log may begin with any number of lines that are no entry`() throws {
+        let file = try ScratchFile([String](repeating: "words", count: 150))
+        let log = try LiveLog(path: file.path)
+        #expect(try log.next()?.isEmpty == true)
+        #expect(log.tally.isForeign && log.tally.lines == 150)
+        try file.append(LogSample.line(1, "a"))
+        #expect(try log.next()?.map(\.event) == ["a"])
+        #expect(!log.tally.isForeign && log.tally.doubt == nil)
+    }
+
+    @Test func `That no line of a stream is an entry is a fault at its end, and not before`() throws {
         let file = try ScratchFile([])
+        defer { withExtendedLifetime(file) {} }
+        let (path, writer) = try namedPipe(beside: file)
+        let log = try LiveLog(path: path)
+        try writer.write(contentsOf: Data(String(repeating: "words\n", count: 150).utf8))
+        #expect(try log.next()?.isEmpty == true)
+        try writer.close()
+        #expect(throws: LogFault.foreign(path: path)) { try log.next() }
+    }
+
+    /// The path of a pipe and its writer, which is open for both so that neither side waits for the other.
+    private func namedPipe(beside file: ScratchFile) throws -> (path: String, writer: FileHandle) {
         let path = file.path + ".pipe"
         try #require(mkfifo(path, 0o600) == 0)
-        // Open for both, so that neither side waits for the other.
-        let writer = try #require(FileHandle(forUpdatingAtPath: path))
+        return (path, try #require(FileHandle(forUpdatingAtPath: path)))
+    }
+
+    @Test func `A path that is a pipe can be waited on, and ends with its writer`() throws {
+        let file = try ScratchFile([])
+        let (path, writer) = try namedPipe(beside: file)
         let log = try LiveLog(path: path)
         let waitable = try #require(log.waitable)
         func isReady() -> Bool {

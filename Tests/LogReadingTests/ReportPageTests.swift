@@ -44,14 +44,17 @@ import Verification
         #expect(page.contains("<dt>requests</dt><dd>60,000</dd>"))
         #expect(page.contains("<dt>outcome unknown</dt><dd>600 <small>1.04 %</small></dd>"))
         #expect(page.contains("<td>provider=main</td>"))
+        #expect(page.contains("<figcaption>Refusals by reason"))
         #expect(!page.contains("class=\"doubt\""))
     }
 
     @Test func `Rates are those of the time that heartbeats tell of, and a gap is a gap`() throws {
-        let page = try page([10.0, 20, 300].map { LogSample.Heartbeat().line($0) })
-        #expect(page.contains("<tr><th scope=\"row\">2026-11-20 12:00:10</th><td>100</td></tr>"))
+        let page = try page([14.0, 24, 304].map { LogSample.Heartbeat().line($0) })
+        for time in ["12:00:00", "12:00:10", "12:00:20", "12:04:50", "12:05:00"] {
+            #expect(page.contains("<tr><th scope=\"row\">2026-11-20 \(time)</th><td>100</td></tr>"), "\(time)")
+        }
         #expect(page.contains("<tr><th scope=\"row\">2026-11-20 12:02:00</th><td>–</td></tr>"))
-        #expect(page.contains("1 gap without heartbeat, the longest 4 min 40 s"))
+        #expect(page.contains("1 gap without heartbeat, the longest 4 min 40 s: lines are missing, or the worker was"))
     }
 
     @Test func `Requests that had come before are told, and are no part of what was refused`() throws {
@@ -60,17 +63,23 @@ import Verification
         #expect(page.contains("<dt>rejected</dt><dd>40 <small>5 %</small></dd>"))
     }
 
-    @Test func `Pauses whose worker the log does not tell are counted`() throws {
-        let none = "No provider was passed over."
-        let paused = LogSample.line(301, "provider.paused", severity: "warning", #""provider":"main""#)
-        let without = try page(calm())
-        #expect(without.contains(none) && !without.contains("Not shown"))
-        let two = try page(calm() + [paused, paused])
-        #expect(!two.contains(none))
-        #expect(two.contains("Not shown, unless heartbeats tell of it: 2 pauses whose worker the log does not tell."))
-        let both = try page(calm() + [paused, LogSample.Heartbeat(breaker: "open").line(310)])
-        #expect(both.contains("ask it again. Not shown, unless heartbeats tell of it: 1 pause whose worker"))
-        #expect(both.contains("<figcaption>Providers passed over"))
+    @Test func `Where nothing happened the page says so`() throws {
+        let idle = #""worker.id":"w","regions":{"GB":{"sent":0}},"providers":{"main":{"breaker":"closed","score":100}}"#
+        let page = try page([LogSample.line(10, "worker.stats", idle)])
+        for words in [
+            "No region was counted.", "No provider was asked.", "No stage was measured.", "No request was refused.",
+            "No provider was passed over.", "No warning, no error, no retry.",
+        ] {
+            #expect(page.contains(words), "\(words)")
+        }
+    }
+
+    @Test func `Where no entry is of the time asked for the page says so, and blames no log level`() {
+        var tally = LineTally()
+        _ = tally.read(.whole(Array(LogSample.Heartbeat().line(10).utf8)))
+        let page = ReportPage(FleetHistory(), tally: tally, sources: ["w.log"]).html
+        #expect(page.contains("No entry in the time asked for in w.log"))
+        #expect(!page.contains("log.level"))
     }
 
     @Test func `The page says what it could not read and what is missing`() throws {
@@ -155,6 +164,7 @@ import Verification
                 "0", "0.26", "10", "12.3", "100", "1,235", "48.1k", "3.6M", "2G",
             ]
         )
+        #expect([1_234_567, 100, -1234].map(\.grouped) == ["1,234,567", "100", "-1,234"])
         #expect(Figure.percent(0.0104) == "1.04 %" && Figure.percent(0.256) == "25.6 %")
         #expect(
             [.milliseconds(1240), .seconds(59), .seconds(245), .seconds(7380), .seconds(183_600)].map(Figure.span) == [

@@ -76,6 +76,52 @@ import Verification
         #expect(fleet.workers.count == 2)
     }
 
+    @Test func `The log's time goes on while no line is newer, and never goes back`() {
+        var clock = LogClock()
+        let start = ContinuousClock.now
+        #expect(clock.now(at: start) == nil)
+        clock.reach(LogSample.time(10), at: start)
+        for second in [1, 20, 40] { clock.reach(LogSample.time(10), at: start + .seconds(second)) }
+        #expect(clock.now(at: start + .seconds(40)) == LogSample.time(50))
+        clock.reach(LogSample.time(45), at: start + .seconds(40))
+        #expect(clock.now(at: start + .seconds(41)) == LogSample.time(51))
+        clock.reach(LogSample.time(100), at: start + .seconds(41))
+        #expect(clock.now(at: start + .seconds(42)) == LogSample.time(101))
+    }
+
+    @Test func `Lines that are no newer make nobody live, and one of the future makes nobody silent`() throws {
+        var fleet = FleetNow()
+        var clock = LogClock()
+        let start = ContinuousClock.now
+        func now(_ seconds: Int) throws -> Timestamp { try #require(clock.now(at: start + .seconds(seconds))) }
+        func take(_ line: String, after seconds: Int) throws {
+            let instant = start + .seconds(seconds)
+            let entry = try LogSample.entry(line)
+            fleet.add(entry, clock: LogSample.time(Double(seconds)), now: clock.now(at: instant))
+            clock.reach(try #require(fleet.newest), at: instant)
+        }
+        try take(LogSample.line(1_000_000_000, "policy.loaded"), after: 0)
+        for second in stride(from: 10, through: 50, by: 10) {
+            try take(LogSample.Heartbeat().line(Double(second)), after: second)
+            let before = try now(second + 9)
+            #expect(fleet.live(at: before).count == 1)
+        }
+        for second in 51...90 { try take(LogSample.line(50, "policy.loaded"), after: second) }
+        let (last, next) = (try now(80), try now(81))
+        #expect(fleet.live(at: last).count == 1 && fleet.live(at: next).isEmpty)
+    }
+
+    @Test func `Before the first entry the screen says what it waits for, or that no line is one`() {
+        func last(_ lines: [String]) -> String? {
+            var tally = LineTally()
+            for line in lines { _ = tally.read(.whole(Array(line.utf8))) }
+            let screen = TopScreen(FleetNow(), tally: tally, now: LogSample.time(0), isOver: false)
+            return screen.layout(width: 80, height: 24).last?.plain(width: 80)
+        }
+        #expect(last([]) == "Waiting for the first line ...")
+        #expect(last(["a", "b"]) == "2 lines came, and none is an entry in format json or otel (log.format).")
+    }
+
     @Test func `A worker that is silent is told of and not counted, one that stopped is no alarm`() throws {
         let lines = [
             LogSample.Heartbeat(worker: "host-1").line(10), LogSample.Heartbeat(worker: "host-2").line(10),
@@ -143,7 +189,7 @@ import Verification
         let text = try screen(lines + [trouble, repeated], at: 12)
         #expect(text.count == 24)
         #expect(text.contains { $0.hasPrefix("WORKER") } && text.contains { $0.hasPrefix("PROVIDER") })
-        #expect(text.contains { $0.contains("REFUSED BY RULE") && $0.contains("LATENCY, MS") })
+        #expect(text.contains { $0.contains("REFUSED BY REASON") && $0.contains("LATENCY, MS") })
         #expect(text.contains { $0.hasSuffix(" more") })
         #expect(text.last == "12:00:11 error kafka.unreachable ")
     }

@@ -115,6 +115,13 @@ import Verification
         #expect(tables.verifications[claim.reference.verificationID]?.sendsUsed == 0)
     }
 
+    @Test func `what there is no room for is not even opened`() throws {
+        var (tables, _) = try tables(.claimed)
+        tables.keys = Self.lostKeys[1]
+        #expect(tables.sweep(capacity: 0).outbox.isEmpty)
+        #expect(tables.sweep(capacity: 1).outbox.count == 1)
+    }
+
     @Test func `a send whose key is gone is unknown where it may have left`() throws {
         var (tables, claim) = try tables(.dispatching)
         tables.keys = Self.lostKeys[0]

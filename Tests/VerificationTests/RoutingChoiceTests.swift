@@ -38,6 +38,32 @@ import Verification
         #expect(Self.order(route, used: ["other"]) == ["a", "b", "c"])
     }
 
+    @Test func `a worker's board keeps a route's order while all are well, and tells when none is`() {
+        let now = ContinuousClock.now
+        var board = HealthBoard(channels: ["a": .sms, "b": .sms])
+        func order(used: Set<String> = []) -> [String] {
+            var generator = SystemRandomNumberGenerator()
+            return board.order(["a", "b"], used: used, at: now, using: &generator)
+        }
+        func throttle(_ name: String) {
+            guard case .go(let call)? = board.begin(name, at: now)?.entry else { return }
+            let isPaused = board.end(call, of: name, ProviderAnswer(.throttled, retryAfter: .seconds(9)), at: now)
+            #expect(isPaused)
+        }
+        #expect(order() == ["a", "b"])
+        #expect(order(used: ["a"]) == ["b", "a"])
+        #expect(!board.hasPause(at: now))
+        throttle("a")
+        #expect(order() == ["b", "a"])
+        #expect(board.hasPause(at: now))
+        #expect(board.pause(of: ["a", "b"], at: now) == nil)
+        throttle("b")
+        #expect(board.pause(of: ["a", "b"], at: now) == .seconds(9))
+        #expect(board.pause(of: ["a", "other"], at: now) == nil)
+        #expect(board.pause(of: [], at: now) == nil)
+        #expect(board.begin("other", at: now)?.entry == nil)
+    }
+
     @Test func `a weighted route draws by weight and points`() {
         var random = TestSeed("weighted routes")
         let route = Route.weighted([.init(provider: "a", weight: 70), .init(provider: "b", weight: 30)])

@@ -26,6 +26,8 @@ import Verification
         turns.granted(["main": TurnGrant(count: count, nextAfter: nextAfter)], at: start + time)
     }
 
+    private mutating func expired(at time: Duration) -> [Int] { turns.expired(at: start + time).map(\.waiter) }
+
     @Test mutating func `a provider without a limit lets everybody go and asks for nothing`() {
         #expect(turns.enter("free", 1, until: start, at: start) == .go)
         #expect(turns.wanted(at: start).isEmpty)
@@ -35,7 +37,7 @@ import Verification
     @Test mutating func `those who wait are asked for in chunks of a quarter of a second, one question at a time`() {
         enter(0..<3)
         #expect(turns.wanted(at: start) == ["main": TurnRequest(count: 3, rate: Self.rate)])
-        enter(3..<100)
+        enter(3..<80)
         #expect(turns.wanted(at: start).isEmpty)
         #expect(grant(3, at: .milliseconds(2)) == [0, 1, 2])
         #expect(turns.wanted(at: start + .milliseconds(3)).isEmpty)
@@ -54,12 +56,55 @@ import Verification
     @Test mutating func `a waiter whose time is over goes away, and its turn serves another within a second`() {
         enter(0..<2, until: .milliseconds(10))
         _ = turns.wanted(at: start)
-        #expect(turns.expired(at: start + .milliseconds(9)).isEmpty)
-        #expect(turns.expired(at: start + .milliseconds(10)) == [0, 1])
-        #expect(turns.expired(at: start + .milliseconds(10)).isEmpty)
+        #expect(expired(at: .milliseconds(9)).isEmpty)
+        #expect(expired(at: .milliseconds(10)) == [0, 1])
+        #expect(expired(at: .milliseconds(10)).isEmpty)
         #expect(grant(2, at: .milliseconds(20)).isEmpty)
         #expect(turns.enter("main", 2, until: start + .seconds(9), at: start + .milliseconds(500)) == .go)
         enter(3..<4, at: .milliseconds(1020))
+    }
+
+    @Test mutating func `no more wait than there may be turns for in a second, with those of the second before`() {
+        enter(0..<80)
+        #expect(!turns.isOverfull(at: start))
+        #expect(turns.enter("main", 80, until: start + .seconds(5), at: start) == .isFull(for: .seconds(2)))
+        #expect(turns.isOverfull(at: start))
+        _ = turns.wanted(at: start)
+        #expect(grant(1, at: .zero) == [0])
+        enter(81..<82)
+        #expect(expired(at: .seconds(5)) == Array(1..<80) + [81], "who was sent away is not in the line")
+    }
+
+    @Test(arguments: [RateLimit(count: 1, per: .seconds(3600)), RateLimit(count: 1_000_000, per: .seconds(1))])
+    func `a line has a place however low the rate is, and places however high`(rate: RateLimit) {
+        var turns = ProviderTurns<Int>(rates: ["main": rate], at: start)
+        #expect(turns.enter("main", 0, until: start, at: start) == .waits)
+        let second = turns.enter("main", 1, until: start, at: start)
+        #expect(second == (rate.count == 1 ? .isFull(for: .seconds(10)) : .waits))
+    }
+
+    @Test mutating func `the more are sent away, the longer each stays away, up to ten seconds`() {
+        enter(0..<80)
+        let absences = (0..<1000).map { waiter -> Duration in
+            guard case .isFull(let absence) = turns.enter("main", waiter, until: start, at: start) else { return .zero }
+            return absence
+        }
+        // 40 turns a second: those of two seconds, then each one's own turn.
+        #expect(absences[0..<80].allSatisfy { $0 == .seconds(2) })
+        #expect(absences[119] == .seconds(3))
+        #expect(absences[399...].allSatisfy { $0 == .seconds(10) })
+        #expect(absences == absences.sorted())
+        #expect(turns.isOverfull(at: start + .milliseconds(9999)))
+        #expect(!turns.isOverfull(at: start + .seconds(10)), "by then there were turns for them")
+    }
+
+    @Test mutating func `who has waited in vain stays away as well`() {
+        enter(0..<80, until: .seconds(1))
+        let absences = turns.expired(at: start + .seconds(1)).map(\.absence)
+        #expect(absences == [Duration](repeating: .seconds(2), count: 80))
+        #expect(turns.isOverfull(at: start + .milliseconds(2999)))
+        #expect(!turns.isOverfull(at: start + .seconds(3)))
+        enter(80..<81, at: .seconds(1))
     }
 
     @Test mutating func `after a failure the fleet's store is asked again`() {
@@ -78,16 +123,16 @@ import Verification
                 at: start
             )
             var now = start
-            var (entered, gone, given, direct) = (0, Set<Int>(), 0, 0)
+            var (entered, gone, given, direct, refused) = (0, Set<Int>(), 0, 0, 0)
             for step in 0..<300 {
                 now += .milliseconds(random.below(100))
                 switch random.below(4) {
                 case 0, 1:
                     let until = now + .milliseconds(random.below(2000))
-                    if turns.enter(random.pick(["a", "b"]), step, until: until, at: now) == .go {
-                        direct += 1
-                    } else {
-                        entered += 1
+                    switch turns.enter(random.pick(["a", "b"]), step, until: until, at: now) {
+                    case .go: direct += 1
+                    case .waits: entered += 1
+                    case .isFull: refused += 1
                     }
                 case 2:
                     let wanted = turns.wanted(at: now)
@@ -99,11 +144,12 @@ import Verification
                     given += grants.values.reduce(0) { $0 + $1.count }
                     for waiter in turns.granted(grants, at: now) { #expect(gone.insert(waiter).inserted) }
                 default:
-                    for waiter in turns.expired(at: now) { #expect(gone.insert(waiter).inserted) }
+                    for (waiter, _) in turns.expired(at: now) { #expect(gone.insert(waiter).inserted) }
                 }
             }
-            for waiter in turns.expired(at: now + .seconds(3)) { #expect(gone.insert(waiter).inserted) }
+            for (waiter, _) in turns.expired(at: now + .seconds(3)) { #expect(gone.insert(waiter).inserted) }
             #expect(gone.count == entered, "COURIER_TEST_SEED=\(random.seed)")
+            #expect(refused > 0, "a turn a minute has one place")
             #expect(direct <= given, "COURIER_TEST_SEED=\(random.seed)")
             #expect(turns.nextEvent == nil)
         }

@@ -40,7 +40,7 @@ STATS = {
     "outbox": 12,
     "due_sends": 3,
     "lag": {"0": 4, "1": 2},
-    "latency_ms": {stage: {"p50": 4.1, "p90": 9.5, "p99": 31.0, "max": 80.2} for stage in STAGES},
+    "latency_ms": {stage: {"count": 1000, "p50": 4.1, "p90": 9.5, "p99": 31.0, "max": 80.2} for stage in STAGES},
     "errors": {"postgres": 0, "kafka": 0},
     "rss_bytes": 61_000_000,
     "cpu_ms": 2100,

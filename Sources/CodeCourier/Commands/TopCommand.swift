@@ -14,7 +14,7 @@ struct TopCommand: ParsableCommand {
         abstract: "Shows in a terminal what a fleet does now, from its workers' logs.",
         discussion: """
             Rates and latencies are those of the last minute: totals, a row for each
-            worker and each provider with its breaker, refusals by rule, and the last
+            worker and each provider with its breaker, refusals by reason, and the last
             warning. A provider whose breaker is half open is asked again by the next
             message. q or Ctrl-C ends it. Logs must be in format json or otel
             (log.format), at level info or below. Without a terminal it prints one line
@@ -73,7 +73,7 @@ private enum EndingSignal {
 private struct TopLoop {
     private let log: LiveLog
     private var fleet = FleetNow()
-    private var lastArrival = ContinuousClock.now
+    private var clock = LogClock()
 
     /// How often the screen changes by itself.
     private static let pace = Duration.seconds(1)
@@ -83,6 +83,9 @@ private struct TopLoop {
 
     /// How often a line is printed on a pipe, in the log's time.
     private static let printed = Duration.seconds(10)
+
+    /// After so many lines without an entry it is time to say so.
+    private static let foreignLines = 100
 
     init(_ log: LiveLog) {
         self.log = log
@@ -104,6 +107,7 @@ private struct TopLoop {
 
     mutating func print() throws(LogFault) {
         var next: Timestamp?
+        var isTold = false
         while !EndingSignal.isHere, !log.isOver {
             try wait(keyboard: nil) { loop in
                 let newest = loop.now
@@ -114,6 +118,10 @@ private struct TopLoop {
                 next = newest + Self.printed
                 loop.fleet.forget(at: newest)
                 printOutput([loop.screen.summary])
+            }
+            if !isTold, log.tally.lines >= Self.foreignLines, let doubt = log.tally.doubt {
+                printError("code-courier: \(doubt)")
+                isTold = true
             }
         }
         if fleet.newest != nil { printOutput([screen.summary]) }
@@ -133,17 +141,18 @@ private struct TopLoop {
     /// Takes what has come; false when there was nothing.
     private mutating func take(_ onHeartbeat: (inout TopLoop) -> Void) throws(LogFault) -> Bool {
         guard let entries = try log.next() else { return false }
-        lastArrival = .now
-        let clock = Timestamp.now
-        for entry in entries where fleet.add(entry, clock: clock) { onHeartbeat(&self) }
+        let instant = ContinuousClock.now
+        let machineTime = Timestamp.now
+        for entry in entries {
+            let isHeartbeat = fleet.add(entry, clock: machineTime, now: clock.now(at: instant))
+            if let newest = fleet.newest { clock.reach(newest, at: instant) }
+            if isHeartbeat { onHeartbeat(&self) }
+        }
         return true
     }
 
     private var screen: TopScreen { TopScreen(fleet, tally: log.tally, now: now, isOver: log.isOver) }
 
-    /// The log's own time: that of its newest line, and what has passed since it came.
-    private var now: Timestamp {
-        let newest = fleet.newest ?? .now
-        return log.isOver ? newest : newest + lastArrival.duration(to: .now)
-    }
+    /// The log's own time, which ends with the log.
+    private var now: Timestamp { (log.isOver ? fleet.newest : clock.now(at: .now)) ?? .now }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Verification
+
 /// What a redrive says at its end.
 struct RedriveReport {
     let plan: RedrivePlan

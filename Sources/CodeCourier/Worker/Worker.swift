@@ -84,12 +84,13 @@ struct Worker {
                 ),
                 settings: settings,
                 statistics: statistics,
+                workerID: WorkerLog.workerID,
                 logger: logger
             )
         } catch {
             await databases.close()
             await client.shutdown()
-            throw StartError(description: "kafka.options: \(error)")
+            throw StartError(description: KafkaFault(error, key: "kafka.options").description)
         }
         self.client = client
         self.secrets = secrets
@@ -145,7 +146,6 @@ struct Worker {
             of: courier,
             gauges: .init(lag: { await consumer.lag() }, backlog: databases),
             every: statsInterval,
-            workerID: WorkerLog.workerID,
             logger: logger
         )
     }

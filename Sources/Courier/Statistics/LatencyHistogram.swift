@@ -30,6 +30,7 @@ struct LatencyHistogram: Sendable {
             Double(min(histogram.valueAtPercentile(percentile), histogram.max)) / 1000
         }
         return LatencyPercentiles(
+            count: Int(histogram.totalCount),
             median: milliseconds(50),
             ninetieth: milliseconds(90),
             ninetyNinth: milliseconds(99),
@@ -40,6 +41,8 @@ struct LatencyHistogram: Sendable {
 
 /// What an operator looks at of a histogram, in milliseconds.
 package struct LatencyPercentiles: Sendable, Equatable {
+    /// How many durations these are of, which tells what they weigh beside those of other intervals.
+    package let count: Int
     package let median: Double
     package let ninetieth: Double
     package let ninetyNinth: Double

@@ -106,6 +106,7 @@ struct StatisticsLine {
                 return LogMember(
                     latency.rawValue,
                     .object([
+                        LogMember("count", LogValue(percentiles.count)),
                         LogMember("p50", .number(percentiles.median)),
                         LogMember("p90", .number(percentiles.ninetieth)),
                         LogMember("p99", .number(percentiles.ninetyNinth)),

@@ -12,7 +12,6 @@ package struct StatisticsReport: Service {
     private let courier: Courier
     private let gauges: Gauges
     private let interval: Duration
-    private let workerID: String
     private let logger: Logger
 
     /// What is asked once an interval, outside of the pipeline.
@@ -31,14 +30,12 @@ package struct StatisticsReport: Service {
         of courier: Courier,
         gauges: Gauges,
         every interval: Duration,
-        workerID: String,
         logger: Logger
     ) {
         self.statistics = statistics
         self.courier = courier
         self.gauges = gauges
         self.interval = interval
-        self.workerID = workerID
         self.logger = logger
     }
 
@@ -61,7 +58,7 @@ package struct StatisticsReport: Service {
             let lag = await gauges.lag()
             let now = Moment()
             let line = StatisticsLine(
-                workerID: workerID,
+                workerID: courier.workerID,
                 interval: now.time - last.time,
                 uptime: now.time - start.time,
                 counts: statistics.take(),

@@ -25,15 +25,9 @@ package struct FleetHistory {
     private(set) var events = Tally()
 
     private(set) var pauses = PauseHistory()
-
-    /// Lines `provider.paused` of which nobody can know whose they are.
-    private(set) var pausesOfNobody = 0
     private(set) var workers: [String: WorkerRecord] = [:]
     private(set) var problems: [Problem.Kind: Problem] = [:]
     private var lag = FleetLag()
-
-    /// The worker that alone has named itself in a file; nil once there are two.
-    private var authors: [String: String?] = [:]
 
     private static let mostWorkers = 2000
     private static let mostProblems = 500
@@ -44,13 +38,10 @@ package struct FleetHistory {
 
     package init() {}
 
-    /// Takes the next entry; a line that names no worker is its file's only one's, if there is one.
-    ///
-    /// Where a file has several, nobody knows whose pause such a line tells of: it is only counted. Heartbeats tell of
-    /// long pauses, and miss those that fall between two of them.
+    /// Takes the next entry; a heartbeat that names no worker is one of a worker that is called as its file.
     package mutating func add(_ entry: LogEntry, from file: String) {
-        let author = author(of: entry, in: file)
-        let worker = author ?? file
+        let name = entry.worker ?? file
+        let worker = workers[name] != nil || workers.count < Self.mostWorkers ? name : Tally.other
         if last - entry.time > Self.disorder { wentBack = true }
         first = min(first ?? entry.time, entry.time)
         last = max(last, entry.time)
@@ -65,16 +56,11 @@ package struct FleetHistory {
         switch entry.event {
         case WorkerStats.event:
             if let stats = WorkerStats(entry) { add(stats, of: worker, at: entry.time) }
-        case "provider.paused":
-            if let author, let provider = entry.fields.text("provider") {
-                pauses.pause(provider.cut, by: author, at: entry.time)
-            } else if author == nil {
-                pausesOfNobody += 1
-            }
-        case "provider.resumed":
-            if let author, let provider = entry.fields.text("provider") {
-                pauses.resume(provider.cut, by: author, at: entry.time)
-            }
+        // Where an older worker does not say who it is, its heartbeats tell of the pauses that are long.
+        case "provider.paused" where entry.worker != nil:
+            if let provider = entry.fields.text("provider") { pauses.pause(provider.cut, by: worker, at: entry.time) }
+        case "provider.resumed" where entry.worker != nil:
+            if let provider = entry.fields.text("provider") { pauses.resume(provider.cut, by: worker, at: entry.time) }
         // In a container a worker that is started anew may have the name of the one before.
         case "worker.started": workers[worker]?.hasStopped = false
         case _ where entry.tellsAnEnd: workers[worker]?.hasStopped = true
@@ -87,18 +73,6 @@ package struct FleetHistory {
         let workers = workers
         let last = last
         pauses.finish { workers[$0]?.last ?? last }
-    }
-
-    /// The worker that wrote a line; nil where nobody can know.
-    private mutating func author(of entry: LogEntry, in file: String) -> String? {
-        guard let worker = entry.worker else { return authors[file] ?? nil }
-        let name = workers[worker] != nil || workers.count < Self.mostWorkers ? worker : Tally.other
-        if let author = authors[file] {
-            if author != name { authors.updateValue(nil, forKey: file) }
-        } else {
-            authors[file] = name
-        }
-        return name
     }
 
     private mutating func note(problem entry: LogEntry) {
@@ -137,16 +111,13 @@ extension FleetHistory {
 
     private mutating func addToTimeline(_ stats: WorkerStats, at time: Timestamp) {
         let interval = max(stats.believedInterval, .milliseconds(1))
-        let seconds = Double(interval.microseconds) / 1e6
         let statuses = stats.decisions.map { (name: decisions.place(of: $0.key), count: $0.value) }
         timeline.spread(from: time - interval, to: time) { bucket, share in
-            bucket.covered += seconds * share
             bucket.requests += stats.requests * share
             for status in statuses { bucket.decisions[status.name, default: 0] += status.count * share }
         }
         let waiting = lag.total(at: time)
-        let weight = max(1, stats.requests)
-        let latencies = stats.latencies.mapValues { LatencySummary($0, weight: weight) }
+        let latencies = stats.latencies.mapValues { LatencySummary($0) }
             .filter { self.latencies[$0.key] != nil || self.latencies.count < Self.mostStages }
         self.latencies.merge(latencies) { $0.merged(with: $1) }
 

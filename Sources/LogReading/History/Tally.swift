@@ -44,7 +44,9 @@ struct TallyTable {
         self.most = most
     }
 
+    /// What comes to nothing makes no row.
     mutating func add(_ amounts: [String: Double], to row: String) {
+        guard amounts.values.contains(where: { $0 > 0 }) else { return }
         let known = rows[row] != nil || rows.count < most
         rows[known ? row : Tally.other, default: Tally(most: 40)].add(amounts)
     }

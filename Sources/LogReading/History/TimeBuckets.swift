@@ -20,12 +20,15 @@ struct TimeBuckets {
     /// Until when anything is known; the last one may not be over.
     private(set) var end = Timestamp(microseconds: 0)
 
-    /// Gives each piece that lies between the times its share of what happened between them.
+    private var coverage = Coverage()
+
+    /// Gives each piece that lies between the times its share of what a worker tells of them.
     mutating func spread(from: Timestamp, to: Timestamp, _ add: (inout TimeBucket, _ share: Double) -> Void) {
         reach(from)
         let first = (from - origin).microseconds
         let last = max(first + 1, (to - origin).microseconds)
         cover(last)
+        coverage.add(from..<(origin + .microseconds(last)))
         for index in Int(first / width)...Int((last - 1) / width) {
             let start = Int64(index) * width
             let overlap = min(last, start + width) - max(first, start)
@@ -79,17 +82,14 @@ struct TimeBuckets {
         origin + .microseconds(Int64(index) * width)
     }
 
-    /// The seconds of a piece that have passed.
+    /// The seconds of a piece that any worker told of: with none, nothing is known of it.
     func seconds(of index: Int) -> Double {
-        let left = (end - start(of: index)).microseconds
-        return Double(max(1, min(width, left))) / 1e6
+        coverage.seconds(in: start(of: index)..<start(of: index + 1))
     }
 }
 
 /// What happened in one piece of time.
 struct TimeBucket {
-    /// The seconds of all workers that heartbeats tell of: with none, nothing is known.
-    var covered = 0.0
     var requests = 0.0
     var decisions: [String: Double] = [:]
     var latencies: [String: LatencySummary] = [:]
@@ -100,45 +100,11 @@ struct TimeBucket {
     var outbox: Double?
 
     mutating func merge(_ later: TimeBucket) {
-        covered += later.covered
         requests += later.requests
         decisions.merge(later.decisions, uniquingKeysWith: +)
         latencies.merge(later.latencies) { $0.merged(with: $1) }
         lag = [lag, later.lag].compactMap(\.self).max()
         dueSends = [dueSends, later.dueSends].compactMap(\.self).max()
         outbox = [outbox, later.outbox].compactMap(\.self).max()
-    }
-}
-
-/// The latencies of one stage from many intervals of many workers.
-///
-/// Percentiles cannot be added up. The middle ones are means, each interval weighted by its requests; the 99th is the
-/// worst interval of any worker, so that no outlier is averaged away.
-struct LatencySummary: Equatable {
-    private(set) var weight: Double
-    private var weighted50: Double
-    private var weighted90: Double
-    private(set) var p99: Double
-    private(set) var max: Double
-
-    init(_ latency: WorkerStats.Latency, weight: Double) {
-        self.weight = weight
-        weighted50 = latency.p50 * weight
-        weighted90 = latency.p90 * weight
-        p99 = latency.p99
-        max = latency.max
-    }
-
-    var p50: Double { weighted50 / weight }
-    var p90: Double { weighted90 / weight }
-
-    func merged(with other: LatencySummary) -> LatencySummary {
-        var sum = self
-        sum.weight += other.weight
-        sum.weighted50 += other.weighted50
-        sum.weighted90 += other.weighted90
-        sum.p99 = Swift.max(p99, other.p99)
-        sum.max = Swift.max(max, other.max)
-        return sum
     }
 }

@@ -7,9 +7,6 @@ package struct LineTally: Sendable, Equatable {
     /// Lines that are no JSON object with a time: cut off, of another program, or in format `text`.
     package private(set) var broken = 0
 
-    /// So many lines without a single entry are no log of ours, for a reader who waits for the first one.
-    private static let patience = 100
-
     package init() {}
 
     /// The entry of a line; nil for a broken or an empty one.
@@ -26,9 +23,13 @@ package struct LineTally: Sendable, Equatable {
         return entry
     }
 
-    /// Whether what came so far, or all there is, holds no entry.
-    package func isForeign(atEnd: Bool) -> Bool {
-        broken == lines && lines >= (atEnd ? 1 : Self.patience)
+    /// Whether lines have come and none of them is an entry.
+    package var isForeign: Bool { lines > 0 && broken == lines }
+
+    /// What a reader who waits for the first entry has to know; nil unless lines are foreign.
+    package var doubt: String? {
+        guard isForeign else { return nil }
+        return "\(Figure.count(lines, "line")) came, and none is an entry in format json or otel (log.format)."
     }
 
     package static func += (sum: inout LineTally, other: LineTally) {

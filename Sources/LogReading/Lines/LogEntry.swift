@@ -57,7 +57,7 @@ package enum LogSeverity: Int, Sendable, Comparable, CaseIterable {
             }
     }
 
-    /// OpenTelemetry's number, 1 to 24 in steps of four a level; `notice` is the upper half of `info`.
+    /// OpenTelemetry's number, 1 to 24 in steps of four a level; of those of `info`, 9 to 12, all but the first are `notice`.
     init(number: Double) {
         self =
             switch number {
@@ -75,6 +75,6 @@ package enum LogSeverity: Int, Sendable, Comparable, CaseIterable {
 extension String {
     /// The text as a name that is kept: names come from outside, and their number times their length is memory.
     var cut: String {
-        utf8.count <= 64 ? self : String(decoding: utf8.prefix(63), as: UTF8.self) + "…"
+        utf8.count <= 64 ? self : String(decoding: utf8.prefix(61), as: UTF8.self) + "..."
     }
 }

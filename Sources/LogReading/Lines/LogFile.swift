@@ -35,7 +35,7 @@ final class LogFile {
     }
 
     /// Whether it was read to its end and none of its lines is an entry.
-    var isForeign: Bool { isAtEnd && tally.isForeign(atEnd: true) }
+    var isForeign: Bool { isAtEnd && tally.isForeign }
 
     private func fill() throws(LogFault) {
         let count = read(descriptor, &chunk, chunk.count)

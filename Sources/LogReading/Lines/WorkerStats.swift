@@ -8,6 +8,8 @@ package struct WorkerStats: Sendable {
 
     /// Milliseconds that a stage took.
     package struct Latency: Sendable, Equatable {
+        /// How many durations these are of; 1 where an older worker does not say.
+        package let count: Double
         package let p50: Double
         package let p90: Double
         package let p99: Double
@@ -37,7 +39,8 @@ package struct WorkerStats: Sendable {
     package let uptime: Duration?
     package let requests: Double
 
-    /// Those of the requests whose id had come before: they are in no count of decisions, regions or rules.
+    /// Published delivery events that told an earlier decision once more (`duplicate_request`): they are in no count of
+    /// decisions, regions or rules.
     package let repeats: Double
     package let decisions: [String: Double]
     package let regions: [String: [String: Double]]
@@ -45,7 +48,6 @@ package struct WorkerStats: Sendable {
     package let rules: [String: Double]
     package let deadLetters: Double
     package let inFlight: Double?
-    package let maxInFlight: Double?
     package let outbox: Double?
     package let dueSends: Double?
 
@@ -72,7 +74,6 @@ package struct WorkerStats: Sendable {
         rules = fields.object("rules")?.amounts ?? [:]
         deadLetters = fields.amount("dead_letters") ?? 0
         inFlight = fields.amount("in_flight")
-        maxInFlight = fields.amount("max_in_flight")
         outbox = fields.amount("outbox")
         dueSends = fields.amount("due_sends")
         lag = fields.object("lag")?.amounts ?? [:]
@@ -101,7 +102,8 @@ package struct WorkerStats: Sendable {
             guard let p50 = fields.amount("p50"), let p90 = fields.amount("p90"), let p99 = fields.amount("p99"),
                 let max = fields.amount("max"), max > 0
             else { return nil }
-            return (name, Latency(p50: p50, p90: p90, p99: p99, max: max))
+            let count = Swift.max(1, fields.amount("count") ?? 1)
+            return (name, Latency(count: count, p50: p50, p90: p90, p99: p99, max: max))
         }
         return Dictionary(latencies) { first, _ in first }
     }

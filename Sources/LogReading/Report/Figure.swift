@@ -17,19 +17,11 @@ enum Figure {
     }
 
     /// All digits with their thousands apart, such as `1,234,567`.
-    static func whole(_ number: Double) -> String {
-        let digits = String(Int64(min(max(number.rounded(), 0), 1e18)))
-        var text = ""
-        for (index, digit) in digits.enumerated() {
-            if index > 0, (digits.count - index).isMultiple(of: 3) { text.append(",") }
-            text.append(digit)
-        }
-        return text
-    }
+    static func whole(_ number: Double) -> String { Int(min(max(number.rounded(), 0), 1e18)).grouped }
 
     /// Things with their number, such as `1 gap` and `12 gaps`.
     static func count(_ number: Int, _ thing: String) -> String {
-        "\(whole(Double(number))) \(thing)\(number == 1 ? "" : "s")"
+        "\(number.grouped) \(thing)\(number == 1 ? "" : "s")"
     }
 
     static func percent(_ share: Double) -> String { decimal(share * 100, places: share < 0.1 ? 2 : 1) + " %" }

@@ -7,21 +7,13 @@ extension ReportPage {
         let note =
             "A breaker passes a provider over that fails. A pause is over when the next message may ask it again."
         guard !history.pauses.pauses.isEmpty else {
-            return Self.section("Breakers", pausesOfNobody ?? "No provider was passed over.", [])
+            return Self.section("Breakers", "No provider was passed over.", [])
         }
         let axis = TimeAxis(
             start: min(history.timeline.origin, history.first ?? history.timeline.origin),
             end: max(history.timeline.end, history.last)
         )
-        let notes = [note, pausesOfNobody].compactMap(\.self).joined(separator: " ")
-        return Self.section("Breakers", notes, [PauseChart(history: history.pauses, axis: axis).html])
-    }
-
-    /// What the log says of pauses without their worker, whose times cannot be shown; nil where there are none.
-    private var pausesOfNobody: String? {
-        guard history.pausesOfNobody > 0 else { return nil }
-        let pauses = Figure.count(history.pausesOfNobody, "pause")
-        return "Not shown, unless heartbeats tell of it: \(pauses) whose worker the log does not tell."
+        return Self.section("Breakers", note, [PauseChart(history: history.pauses, axis: axis).html])
     }
 
     var problemSection: String {
@@ -75,7 +67,7 @@ extension ReportPage {
         guard !rows.isEmpty else { return Self.section("Workers", "No line names its worker.", []) }
         return Self.section(
             "Workers",
-            "Each process that wrote a line; a worker that was started again is another one.",
+            "A row for each host and process number. In a container a worker that is started again keeps both and its row.",
             [Markup.table(caption: "Workers", head: head, rows: rows)]
         )
     }

@@ -5,10 +5,11 @@ import Verification
 extension ReportPage {
     private var buckets: [TimeBucket] { history.timeline.buckets }
 
-    /// A value of each piece of time in which a worker was heard; nil for the others.
+    /// A value of each piece of time, with the seconds of it that any worker told of; nil where there are none.
     private func values(_ value: (TimeBucket, _ seconds: Double) -> Double?) -> [Double?] {
         buckets.enumerated().map { index, bucket in
-            bucket.covered > 0 ? value(bucket, history.timeline.seconds(of: index)) : nil
+            let seconds = history.timeline.seconds(of: index)
+            return seconds > 0 ? value(bucket, seconds) : nil
         }
     }
 
@@ -58,11 +59,6 @@ extension ReportPage {
         )
     }
 
-    /// The whole ways first: they are what people wait for.
-    private static let stages = [
-        "request_to_provider", "request_to_event", "intake", "queue", "dispatch", "provider", "record", "publish",
-    ]
-
     private static let meanings = [
         "request_to_provider": "from the record's time to the provider's call",
         "request_to_event": "from the record's time to the acknowledged event",
@@ -72,8 +68,7 @@ extension ReportPage {
     ]
 
     var latencySection: String {
-        let known = Self.stages.filter { history.latencies[$0] != nil }
-        let stages = known + history.latencies.keys.filter { !known.contains($0) }.sorted()
+        let stages = LatencySummary.ordered(history.latencies.keys)
         guard !stages.isEmpty else { return Self.section("Latency", "No stage was measured.", []) }
         let charts = stages.map { stage in
             let percentiles: [(String, (LatencySummary) -> Double)] = [("p50", \.p50), ("p90", \.p90), ("p99", \.p99)]
@@ -127,9 +122,9 @@ extension ReportPage {
         }
         return Self.section(
             "Refusals",
-            "Requests that were refused, by the rule that decided.",
-            BarChart(title: "Refusals by rule", unit: "requests", rows: rows),
-            orElse: "No rule refused anything."
+            "Requests that were refused, by the reason that their events give.",
+            BarChart(title: "Refusals by reason", unit: "requests", rows: rows),
+            orElse: "No request was refused."
         )
     }
 

@@ -38,8 +38,9 @@ package struct ReportPage {
         \(sections.joined(separator: "\n"))
         </main>
         <footer>Times are UTC. Counts come from the heartbeats (worker.stats): what a worker did after its last one is \
-        not in them. The middle percentiles are means of the workers' intervals, weighted by their requests; p99 is the \
-        worst interval of any worker.</footer>
+        not in them. Rates are those of the time that any worker told of. The middle percentiles are means of the \
+        workers' intervals, weighted by how many durations each measured; p99 is the worst interval of any \
+        worker.</footer>
         </body>
         </html>
 
@@ -80,12 +81,17 @@ extension ReportPage {
     }
 
     private var span: String {
-        guard let first = history.first else { return "No line in \(sources.joined(separator: ", "))" }
+        guard let first = history.first else {
+            return "No \(isOfOtherTimes ? "entry in the time asked for" : "line") in \(sources.joined(separator: ", "))"
+        }
         return """
             \(Figure.time(first)) to \(Figure.time(history.last)) UTC, \(Figure.span(history.last - first)) · \
             \(Figure.count(history.workers.count, "worker")) · \(Figure.count(tally.lines, "line")) from \(names(sources))
             """
     }
+
+    /// Whether entries were read and none of them is of the time that was asked for.
+    private var isOfOtherTimes: Bool { history.entries == 0 && tally.lines > tally.broken }
 
     private func names(_ logs: [String]) -> String {
         let shown = logs.prefix(5).joined(separator: ", ")
@@ -97,7 +103,7 @@ extension ReportPage {
         let handedOver = decisions["sent"] + decisions["unknown"]
         let decided = history.requests - history.repeats
         let lag = history.timeline.buckets.compactMap(\.lag).max()
-        let slowest = history.latencies["request_to_provider"]
+        let toProvider = history.latencies["request_to_provider"]
         return [
             Fact("requests", Figure.whole(history.requests)),
             Fact("of them repeats", history.repeats, of: history.requests),
@@ -107,7 +113,7 @@ extension ReportPage {
             Fact("outcome unknown", decisions["unknown"], of: handedOver),
             Fact("dead letters", Figure.whole(history.deadLetters)),
             Fact("highest lag", lag.map(Figure.whole) ?? "–"),
-            Fact("to the provider, p50", slowest.map { Figure.short($0.p50) + " ms" } ?? "–"),
+            Fact("to the provider, p50", toProvider.map { Figure.short($0.p50) + " ms" } ?? "–"),
         ]
     }
 
@@ -130,7 +136,7 @@ extension ReportPage {
                 """
             )
         }
-        if history.heartbeats == 0 {
+        if history.heartbeats == 0, !isOfOtherTimes {
             doubts.append(
                 "No heartbeat (worker.stats) is among the lines: there is nothing to count. Is log.level above info?"
             )
@@ -147,8 +153,8 @@ extension ReportPage {
         if let longest = gaps.map({ $0.to - $0.from }).max() {
             doubts.append(
                 """
-                \(Figure.count(gaps.count, "gap")) without heartbeat, the longest \(Figure.span(longest)): the lines are not all here, or a \
-                worker stood still. Counts of these times may be missing.
+                \(Figure.count(gaps.count, "gap")) without heartbeat, the longest \(Figure.span(longest)): lines are missing, or the \
+                worker was down. Counts of these times may be missing.
                 """
             )
         }

@@ -14,7 +14,7 @@ package struct FleetNow {
         fileprivate(set) var recent: [Heartbeat]
         fileprivate(set) var hasStopped = false
 
-        /// When its last heartbeat came, by the newest line of all: its own clock may go wrong.
+        /// When its last heartbeat came, by the log's time: its own clock may go wrong.
         fileprivate(set) var heardAt: Timestamp
 
         var last: Heartbeat { recent[recent.count - 1] }
@@ -51,11 +51,13 @@ package struct FleetNow {
     /// Takes an entry; true when it is a heartbeat.
     ///
     /// No line of the future makes all others old: the machine's clock, where it is told, bounds what is the newest.
+    /// `now` is the log's time as it was before the entry: a `LogClock` goes on where no line is newer.
     @discardableResult
-    package mutating func add(_ entry: LogEntry, clock: Timestamp? = nil) -> Bool {
+    package mutating func add(_ entry: LogEntry, clock: Timestamp? = nil, now: Timestamp? = nil) -> Bool {
         let time = clock.map { min(entry.time, $0 + .seconds(60)) } ?? entry.time
         let newest = max(newest ?? time, time)
         self.newest = newest
+        let heardAt = max(newest, now ?? newest)
         // That lines were held back says nothing new, and would hide what does.
         if entry.severity >= .warning, entry.event != Problem.suppressed { trouble = entry }
         if entry.tellsAnEnd, let name = entry.worker { workers[name]?.hasStopped = true }
@@ -66,10 +68,10 @@ package struct FleetNow {
             worker.recent.append(heartbeat)
             worker.recent.removeAll { heartbeat.time - $0.time >= Self.window || $0.time > heartbeat.time }
             worker.hasStopped = false
-            worker.heardAt = newest
+            worker.heardAt = heardAt
             workers[name] = worker
         } else if workers.count < Self.mostWorkers {
-            workers[name] = Worker(recent: [heartbeat], heardAt: newest)
+            workers[name] = Worker(recent: [heartbeat], heardAt: heardAt)
         }
         return true
     }
@@ -97,14 +99,11 @@ extension FleetNow {
     /// Latencies of the last minute by stage.
     func latencies(at now: Timestamp) -> [String: LatencySummary] {
         live(at: now).flatMap(\.recent).reduce(into: [:]) { sums, heartbeat in
-            let weight = max(1, heartbeat.stats.requests)
-            sums.merge(heartbeat.stats.latencies.mapValues { LatencySummary($0, weight: weight) }) {
-                $0.merged(with: $1)
-            }
+            sums.merge(heartbeat.stats.latencies.mapValues { LatencySummary($0) }) { $0.merged(with: $1) }
         }
     }
 
-    /// Refusals a minute by rule.
+    /// Refusals a minute by reason.
     func rules(at now: Timestamp) -> Tally {
         live(at: now).reduce(into: Tally()) { tally, worker in
             let seconds = worker.seconds

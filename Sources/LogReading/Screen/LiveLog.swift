@@ -51,7 +51,8 @@ package final class LiveLog {
 
     /// The entries that have come, of some of the bytes that are there; nil when there are no bytes now.
     ///
-    /// On a stream it blocks when `waitable` has not been found readable.
+    /// On a stream it blocks when `waitable` has not been found readable. That no line was an entry is a fault at a
+    /// stream's end alone: before it, and in a file, one may still come.
     package func next() throws(LogFault) -> [LogEntry]? {
         guard !isOver else { return nil }
         let count = read(descriptor, &chunk, chunk.count)
@@ -78,7 +79,7 @@ package final class LiveLog {
             if let entry = tally.read(line) { entries.append(entry) }
         }
         if let rest, let entry = tally.read(rest) { entries.append(entry) }
-        guard !tally.isForeign(atEnd: isOver) else { throw .foreign(path: name) }
+        guard !isOver || !tally.isForeign else { throw .foreign(path: name) }
         return entries
     }
 

@@ -99,22 +99,17 @@ extension TopScreen {
             line.cell(Figure.short(rule.sum), 7)
             return line
         }
-        return [ScreenLine("REFUSED BY RULE, A MINUTE", .strong)] + (rows.isEmpty ? [ScreenLine("none", .faint)] : rows)
+        let head = ScreenLine("REFUSED BY REASON, A MINUTE", .strong)
+        return [head] + (rows.isEmpty ? [ScreenLine("none", .faint)] : rows)
     }
-
-    private static let stages = [
-        "request_to_provider", "request_to_event", "provider", "queue", "intake", "dispatch", "record", "publish",
-    ]
 
     func latencyRows(most: Int) -> [ScreenLine] {
         let latencies = fleet.latencies(at: now)
         var head = ScreenLine()
         head.cell("LATENCY, MS", 19, isNumber: false, .strong)
         for title in ["P50", "P90", "P99", "MAX"] { head.cell(title, 6, .strong) }
-        let known = Self.stages.filter { latencies[$0] != nil }
-        let stages = known + latencies.keys.filter { !known.contains($0) }.sorted()
         return [head]
-            + stages.prefix(most).compactMap { stage in
+            + LatencySummary.ordered(latencies.keys).prefix(most).compactMap { stage in
                 latencies[stage].map { summary in
                     var line = ScreenLine()
                     line.cell(stage, 19, isNumber: false)

@@ -24,12 +24,7 @@ package struct TopScreen {
     }
 
     func layout(width: Int, height: Int) -> [ScreenLine] {
-        guard fleet.newest != nil else {
-            return [
-                title, ScreenLine(),
-                ScreenLine(isOver ? "The log holds no entry." : "Waiting for the first line …", .faint),
-            ]
-        }
+        guard fleet.newest != nil else { return [title, ScreenLine(), ScreenLine(expectation, .faint)] }
         // Title, two lines of totals, three heads, three empty lines and the last line.
         let free = max(3, height - 10)
         let providers = providerRows(most: max(2, free / 4))
@@ -51,6 +46,12 @@ package struct TopScreen {
                 + (paused.isEmpty ? "" : ", paused: \(paused.joined(separator: " "))")
         )
         return line.plain(width: .max)
+    }
+
+    /// What there is to see before the first entry.
+    private var expectation: String {
+        if isOver { return "The log holds no entry." }
+        return tally.doubt ?? "Waiting for the first line ..."
     }
 
     private var silent: Int { fleet.workers.values.count { $0.isSilent(at: now) } }

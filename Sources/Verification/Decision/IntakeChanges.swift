@@ -14,6 +14,9 @@ package struct IntakeChanges: Sendable {
     /// Windows with the admissions of this batch, and when each may be forgotten.
     package var windows: [LimitKey: (window: LimitWindow, expiry: Timestamp)] = [:]
 
+    /// Windows of IP addresses that refused a request of this batch.
+    package var fullWindows: [LimitKey: LimitWindow] = [:]
+
     /// Admissions of this batch by tenant.
     package var admissions: [String: Int] = [:]
 

@@ -20,14 +20,20 @@ extension IntakeDecision {
         return true
     }
 
-    private func refusal(_ request: VerificationRequest, _ passed: Screening.Passed, _ limits: LimitPolicy) -> Refusal?
-    {
+    private mutating func refusal(
+        _ request: VerificationRequest,
+        _ passed: Screening.Passed,
+        _ limits: LimitPolicy
+    ) -> Refusal? {
         for key in passed.limits {
             let window = windows[key] ?? LimitWindow()
             guard let broken = window.firstBroken(of: limits[key.scope], at: facts.now) else { continue }
-            return switch key.scope {
-            case .recipient: Refusal(.quotaRecipient, rule: "limits.perRecipient.\(broken)", region: passed.region)
-            case .ip: Refusal(.quotaIP, rule: "limits.perIP.\(broken)", region: passed.region)
+            switch key.scope {
+            case .recipient:
+                return Refusal(.quotaRecipient, rule: "limits.perRecipient.\(broken)", region: passed.region)
+            case .ip:
+                changes.fullWindows[key] = window
+                return Refusal(.quotaIP, rule: "limits.perIP.\(broken)", region: passed.region)
             }
         }
         let admitted = changes.admissions[request.tenant, default: 0]

@@ -10,9 +10,10 @@ package struct RequestKey: Sendable, Hashable, Comparable {
         self.requestID = requestID
     }
 
-    /// What a record is remembered by that has no readable request id.
+    /// What a record is remembered by that has no readable request id; a topic that is made anew begins at offset 0 again.
     static func place(of record: InboundRecord) -> RequestKey {
-        RequestKey(tenant: "", requestID: "\(record.source)/\(record.offset)")
+        let time = record.timestamp.map { "/\($0.microseconds / 1000)" } ?? ""
+        return RequestKey(tenant: "", requestID: "\(record.source)/\(record.offset)\(time)")
     }
 
     /// Ids are compared by their bytes, as PostgreSQL does: Swift takes letters for equal that only look alike.

@@ -33,8 +33,10 @@ package enum SweepDecision {
             } else if send.deadline <= now || verification.state != .live {
                 // What has been handed over once may have left, whatever became of the second time.
                 swept.results.append(send.result(send.isRepeated ? .unknown(.timeout) : .expiredUnsent))
+            } else if swept.claims.count >= capacity {
+                continue
             } else if let claim = send.claim(of: verification, keys, isRepeat: isRepeat || send.isRepeated, now: now) {
-                if swept.claims.count < capacity { swept.claims.append(claim) }
+                swept.claims.append(claim)
             } else {
                 // The key that sealed the recipient or derives the credential is gone from the ring.
                 let mayHaveLeft = isRepeat || send.isRepeated

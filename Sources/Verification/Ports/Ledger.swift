@@ -43,10 +43,11 @@ package protocol Ledger: Sendable {
     /// letter.
     func sweepReceipts() async throws -> Recorded<Int>
 
-    /// Takes over records that nobody publishes: another worker left them, or they waited behind others of their stream.
+    /// Takes over records of one database that nobody publishes: another worker left them, or they waited behind others
+    /// of their stream.
     ///
     /// Those of a stream come in their order and without a gap, the first unpublished one first.
-    func sweepOutbox() async throws -> [OutboxRecord]
+    func sweepOutbox(of database: Int) async throws -> [OutboxRecord]
 
     /// Forgets records that the broker has; true when some wait behind these.
     @discardableResult func published(_ records: [OutboxRecord]) async throws -> Bool

@@ -34,8 +34,6 @@ package struct FieldJoiner: Sendable {
     }
 
     private mutating func appendBigEndian(_ number: UInt32) {
-        for shift in stride(from: UInt32(24), through: 0, by: -8) {
-            bytes.append(UInt8(truncatingIfNeeded: number >> shift))
-        }
+        withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
     }
 }

@@ -12,18 +12,22 @@ extension RecordField {
         var fields = FieldJoiner(reserving: 512)
         for header in headers {
             fields.append(header.name)
-            fields.append([header.value == nil ? 0 : 1])
+            fields.append(header.value == nil ? Self.absent : Self.present)
             fields.append(header.value ?? [])
         }
         return fields.bytes
     }
+
+    private static let absent: [UInt8] = [0]
+    private static let present: [UInt8] = [1]
 
     /// The headers of `encode`; what cannot be read ends the list.
     package static func decode(_ bytes: [UInt8]) -> [RecordField] {
         var fields = FieldSplitter(bytes)
         var headers: [RecordField] = []
         while let name = fields.next(), let marker = fields.next(), let value = fields.next() {
-            headers.append(RecordField(name: String(decoding: name, as: UTF8.self), value: marker == [1] ? value : nil))
+            let name = String(decoding: name, as: UTF8.self)
+            headers.append(RecordField(name: name, value: marker == present ? value : nil))
         }
         return headers
     }

@@ -19,6 +19,26 @@ package struct HealthBoard: Sendable {
         providers[provider]?.state(at: now) ?? ProviderHealth.State()
     }
 
+    /// How long a provider takes no message; nil when it does.
+    package func pause(of provider: String, at now: Instant) -> Duration? {
+        providers[provider]?.pause(at: now)
+    }
+
+    /// How long none of these takes a message; nil when one does.
+    package func pause(of names: [String], at now: Instant) -> Duration? {
+        var shortest: Duration?
+        for name in names {
+            guard let wait = pause(of: name, at: now) else { return nil }
+            shortest = min(shortest ?? wait, wait)
+        }
+        return shortest
+    }
+
+    /// Whether some provider takes no message.
+    package func hasPause(at now: Instant) -> Bool {
+        providers.values.contains { $0.pause(at: now) != nil }
+    }
+
     /// The order in which one send asks the providers of a route.
     package mutating func order(
         _ route: Route,
@@ -26,19 +46,34 @@ package struct HealthBoard: Sendable {
         at now: Instant,
         using generator: inout some RandomNumberGenerator
     ) -> [String] {
+        if used.isEmpty, case .ordered(let names) = route, names.allSatisfy({ pause(of: $0, at: now) == nil }) {
+            return names
+        }
         var states: [String: ProviderHealth.State] = [:]
         for name in route.providers { states[name] = state(of: name, at: now) }
         return RouteChoice.order(route: route, health: states, used: used, using: &generator)
     }
 
-    /// Lets a call to a provider through, or says how long to wait; nil for a provider that does not exist.
-    package mutating func begin(_ provider: String, at now: Instant) -> Breaker.Entry? {
-        providers[provider]?.begin(at: now)
+    /// Lets a call to a provider through, or says how long to wait; and whether others are passed over now.
+    ///
+    /// Nil for a provider that does not exist.
+    package mutating func begin(_ provider: String, at now: Instant) -> (entry: Breaker.Entry, isPaused: Bool)? {
+        guard let place = providers.index(forKey: provider) else { return nil }
+        let entry = providers.values[place].begin(at: now)
+        return (entry, providers.values[place].pause(at: now) != nil)
     }
 
-    /// Takes the answer to a call.
-    package mutating func end(_ call: Breaker.Call, of provider: String, _ answer: ProviderAnswer, at now: Instant) {
-        providers[provider]?.end(call, answer, at: now)
+    /// Takes the answer to a call, and returns whether the provider is passed over now.
+    @discardableResult
+    package mutating func end(
+        _ call: Breaker.Call,
+        of provider: String,
+        _ answer: ProviderAnswer,
+        at now: Instant
+    ) -> Bool {
+        guard let place = providers.index(forKey: provider) else { return false }
+        providers.values[place].end(call, answer, at: now)
+        return providers.values[place].pause(at: now) != nil
     }
 
     /// Takes the time that a message took from its provider to the recipient.

@@ -43,6 +43,11 @@ package struct ProviderHealth: Sendable {
         return State(points: score.points(at: now), availability: availability)
     }
 
+    /// How long the provider is passed over; nil when it is not.
+    package func pause(at now: Instant) -> Duration? {
+        breaker.wait(at: now)
+    }
+
     /// Lets a call through, or says how long to wait.
     ///
     /// Each call that goes has to be ended by its answer.

@@ -4,8 +4,18 @@
 ///
 /// Messages come in by `enter`, ask for turns by `wanted`, and go by `granted`. A provider without a limit lets
 /// everybody go. Turns that nobody uses are forgotten soon: an idle worker must not hoard what others wait for.
+///
+/// No more wait than may get a turn in their patience. Who gets none is told how long to stay away: the longer, the
+/// more have been sent away before.
 package struct ProviderTurns<Waiter: Sendable>: Sendable {
     package typealias Instant = ContinuousClock.Instant
+
+    /// How long a message waits for its turn.
+    package static var patience: Duration { .seconds(1) }
+
+    /// How long a message that got no turn stays away, at least and at most.
+    package static var shortestAbsence: Duration { .seconds(2) }
+    package static var longestAbsence: Duration { .seconds(10) }
 
     /// How long a turn may be kept.
     package static var shelfLife: Duration { .seconds(1) }
@@ -18,11 +28,29 @@ package struct ProviderTurns<Waiter: Sendable>: Sendable {
 
     private struct Line: Sendable {
         let rate: RateLimit
+
+        /// How many may wait: as many as there are turns in their patience, and may be left from before it.
+        let places: Int
+
+        /// When those who were sent away could have had their turns.
+        var owedUntil: Instant
         var waiters: [(waiter: Waiter, until: Instant)] = []
         var held = 0
         var heldUntil: Instant
         var nextQuestion: Instant
         var isAsking = false
+
+        init(rate: RateLimit, at now: Instant) {
+            self.rate = rate
+            places = rate.turns(in: ProviderTurns.patience * 2)
+            (owedUntil, heldUntil, nextQuestion) = (now, now, now)
+        }
+
+        /// Counts somebody who gets no turn, and returns how long to stay away.
+        mutating func sendAway(at now: Instant) -> Duration {
+            owedUntil = min(max(owedUntil, now) + rate.turn, now + ProviderTurns.longestAbsence)
+            return max(now.duration(to: owedUntil), ProviderTurns.shortestAbsence)
+        }
     }
 
     package enum Entry: Sendable, Equatable {
@@ -30,6 +58,9 @@ package struct ProviderTurns<Waiter: Sendable>: Sendable {
 
         /// The waiter is in the line and comes back from `granted` or `expired`.
         case waits
+
+        /// So many wait already that there is no turn for this one; it stays away for this time.
+        case isFull(for: Duration)
     }
 
     private var lines: [String: Line]
@@ -38,10 +69,10 @@ package struct ProviderTurns<Waiter: Sendable>: Sendable {
     ///   - rates: the limits by provider; others have none.
     ///   - now: the beginning.
     package init(rates: [String: RateLimit], at now: Instant) {
-        lines = rates.mapValues { Line(rate: $0, heldUntil: now, nextQuestion: now) }
+        lines = rates.mapValues { Line(rate: $0, at: now) }
     }
 
-    /// Takes a turn that is held, or puts the waiter in the line until a time.
+    /// Takes a turn that is held, or puts the waiter in the line until a time, where there is a place.
     package mutating func enter(_ provider: String, _ waiter: Waiter, until: Instant, at now: Instant) -> Entry {
         guard var line = lines.removeValue(forKey: provider) else { return .go }
         defer { lines[provider] = line }
@@ -49,6 +80,7 @@ package struct ProviderTurns<Waiter: Sendable>: Sendable {
             line.held -= 1
             return .go
         }
+        guard line.waiters.count < line.places else { return .isFull(for: line.sendAway(at: now)) }
         line.waiters.append((waiter, until))
         return .waits
     }
@@ -57,9 +89,7 @@ package struct ProviderTurns<Waiter: Sendable>: Sendable {
     package mutating func wanted(at now: Instant) -> [String: TurnRequest] {
         var wanted: [String: TurnRequest] = [:]
         for (name, line) in lines where !line.isAsking && !line.waiters.isEmpty && line.nextQuestion <= now {
-            let share = Int64(line.rate.count).multipliedReportingOverflow(by: Self.chunk.microseconds)
-            let chunk = share.overflow ? Int64.max : share.partialValue / max(1, line.rate.per.microseconds)
-            let count = min(line.waiters.count, max(1, Int(clamping: chunk)))
+            let count = min(line.waiters.count, line.rate.turns(in: Self.chunk))
             wanted[name] = TurnRequest(count: count, rate: line.rate)
             lines[name]?.isAsking = true
         }
@@ -99,13 +129,33 @@ package struct ProviderTurns<Waiter: Sendable>: Sendable {
         }
     }
 
-    /// Returns those whose time is over; they are passed over.
-    package mutating func expired(at now: Instant) -> [Waiter] {
-        var gone: [Waiter] = []
-        for (name, line) in lines where line.waiters.contains(where: { $0.until <= now }) {
-            gone += line.waiters.filter { $0.until <= now }.map(\.waiter)
-            lines[name]?.waiters.removeAll { $0.until <= now }
+    /// Returns those whose time is over, each with how long to stay away; they are passed over.
+    package mutating func expired(at now: Instant) -> [(waiter: Waiter, absence: Duration)] {
+        var gone: [(waiter: Waiter, absence: Duration)] = []
+        for (name, var line) in lines where line.waiters.contains(where: { $0.until <= now }) {
+            for place in line.waiters where place.until <= now {
+                gone.append((place.waiter, line.sendAway(at: now)))
+            }
+            line.waiters.removeAll { $0.until <= now }
+            lines[name] = line
         }
         return gone
     }
+
+    /// Whether some provider could not have served all by now that were sent away.
+    package func isOverfull(at now: Instant) -> Bool {
+        lines.values.contains { $0.owedUntil > now }
+    }
+}
+
+extension RateLimit {
+    /// The turns of a time, one at least.
+    fileprivate func turns(in time: Duration) -> Int {
+        let product = Int64(count).multipliedReportingOverflow(by: time.microseconds)
+        let turns = product.overflow ? Int64.max : product.partialValue / max(1, per.microseconds)
+        return max(1, Int(clamping: turns))
+    }
+
+    /// The time of one turn.
+    fileprivate var turn: Duration { per / max(1, count) }
 }

@@ -89,8 +89,8 @@ struct BatchMaker {
     ) -> [PreparedBatch.RoundTrip] {
         var trips = [
             [
-                PostgresLedger.lockSlots(keys), PostgresLedger.lockWindows(keys), PostgresLedger.insertRequests(keys),
-                PostgresLedger.readTime(keys),
+                PostgresLedger.lockSlots(keys), PostgresLedger.lockWindows(keys.windows),
+                PostgresLedger.insertRequests(keys), PostgresLedger.readTime(keys),
             ]
         ]
         if !known.isEmpty { trips.append([PostgresLedger.lockVerifications(known), PostgresLedger.readTime(keys)]) }

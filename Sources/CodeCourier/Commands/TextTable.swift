@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Verification
+
 /// Lines of aligned columns for a terminal.
 struct TextTable {
     private var rows: [[String]] = []
@@ -12,8 +14,6 @@ struct TextTable {
         self.numbers = numbers
         self.indent = String(repeating: " ", count: indent)
     }
-
-    var isEmpty: Bool { rows.isEmpty }
 
     mutating func row(_ cells: String...) {
         rows.append(cells)
@@ -48,17 +48,6 @@ extension String {
 }
 
 extension Int {
-    /// The number with its thousands apart, such as `1,234,567`.
-    var grouped: String {
-        let digits = String(magnitude)
-        var text = ""
-        for (index, digit) in digits.enumerated() {
-            if index > 0, (digits.count - index).isMultiple(of: 3) { text.append(",") }
-            text.append(digit)
-        }
-        return self < 0 ? "-\(text)" : text
-    }
-
     /// The number with its sign, such as `+12`.
     var signed: String { self > 0 ? "+\(grouped)" : grouped }
 }

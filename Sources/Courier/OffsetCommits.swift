@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Commits the offsets of what a stage has recorded, many batches together and beside the stage.
+///
+/// Nothing waits for it, and each commit costs the broker as much as reading a batch. A record that comes again
+/// meanwhile is one that is known.
+struct OffsetCommits: Sendable {
+    let source: any RecordSource
+    let progress: Progress
+
+    /// Told of each commit.
+    let didCommit: @Sendable () -> Void
+    let positions = BatchQueue<SourcePosition>()
+
+    /// Commits until everything is committed and `finish` was called.
+    func run() async {
+        for await batch in positions.batches(of: .max, after: { .milliseconds(50) }) {
+            await progress.during(.commit) {
+                await source.commit(batch)
+                didCommit()
+            }
+        }
+    }
+
+    /// Takes a batch that is durable.
+    func add(_ batch: SourceBatch) {
+        positions.append([batch.position])
+    }
+
+    func finish() {
+        positions.finish()
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Verification
+
+/// The records that the broker was given and has not answered for, of each stream one at a time.
+///
+/// What follows in its stream waits here for that one, so that no event overtakes an earlier one. However long a
+/// partition takes nothing, only so much waits for it: there is a limit for what was handed over and one for what was
+/// taken over, which comes again and again meanwhile and must not keep out what is new.
+final class Unacknowledged: Sendable {
+    /// How records come to be published.
+    enum Way {
+        /// By the stage that wrote them.
+        case handedOver
+
+        /// From the table.
+        case takenOver
+    }
+
+    private struct Run {
+        let way: Way
+        let end: ContinuousClock.Instant
+        var following: [OutboxRecord] = []
+    }
+
+    private struct State {
+        var runs: [UUIDValue: Run] = [:]
+        var weights: [Way: Int] = [:]
+
+        func weight(_ way: Way) -> Int { weights[way, default: 0] }
+    }
+
+    private let state = Mutex(State())
+    private let limit: Int
+    private let signals: AsyncStream<Void>
+    private let signal: AsyncStream<Void>.Continuation
+
+    /// `limit` is the weight of each way from which on there is no room: it holds less, and what came last.
+    init(limit: Int) {
+        self.limit = limit
+        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    var count: Int { state.withLock { $0.runs.values.reduce(0) { $0 + 1 + $1.following.count } } }
+
+    func hasRoom(for way: Way) -> Bool { state.withLock { $0.weight(way) < limit } }
+
+    /// Whether a record of the stream is with the broker.
+    func contains(_ stream: UUIDValue) -> Bool { state.withLock { $0.runs[stream] != nil } }
+
+    /// Takes records, and returns those that are to be given to the broker now: of each stream the first.
+    ///
+    /// Those of a stream of which a record is there already are left in the table, where the lease on them ends. After
+    /// `end` nothing follows any more.
+    func begin(_ records: [OutboxRecord], by way: Way, until end: ContinuousClock.Instant) -> [OutboxRecord] {
+        state.withLock { state in
+            var first: [OutboxRecord] = []
+            var begun: Set<UUIDValue> = []
+            for record in records {
+                if state.runs[record.stream] == nil {
+                    state.runs[record.stream] = Run(way: way, end: end)
+                    begun.insert(record.stream)
+                    first.append(record)
+                } else if begun.contains(record.stream) {
+                    state.runs[record.stream]?.following.append(record)
+                } else {
+                    continue
+                }
+                state.weights[way, default: 0] += record.weight
+            }
+            return first
+        }
+    }
+
+    /// Forgets a record that the broker has answered for; returns the next one of its stream when it `goesOn`, which is
+    /// to be given to the broker now.
+    ///
+    /// Where it does not, what follows is left in the table.
+    func end(_ record: OutboxRecord, goesOn: Bool) -> OutboxRecord? {
+        let next: OutboxRecord? = state.withLock { state in
+            guard var run = state.runs.removeValue(forKey: record.stream) else { return nil }
+            state.weights[run.way, default: 0] -= record.weight
+            guard goesOn, !run.following.isEmpty, ContinuousClock.now < run.end else {
+                state.weights[run.way, default: 0] -= run.following.reduce(0) { $0 + $1.weight }
+                return nil
+            }
+            let next = run.following.removeFirst()
+            state.runs[record.stream] = run
+            return next
+        }
+        signal.yield()
+        return next
+    }
+
+    /// Waits until there is room for what is handed over, or the task is cancelled.
+    ///
+    /// One waiter, of this and `waitForAll`.
+    func waitForRoom() async {
+        await wait { $0.weight(.handedOver) < limit }
+    }
+
+    /// Waits until the broker has answered for everything, or the task is cancelled.
+    func waitForAll() async {
+        await wait { $0.runs.isEmpty }
+    }
+
+    private func wait(until isReached: (State) -> Bool) async {
+        var signals = signals.makeAsyncIterator()
+        while !state.withLock({ isReached($0) }) {
+            guard await signals.next(isolation: #isolation) != nil else { return }
+        }
+    }
+}
+
+extension OutboxRecord {
+    /// What it counts in limits and batches: a dead letter may be as large as a thousand events.
+    var weight: Int { 1 + size / 1024 }
+}

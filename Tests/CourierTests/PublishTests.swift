@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import KafkaClient
+import Logging
+import ServiceLifecycle
+import TestSupport
+import Testing
+import Verification
+
+@testable import Courier
+
+/// The stage that publishes, between a broker and a ledger.
+@Suite(.timeLimit(.minutes(2))) struct PublishTests {
+    /// What runs, and where its records come from.
+    private struct Stage {
+        let outbox = BatchQueue<OutboxRecord>()
+        let ledger: MemoryLedger
+
+        /// Lends a stage that publishes to a sink, and stops it in the end.
+        static func with(
+            _ sink: any RecordSink & Service,
+            databases: Int = 1,
+            _ body: (Stage) async throws -> Void
+        ) async throws {
+            let stage = Stage(ledger: MemoryLedger(databases: databases, journal: Journal()))
+            let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            let (settings, progress, statistics) = (CourierSettings.test, Progress(), Statistics())
+            let publish = Publish(
+                outbox: stage.outbox,
+                sink: sink,
+                ledger: stage.ledger,
+                settings: settings,
+                inFlight: InFlight(limit: 1024),
+                unacknowledged: Unacknowledged(limit: 10_000),
+                retry: LedgerRetry(lease: settings.lease, progress: progress, statistics: statistics, logger: quiet),
+                progress: progress,
+                statistics: statistics,
+                logger: quiet
+            )
+            let group = ServiceGroup(configuration: .init(services: [sink, publish], logger: quiet))
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                tasks.addTask { try await group.run() }
+                let outcome: Result<Void, any Error>
+                do {
+                    outcome = .success(try await body(stage))
+                } catch {
+                    outcome = .failure(error)
+                }
+                stage.outbox.finish()
+                await group.triggerGracefulShutdown()
+                try await tasks.waitForAll()
+                try outcome.get()
+            }
+        }
+
+        /// Writes events with the change that they tell, and hands over what is first of its stream.
+        func add(_ records: [OutboxRecord]) async throws {
+            outbox.append(try await ledger.receive([], deadLetters: records).outbox)
+        }
+    }
+
+    private static func event(_ stream: UInt128, _ sequence: Int32, shard: UInt8 = 0) -> OutboxRecord {
+        OutboxRecord(
+            stream: UUIDValue(stream),
+            sequence: sequence,
+            isDeadLetter: false,
+            key: Array(String(stream).utf8),
+            value: Array(String(sequence).utf8),
+            headers: [],
+            shard: shard
+        )
+    }
+
+    private static func published(_ configuration: KafkaConfiguration) async throws -> [ConsumerRecord] {
+        let reader = try await TopicReader.open(configuration: configuration, topic: "deliveries", from: .beginning)
+        var records: [ConsumerRecord] = []
+        while await !reader.reachedEnd { records += try await reader.next(maximum: 500, within: .seconds(10)) }
+        await reader.close()
+        return records
+    }
+
+    /// The numbers of the events of each stream.
+    private static func sequences(_ records: [ConsumerRecord]) -> [String: [String]] {
+        Dictionary(grouping: records) { String(decoding: $0.key ?? [], as: UTF8.self) }
+            .mapValues { $0.map { String(decoding: $0.value ?? [], as: UTF8.self) } }
+    }
+
+    @Test func `a partition without a leader holds up its own events, which go once and in order when it has one`()
+        async throws
+    {
+        let cluster = try MockCluster(brokers: 1)
+        defer { cluster.close() }
+        try cluster.createTopic("deliveries", partitions: 3)
+        try cluster.createTopic("dead-letters", partitions: 1)
+        let configuration = KafkaConfiguration(bootstrapServers: cluster.bootstrapServers)
+        let sink = KafkaRecordSink(
+            producer: try KafkaProducer(configuration: configuration),
+            deliveries: "deliveries",
+            deadLetters: "dead-letters"
+        )
+        let streams: [UInt128] = Array(1...60)
+        try await Stage.with(sink) { stage in
+            try await stage.add(streams.map { Self.event($0, 1) })
+            try await eventually("the first of each are published") { stage.ledger.unpublished == 0 }
+            let stuck = try await Self.published(configuration).count { $0.partition == 0 }
+            try #require(stuck > 0 && stuck < streams.count)
+
+            try cluster.setLeader(of: "deliveries", 0, to: nil)
+            try await stage.add(streams.flatMap { stream in (Int32(2)...4).map { Self.event(stream, $0) } })
+            // Long before the producer gives up.
+            try await eventually("those of the other partitions are published and forgotten", within: .seconds(15)) {
+                stage.ledger.unpublished == 3 * stuck
+            }
+            try cluster.setLeader(of: "deliveries", 0, to: 1)
+            try await eventually("the others too") { stage.ledger.unpublished == 0 }
+        }
+        let sequences = Self.sequences(try await Self.published(configuration))
+        #expect(sequences.count == streams.count)
+        #expect(sequences.values.allSatisfy { $0 == ["1", "2", "3", "4"] }, "\(sequences)")
+    }
+
+    @Test func `a database that is away keeps no other from forgetting what is published`() async throws {
+        let sink = TakingSink()
+        try await Stage.with(sink, databases: 2) { stage in
+            stage.ledger.setAway([1])
+            defer { stage.ledger.setAway([]) }
+            try await stage.add([Self.event(1, 1, shard: 0), Self.event(2, 1, shard: 1)])
+            try await eventually("that of the one is forgotten") { stage.ledger.unpublished == 1 }
+            stage.ledger.setAway([])
+            try await eventually("that of the other too") { stage.ledger.unpublished == 0 }
+        }
+    }
+
+    @Test func `a database that does not answer holds up no look at another one's outbox`() async throws {
+        let gate = Gate()
+        try await Stage.with(TakingSink(), databases: 2) { stage in
+            stage.ledger.hang(1, until: gate)
+            defer { gate.open() }
+            try await stage.add((Int32(1)...3).map { Self.event(1, $0) })
+            try await eventually("all are published and forgotten") { stage.ledger.unpublished == 0 }
+        }
+    }
+}
+
+/// A sink that takes everything.
+private struct TakingSink: RecordSink, Service {
+    func publish(
+        _ records: [OutboxRecord],
+        _ answer: @escaping @Sendable (OutboxRecord, (any Error)?) -> Void
+    ) async {
+        for record in records { answer(record, nil) }
+    }
+
+    func run() async throws {
+        try? await gracefulShutdown()
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import Verification
+
+@testable import Courier
+
+@Suite(.timeLimit(.minutes(1))) struct UnacknowledgedTests {
+    private static let later = ContinuousClock.now + .seconds(3600)
+
+    private func record(_ stream: UInt128, _ sequence: Int32, bytes: Int = 0) -> OutboxRecord {
+        OutboxRecord(
+            stream: UUIDValue(stream),
+            sequence: sequence,
+            isDeadLetter: false,
+            key: nil,
+            value: [UInt8](repeating: 0, count: bytes),
+            headers: []
+        )
+    }
+
+    @Test func `of each stream one record goes at a time, and the next when the broker has it`() {
+        let unacknowledged = Unacknowledged(limit: 100)
+        let run = (Int32(1)...3).map { record(1, $0) }
+        let other = record(2, 7)
+        let first = unacknowledged.begin([run[0], other, run[1], run[2]], by: .takenOver, until: Self.later)
+        #expect(first == [run[0], other])
+        #expect(unacknowledged.count == 4)
+        #expect(unacknowledged.end(run[0], goesOn: true) == run[1])
+        #expect(unacknowledged.end(other, goesOn: true) == nil)
+        #expect(unacknowledged.contains(run[0].stream) && !unacknowledged.contains(other.stream))
+        #expect(unacknowledged.end(run[1], goesOn: true) == run[2])
+        #expect(unacknowledged.end(run[2], goesOn: true) == nil)
+        #expect(unacknowledged.count == 0)
+    }
+
+    @Test func `what is taken over again while its stream is with the broker is left in the table`() {
+        let unacknowledged = Unacknowledged(limit: 100)
+        let run = (Int32(1)...2).map { record(1, $0) }
+        #expect(unacknowledged.begin([run[0]], by: .handedOver, until: Self.later) == [run[0]])
+        #expect(unacknowledged.begin(run, by: .takenOver, until: Self.later).isEmpty)
+        #expect(unacknowledged.begin([run[1]], by: .handedOver, until: Self.later).isEmpty)
+        #expect(unacknowledged.end(run[0], goesOn: true) == nil)
+        #expect(unacknowledged.begin([run[1]], by: .takenOver, until: Self.later) == [run[1]])
+    }
+
+    @Test func `behind a record that the broker does not take, or too late, nothing follows`() {
+        let unacknowledged = Unacknowledged(limit: 4)
+        for (goesOn, end) in [(false, Self.later), (true, ContinuousClock.now)] {
+            let run = (Int32(1)...4).map { record(1, $0) }
+            #expect(unacknowledged.begin(run, by: .takenOver, until: end) == [run[0]])
+            #expect(!unacknowledged.hasRoom(for: .takenOver) && unacknowledged.hasRoom(for: .handedOver))
+            #expect(unacknowledged.end(run[0], goesOn: goesOn) == nil)
+            #expect(unacknowledged.count == 0 && unacknowledged.hasRoom(for: .takenOver))
+        }
+    }
+
+    @Test func `there is room below a weight, which large records reach soon`() async {
+        let unacknowledged = Unacknowledged(limit: 10)
+        let (large, small) = (record(1, 1, bytes: 10 * 1024), record(2, 1))
+        _ = unacknowledged.begin([small], by: .handedOver, until: Self.later)
+        await unacknowledged.waitForRoom()
+        _ = unacknowledged.begin([large], by: .handedOver, until: Self.later)
+        #expect(!unacknowledged.hasRoom(for: .handedOver))
+        async let hasRoom: Void = unacknowledged.waitForRoom()
+        _ = unacknowledged.end(large, goesOn: true)
+        await hasRoom
+        async let isEmpty: Void = unacknowledged.waitForAll()
+        _ = unacknowledged.end(small, goesOn: true)
+        await isEmpty
+        #expect(unacknowledged.count == 0)
+    }
+}
