@@ -49,7 +49,7 @@ docs:
 	@deploy/local/docs.sh
 
 lint:
-	@deploy/local/install.sh
+	@deploy/local/install.sh tests
 	@deploy/local/lint.sh
 
 format:

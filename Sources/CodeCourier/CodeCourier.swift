@@ -13,8 +13,10 @@ struct CodeCourier: AsyncParsableCommand {
               make demo
 
             Set a worker up:
-              1. code-courier migrate --postgres-url postgresql://owner@host/courier
-              2. code-courier run --config courier.yaml
+              1. Make the four topics, as docs/deployment.md shows.
+              2. code-courier migrate --postgres-url postgresql://owner@host/courier
+              3. Make a login for postgres.url: GRANT courier_worker TO my_worker
+              4. code-courier run --config courier.yaml
 
             Try it from a second terminal:
               code-courier events tail --config courier.yaml
@@ -25,7 +27,7 @@ struct CodeCourier: AsyncParsableCommand {
             Know what a policy does before it does it:
               code-courier policy check policy.yaml
               code-courier policy explain policy.yaml --phone +16502530000
-              code-courier policy simulate policy.yaml --config courier.yaml --from 7d
+              code-courier policy simulate next.yaml --config courier.yaml --from 7d
 
             See what people read, and whether it fits one segment:
               code-courier message preview --all
@@ -46,7 +48,9 @@ struct CodeCourier: AsyncParsableCommand {
             and answers of http providers, come from the file only.
 
             Each command has examples of its own: code-courier help policy simulate.
-            The pages are in docs: gateways, verifiers, operators, guarantees, threats.
+            The pages are in docs: deployment, configuration, policy, operators,
+            log-events, scaling, performance, gateways, verifiers, guarantees, threats,
+            standards, compatibility.
             """,
         version: Version.text,
         subcommands: [

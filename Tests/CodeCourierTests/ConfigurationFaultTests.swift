@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import KafkaClient
 import Testing
 
 @testable import CodeCourier
@@ -22,6 +23,11 @@ struct ConfigurationFaultTests {
         ("kafak: { groupId: g }", "1: kafak: is not a known key; did you mean kafka?"),
         ("kafka: { bootstrapServers: \"h:0\" }", "1: kafka.bootstrapServers: must be host:port"),
         ("kafka: { bootstrapServers: \"h:1,,i:2\" }", "1: kafka.bootstrapServers: must be host:port"),
+        ("kafka: { bootstrapServers: \"[::1\" }", "1: kafka.bootstrapServers: must be host:port"),
+        ("kafka: { bootstrapServers: \"[]:9092\" }", "1: kafka.bootstrapServers: must be host:port"),
+        ("kafka: { bootstrapServers: \"[::1]9092\" }", "1: kafka.bootstrapServers: must be host:port"),
+        ("kafka: { bootstrapServers: \"[::1]:0\" }", "1: kafka.bootstrapServers: must be host:port"),
+        ("kafka: { bootstrapServers: \"[::1]:65536\" }", "1: kafka.bootstrapServers: must be host:port"),
         ("kafka: { bootstrapServers: [h] }", "1: kafka.bootstrapServers: must be a single value"),
         ("kafka: { groupId: }", "1: kafka.groupId: must not be empty"),
         ("kafka: h", "1: kafka: must be a mapping"),
@@ -34,6 +40,10 @@ struct ConfigurationFaultTests {
         (
             "kafka: { options: { message.timeout.ms: 120000 } }",
             "1: kafka.options.message.timeout.ms: cannot be set here: code-courier tries for 30 s"
+        ),
+        (
+            "kafka: { options: { client.id: c } }",
+            "1: kafka.options.client.id: cannot be set here: code-courier sets it; remove it"
         ),
         ("kafka: { options: { sasl: { password: p } } }", "1: kafka.options.sasl: must be a single value"),
         ("kafka: { options: { sasl.password: a,secret } }", "1: kafka.options: has an option without a value"),
@@ -69,6 +79,19 @@ struct ConfigurationFaultTests {
         #expect(faults.first?.hasPrefix("courier.yaml:\(expected)") == true, "\(faults)")
     }
 
+    @Test(arguments: KafkaConfiguration.refusedOptions.sorted())
+    func `an option that a client refuses is refused where it stands`(option: String) throws {
+        let faults = try folder.faults("kafka: { options: { \(option): x } }\n\(ExampleFiles.smallest)")
+        #expect(faults.count == 1)
+        #expect(faults.first?.hasPrefix("courier.yaml:1: kafka.options.\(option): cannot be set here: ") == true)
+    }
+
+    @Test(arguments: ["[::1]", "[::1]:9092", "a:1,[fe80::1]:65535", "broker"])
+    func `a broker may have a name or an address of either family`(servers: String) throws {
+        let text = "kafka: { bootstrapServers: \"\(servers)\" }\n\(ExampleFiles.smallest)"
+        #expect(try folder.load(text).get().kafka.bootstrapServers == servers)
+    }
+
     @Test func `rows are kept for a day at least`() throws {
         let file = ExampleFiles.smallest.replacing("/courier\" }", with: "/courier\", retention: 1h }")
         let fault = "1: postgres.retention: must be a duration such as 500ms, 60s, 5m or 1h, from 24h to 8760h"
@@ -84,6 +107,10 @@ struct ConfigurationFaultTests {
         ("[{ name: a, kind: pigeon }]", "1: providers[0].kind: must be twilio, vonage, sns, http, smtp, apns or log"),
         ("[{ name: a, kind: smpp, host: h }]", "1: providers[0].kind: kind smpp is not supported by this version"),
         ("[{ name: \"a b\", kind: log }]", "1: providers[0].name: must be 1 to 64 letters"),
+        (
+            "[{ name: main, kind: log }, { name: main, kind: log }]",
+            "1: providers[1].name: is the name of an earlier provider too; rename one"
+        ),
         (
             "[{ name: a-b, kind: log }, { name: A.B, kind: log }]",
             "1: providers[1]: shares an environment variable with an earlier provider"
@@ -161,12 +188,19 @@ struct ConfigurationFaultTests {
         #expect(faults.first?.contains("exactly 32 bytes") == true)
     }
 
-    @Test func `the rings of codes and hashes share no key`() throws {
+    /// The four rings, each with the byte that `ExampleFiles.keys` fills its key with.
+    static let filled: [(name: String, byte: UInt8)] = [("code", 1), ("hash", 2), ("fingerprint", 3), ("seal", 4)]
+
+    @Test(arguments: [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
+    func `no two rings share a key`(first: Int, second: Int) throws {
+        let (earlier, later) = (Self.filled[first], Self.filled[second])
+        let shared = ExampleFiles.ring(2, filledWith: earlier.byte)
+        let variable = "KEYS_\(later.name.uppercased())"
         var environment = ExampleFiles.keys
-        let shared = ExampleFiles.ring(2, filledWith: 1)
-        environment["KEYS_HASH"] = "\(ExampleFiles.ring(1, filledWith: 2)),\(shared)"
+        environment[variable] = "\(ExampleFiles.ring(1, filledWith: later.byte)),\(shared)"
         let faults = try folder.faults(ExampleFiles.smallest, environment: environment)
-        #expect(faults == ["environment KEYS_HASH: keys.hash: shares a key with keys.code; make a key of its own"])
+        let message = "shares a key with keys.\(earlier.name); make a key of its own"
+        #expect(faults == ["environment \(variable): keys.\(later.name): \(message)"])
     }
 
     @Test(arguments: ["mysql://h/d", "host=h dbname=d", "postgresql://", "postgresql://h/a b"])

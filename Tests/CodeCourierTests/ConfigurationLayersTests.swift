@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import Logging
 import Logs
 import Providers
@@ -225,7 +226,11 @@ struct ConfigurationLayersTests {
     }
 
     @Test(arguments: [
-        ("absent", "must name a readable file; it cannot be read: there is no such file"),
+        (
+            "absent",
+            "must name a readable file; it cannot be read: there is no such file; \(relative) at the folder of this file"
+        ),
+        ("/nowhere/absent", "must name a readable file; it cannot be read: there is no such file"),
         (".", "must name a readable file; it cannot be read: it is a folder"),
         ("empty", "must name a file that is not empty"),
     ])
@@ -236,5 +241,35 @@ struct ConfigurationLayersTests {
             with: "urlFile: \(name)"
         )
         #expect(try faults(text, [:]) == ["courier.yaml:1: postgres.urlFile: \(message)"])
+    }
+
+    private static let relative = "a relative path begins"
+
+    @Test func `a relative path in a variable is told to begin at the working folder`() throws {
+        let cause = "must name a readable file; it cannot be read: there is no such file"
+        #expect(
+            try faults(ExampleFiles.smallest, ["POSTGRES_URL_FILE": "nowhere/absent"]) == [
+                "environment POSTGRES_URL_FILE: postgres.urlFile: \(cause); \(Self.relative) at the working folder"
+            ]
+        )
+    }
+
+    @Test(arguments: [
+        (ENOENT, "there is no such file"), (ENOTDIR, "there is no such file"),
+        (EACCES, "check the permissions of its folder"), (ELOOP, "Too many levels of symbolic links"),
+    ])
+    func `a file that the system does not show has its reason`(code: Int32, reason: String) {
+        #expect(TextFile.Unreadable(code: code).reason == "cannot be read: \(reason)")
+    }
+
+    @Test func `a link that leads to itself is not told as missing`() throws {
+        let path = "\(folder.path)/loop"
+        #expect(symlink(path, path) == 0)
+        #expect(throws: TextFile.Unreadable.self) { try TextFile.read(path, maximumBytes: 1) }
+        do throws(TextFile.Unreadable) {
+            _ = try TextFile.read(path, maximumBytes: 1)
+        } catch {
+            #expect(error.reason == "cannot be read: Too many levels of symbolic links")
+        }
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ArgumentParser
 import FoundationEssentials
 import Logging
 import Logs
@@ -156,6 +157,23 @@ struct CourierConfigurationTests {
         #expect(ring.activeID == KeyID(7))
         let kafka = try CourierConfiguration.loadKafka(path: path, environment: ["KAFKA_GROUP_ID": "g"]).get()
         #expect(kafka.groupID == "g")
+    }
+
+    @Test func `run --check tells whether a worker would take configuration, secrets and policy`() async throws {
+        let policy = try folder.write(ExampleFiles.policy.replacing("main, backup", with: "main"), to: "policy.yaml")
+        for (variable, ring) in ExampleFiles.keys { _ = try folder.write(ring, to: variable) }
+        let keys = ["code", "hash", "fingerprint", "seal"].map { "\($0)File: KEYS_\($0.uppercased())" }
+        let text = ExampleFiles.smallest + "\nkeys: { \(keys.joined(separator: ", ")) }"
+        let path = try folder.write(text, to: "courier.yaml")
+        let command = try RunCommand.parse(["--config", path, "--check"])
+        try await command.run()
+
+        _ = try folder.write(ExampleFiles.policy, to: "policy.yaml")
+        await #expect(throws: ExitCode(2)) { try await command.run() }
+        try FileManager.default.removeItem(atPath: policy)
+        await #expect(throws: ExitCode(2)) { try await command.run() }
+        _ = try folder.write("1:faulty", to: "KEYS_CODE")
+        await #expect(throws: ExitCode(2)) { try await command.run() }
     }
 
     @Test func `nothing secret is in what a configuration prints`() throws {

@@ -32,7 +32,7 @@ struct HealthTests {
         )
     }
 
-    private func verdict(_ state: WorkerState?, after microseconds: Int64 = 1_000_000) -> [Bool] {
+    private func verdict(_ state: WorkerState, after microseconds: Int64 = 1_000_000) -> [Bool] {
         let verdict = HealthVerdict(of: state, at: MonotonicTime(microseconds: 100_000_000 + microseconds))
         return [verdict.isLive, verdict.isReady]
     }
@@ -46,8 +46,7 @@ struct HealthTests {
         #expect(verdict(Self.state(standing: ["intake": 30])) == [false, false])
     }
 
-    @Test func `a state that is missing, old or from before a restart is a dead worker's`() {
-        #expect(verdict(nil) == [false, false])
+    @Test func `a state that is old or from before a restart is a dead worker's`() {
         #expect(verdict(Self.state(), after: 15_000_000) == [true, true])
         #expect(verdict(Self.state(), after: 15_000_001) == [false, false])
         #expect(verdict(Self.state(), after: -1) == [false, false])
@@ -68,21 +67,23 @@ struct HealthTests {
 
     @Test func `a state is read as it was written, and nothing else is left in the folder`() throws {
         let file = HealthFile(path: "\(folder.path)/health")
-        #expect(file.state() == nil)
+        let missing = file.verdict(at: .now)
+        #expect(missing.text == "not live, not ready: the health file cannot be read: there is no such file")
         for count in 1...3 {
             let state = Self.state(standing: ["intake": count], waitingFor: [.postgres])
             try file.write(try state.json())
-            #expect(file.state() == state)
+            #expect(try file.state() == state)
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["health"])
         file.remove()
-        #expect(file.state() == nil)
+        #expect(throws: TextFile.Unreadable.self) { try file.state() }
     }
 
     @Test(arguments: ["", "{", "{}", "[1]", #"{"clock":"x"}"#, String(repeating: "[", count: 60_000)])
     func `a file that holds no state is a dead worker's`(text: String) throws {
         let path = try folder.write(text, to: "health")
-        #expect(HealthFile(path: path).state() == nil)
+        let verdict = HealthFile(path: path).verdict(at: .now)
+        #expect(verdict.text == "not live, not ready: the health file holds no state of a worker")
     }
 
     @Test func `a link in the place of the next state is not followed`() throws {
@@ -97,17 +98,16 @@ struct HealthTests {
         let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let heartbeat = try Heartbeat(path: path, environment: [:], logger: quiet)
         let file = HealthFile(path: path)
-        #expect(file.state()?.waitingFor == [.kafka])
+        #expect(try file.state().waitingFor == [.kafka])
         heartbeat.look(standing: ["intake": 1], waitingFor: [], policyVersion: "test.2")
-        #expect(file.state()?.standing == ["intake": 1])
-        #expect(file.state()?.policyVersion == "test.2")
-        let verdict = HealthVerdict(of: file.state(), at: .now)
-        #expect(verdict.isReady)
+        #expect(try file.state().standing == ["intake": 1])
+        #expect(try file.state().policyVersion == "test.2")
+        #expect(file.verdict(at: .now).isReady)
         heartbeat.stop()
         heartbeat.look(standing: [:], waitingFor: [], policyVersion: "test.2")
-        #expect(file.state()?.isStopping == true)
+        #expect(try file.state().isStopping)
         heartbeat.end()
-        #expect(file.state() == nil)
+        #expect(throws: TextFile.Unreadable.self) { try file.state() }
     }
 
     @Test func `a path that cannot be written stops the start`() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Foundation
 import Testing
 
 @testable import CodeCourier
@@ -41,6 +42,17 @@ import Testing
         let pods = lines.filter { $0.contains("kubectl logs -f") }
         #expect(!tails.isEmpty && tails.allSatisfy { $0.contains("tail -qF ") }, "\(tails)")
         #expect(!pods.isEmpty && pods.allSatisfy { $0.contains("--max-log-requests=") }, "\(pods)")
+    }
+
+    @Test func `the help names every page`() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let files = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: "docs").path)
+        let pages = files.filter { $0.hasSuffix(".md") }.map { String($0.dropLast(3)) }
+        let parts = CodeCourier.configuration.discussion.components(separatedBy: "The pages are in docs: ")
+        let named = try #require(parts.last).split(whereSeparator: { ", .\n".contains($0) }).map(String.init)
+        #expect(parts.count == 2)
+        #expect(named.sorted() == pages.sorted())
     }
 
     @Test func `defaults are shown in the words that set them`() {

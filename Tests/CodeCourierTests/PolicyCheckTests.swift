@@ -113,6 +113,26 @@ struct PolicyCheckTests {
             { $0.emailLinks.authorizedDomains = ["example.com"] },
             "routes.email: none: e-mail links are allowed and every one fails"
         ),
+        ({ _ in }, "autofill: any domain and app hash of a request is taken; name yours"),
+        (
+            { tenant in
+                tenant.routes.email = ["mailer"]
+                tenant.emailLinks.authorizedDomains = []
+            },
+            "emailLinks.authorizedDomains: none: e-mail is routed and every link is refused"
+        ),
+        (
+            { $0.defaultLanguage = "eo-XX" },
+            "defaultLanguage: has no text, neither built in nor of your own: English is sent"
+        ),
+        (
+            { $0.resend.sameCodeWhileLeft = .seconds(600) },
+            "resend.sameCodeWhileLeft: is not below code.validity (10m): every resend has a new code"
+        ),
+        (
+            { $0.testNumbers = [.ended(at: nil)] },
+            "testNumbers[0].until: none: a code that never ends is as good as published"
+        ),
         ({ $0.code.length = 4 }, "code.length: is below 6 digits"),
         ({ $0.code.validity = .seconds(601) }, "code.validity: is longer than 10m"),
         ({ $0.code.validity = .seconds(599) }, "resend.windows[3]: is longer than the code is valid (599s)"),
@@ -130,6 +150,48 @@ struct PolicyCheckTests {
         #expect(told.contains("tenants.default.\(expected)"), "\(told)")
     }
 
+    /// Changes after which no text ends in whatever its request names.
+    static let withoutOpenAutofill: [@Sendable (inout TenantPolicy) -> Void] = [
+        { $0.autofill = AutofillPolicy() }, { $0.routes = Routes(fallback: [], email: ["mailer"]) },
+        { tenant in
+            tenant.regions = RegionPolicy(.allowlistOnly(allowed: [.norway]))
+            tenant.messages.regions = [.norway: RegionMessages(hasAutofill: false)]
+        },
+    ]
+
+    @Test(arguments: withoutOpenAutofill.indices)
+    func `autofill is told only where a text may end in any of a request`(index: Int) {
+        let notes = PolicyNotes(policy: .test(Self.withoutOpenAutofill[index]), now: .test)
+        #expect(!notes.warnings.contains { $0.key == "tenants.default.autofill" })
+    }
+
+    @Test func `a policy's sites and apps are summed up`() {
+        let policy = Policy.test {
+            $0.autofill = AutofillPolicy(domains: ["example.com"], androidAppHashes: ["FA+9qCX9VSu"])
+        }
+        let lines = PolicySummary(policy: policy, now: .test).lines(file: "policy.yaml")
+        #expect(lines.contains("  autofill              example.com, FA+9qCX9VSu"))
+    }
+
+    @Test(arguments: ["default", "Default"])
+    func `a policy without the tenant of requests that name none is told`(name: String) throws {
+        let tenant = try #require(Policy.test().tenants["default"])
+        let notes = PolicyNotes(policy: Policy(version: "1", tenants: [name: tenant]), now: .test)
+        let told = notes.warnings.map(\.description)
+        let expected = "tenants.default: none: requests that name no tenant are refused"
+        #expect(told.contains(expected) == (name != "default"), "\(told)")
+    }
+
+    @Test(arguments: ["de-AT", "nn", "eo"])
+    func `a default language that has a text is not told`(language: String) throws {
+        let template = try MessageTemplate(checking: "{code} is your {appName} code.")
+        let policy = Policy.test { tenant in
+            tenant.defaultLanguage = language
+            tenant.messages.templates = ["eo": template]
+        }
+        #expect(!PolicyNotes(policy: policy, now: .test).warnings.contains { $0.key.hasSuffix("defaultLanguage") })
+    }
+
     @Test func `what does what it seems to is not told`() {
         let notes = PolicyNotes(
             policy: .test { tenant in
@@ -137,6 +199,7 @@ struct PolicyCheckTests {
                 tenant.purposeRegions = [.signUp: RegionPolicy(.allowByDefault(disallowed: []))]
                 tenant.routes.regions = [.norway: ["main"]]
                 tenant.routes.email = ["mailer"]
+                tenant.autofill = AutofillPolicy()
                 // What is large alone is bounded by the limit beside it, and a tenant's is kept otherwise.
                 tenant.limits.perIP = [
                     .init(count: 100, per: .seconds(60)), .init(count: 1_000_000, per: .seconds(3600)),
@@ -156,7 +219,7 @@ extension Region {
 }
 
 extension TestNumber {
-    fileprivate static func ended(at time: Timestamp) -> TestNumber {
+    fileprivate static func ended(at time: Timestamp?) -> TestNumber {
         guard let number = PhoneNumber("+16505550123") else { preconditionFailure("the number is E.164") }
         return TestNumber(number: number, code: "654321", until: time)
     }

@@ -78,6 +78,22 @@ struct PolicyExplainChannelTests {
         #expect(refused.lines.first { $0.verdict.name == "refuses" }?.rule == "purpose")
     }
 
+    static let invalid: [(InboundRecord, [String])] = [
+        (.email(id: "r1", at: .test, more: #","languageCode":7"#), emailOrder),
+        (.push(id: "r1", token: "0f", at: .test), pushOrder),
+        (.email(id: "r1", at: .test, more: #","tenant":"nobody","languageCode":7"#), emailOrder),
+    ]
+
+    @Test(arguments: invalid)
+    func `a request that is refused for its shape is shown with the rules of its channel`(
+        record: InboundRecord,
+        order: [String]
+    ) {
+        let explanation = explain(record)
+        #expect(explanation.lines.contains { $0.verdict.name == "refuses" })
+        #expect(explanation.lines.map(\.rule) == order)
+    }
+
     static let unrouted: [(InboundRecord, Routes)] = [
         (.email(id: "r1", at: .test), Routes(fallback: ["main"], push: ["push"])),
         (.push(id: "r1", at: .test), Routes(fallback: ["main"], email: ["mailer"])),

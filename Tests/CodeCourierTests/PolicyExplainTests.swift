@@ -39,6 +39,12 @@ struct PolicyExplainTests {
             policy: .test { $0.voip = .refuse }
         ),
         Case(
+            rule: "autofill",
+            reason: "unauthorized_domain",
+            more: #","autofill":{"domain":"example.org"}"#,
+            policy: .test { $0.autofill = AutofillPolicy(domains: ["example.com"]) }
+        ),
+        Case(
             rule: "app verification",
             reason: "app_verification_required",
             policy: .test { $0.appVerification = .on(required: true, minimumScore: 0.5) }
@@ -80,7 +86,7 @@ struct PolicyExplainTests {
 
     static let order = [
         "readable", "tenant", "shape", "channel", "number", "request id", "time", "test number", "test numbers only",
-        "region", "number type", "app verification", "slot", "limits per recipient", "limits per IP",
+        "region", "number type", "autofill", "app verification", "slot", "limits per recipient", "limits per IP",
         "limits per tenant", "send",
     ]
 
@@ -89,8 +95,8 @@ struct PolicyExplainTests {
         #expect(explanation.isSent)
         #expect(explanation.lines.map(\.rule) == Self.order)
         let names = explanation.lines.map(\.verdict.name)
-        #expect((names[..<5] + names[6..<12]).allSatisfy { $0 == "passes" })
-        #expect(names[12..<16].allSatisfy { $0 == "live_state" })
+        #expect((names[..<5] + names[6..<13]).allSatisfy { $0 == "passes" })
+        #expect(names[13..<17].allSatisfy { $0 == "live_state" })
         let limits = explanation.lines.first { $0.rule == "limits per recipient" }
         #expect(limits?.saw == "2 in 10s, 10 in 1h, 20 in 24h")
     }
@@ -100,6 +106,28 @@ struct PolicyExplainTests {
         #expect(explanation.lines.first { $0.rule == "limits per recipient" }?.verdict == .passes)
         #expect(explanation.lines.first { $0.rule == "limits per IP" }?.verdict == .passes)
         #expect(explanation.lines.first { $0.rule == "limits per tenant" }?.verdict == .liveState)
+    }
+
+    static let asked: [(AutofillPolicy?, String, String)] = [
+        (nil, "", "none; allowed: any"),
+        (nil, #","autofill":{"androidAppHash":"FA+9qCX9VSu"}"#, "FA+9qCX9VSu; allowed: any"),
+        (AutofillPolicy(), "", "none; allowed: none"),
+        (
+            AutofillPolicy(domains: ["example.com"], androidAppHashes: ["FA+9qCX9VSu"]),
+            #","autofill":{"domain":"Example.com","androidAppHash":"FA+9qCX9VSu"}"#,
+            "example.com, FA+9qCX9VSu; allowed: example.com, FA+9qCX9VSu"
+        ),
+    ]
+
+    @Test(arguments: asked)
+    func `what a request asks autofill for is shown beside what is allowed`(
+        allowed: AutofillPolicy?,
+        more: String,
+        expected: String
+    ) {
+        let explanation = explain(Case(rule: "", reason: "", more: more, policy: .test { $0.autofill = allowed }))
+        #expect(explanation.isSent)
+        #expect(explanation.lines.first { $0.rule == "autofill" }?.saw == expected)
     }
 
     @Test func `a rule that only records says so`() {
@@ -125,7 +153,7 @@ struct PolicyExplainTests {
         )
         #expect(explanation.isSent)
         #expect(explanation.decision.kind == .sentToTestNumber)
-        #expect(([explanation.lines[4]] + explanation.lines[8..<12]).allSatisfy { $0.verdict == .skipped })
+        #expect(([explanation.lines[4]] + explanation.lines[8..<13]).allSatisfy { $0.verdict == .skipped })
         #expect(!explanation.text.joined().contains("654321"))
     }
 

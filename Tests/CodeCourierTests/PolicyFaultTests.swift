@@ -16,6 +16,9 @@ struct PolicyFaultTests {
         }
     }
 
+    /// A line of the example that any key may take the place of.
+    private static let links = "emailLinks: { authorizedDomains: [example.com], validity: 20m }"
+
     /// A piece of the example, what stands in its place, and the one line it must give, as a beginning.
     static let changes: [(String, String, String)] = [
         ("version: \"2026-11-20.1\"", "", "3: version: is required"),
@@ -107,6 +110,40 @@ struct PolicyFaultTests {
         (
             "[example.com]", "[a.example, A.example]",
             "21: tenants.default.emailLinks.authorizedDomains: names a domain more than once"
+        ),
+        (links, "autofill: []", "21: tenants.default.autofill: must be a mapping"),
+        (links, "autofill:", "21: tenants.default.autofill: must be a mapping"),
+        (links, "autofill: { domain: [a.de] }", "21: tenants.default.autofill.domain: is not a known key; did you"),
+        (links, "autofill: { domains: a.de }", "21: tenants.default.autofill.domains: must be a list of host names"),
+        (
+            links, "autofill: { domains: [\"https://a.de\"] }",
+            "21: tenants.default.autofill.domains[0]: must be a host name such as example.com"
+        ),
+        (links, "autofill: { domains: [a.de/b] }", "21: tenants.default.autofill.domains[0]: must be a host name"),
+        (links, "autofill: { domains: [localhost] }", "21: tenants.default.autofill.domains[0]: must be a host name"),
+        (
+            links, "autofill: { domains: [a.de, A.de] }",
+            "21: tenants.default.autofill.domains: names a domain more than once"
+        ),
+        (
+            links, "autofill: { androidAppHashes: {} }",
+            "21: tenants.default.autofill.androidAppHashes: must be a list of hashes"
+        ),
+        (
+            links, "autofill: { androidAppHashes: [FA+9qCX9VS] }",
+            "21: tenants.default.autofill.androidAppHashes[0]: must be 11 letters, digits, + or /"
+        ),
+        (
+            links, "autofill: { androidAppHashes: [FA+9qCX9VSu=] }",
+            "21: tenants.default.autofill.androidAppHashes[0]: must be 11 letters"
+        ),
+        (
+            links, "autofill: { androidAppHashes: [FA-9qCX9VSu] }",
+            "21: tenants.default.autofill.androidAppHashes[0]: must be 11 letters"
+        ),
+        (
+            links, "autofill: { androidAppHashes: [FA+9qCX9VSu, FA+9qCX9VSu] }",
+            "21: tenants.default.autofill.androidAppHashes: names a hash more than once"
         ),
         ("validity: 20m", "validity: 25h", "21: tenants.default.emailLinks.validity: must be a duration"),
         (

@@ -141,6 +141,21 @@ struct PolicyFileTests {
         #expect(policy.emailLinks.validity == .seconds(300))
     }
 
+    @Test(arguments: [
+        ("{}", AutofillPolicy()), ("{ domains: [], androidAppHashes: [] }", AutofillPolicy()),
+        (
+            "{ domains: [Example.com, b.example], androidAppHashes: [FA+9qCX9VSu, fa+9qcx9vsu] }",
+            AutofillPolicy(domains: ["example.com", "b.example"], androidAppHashes: ["FA+9qCX9VSu", "fa+9qcx9vsu"])
+        ),
+        ("{ androidAppHashes: [12345678901] }", AutofillPolicy(androidAppHashes: ["12345678901"])),
+    ])
+    func `autofill names sites and apps, none in a list that is empty or left out`(
+        text: String,
+        expected: AutofillPolicy
+    ) throws {
+        #expect(try tenant("autofill: \(text)").autofill == expected)
+    }
+
     @Test func `with a short validity the same code is kept for half of it by default`() throws {
         #expect(try tenant("code: { validity: 1m }").resend.sameCodeWhileLeft == .seconds(30))
     }

@@ -133,6 +133,12 @@ extension CommandLineSuite {
                         == #"{"demo":"ok","sent":2,"approved":2,"suppressed":1,"rejected":1,"dead_letters":1}"#
                 )
                 #expect(program.errors.isEmpty)
+
+                // What it left are requests as a fleet's own are.
+                let again = try await run(demo, try ScratchFolder(), expecting: 2)
+                #expect(again.errorLines.count == 1)
+                #expect(again.errors.contains("--postgres-url: the database holds requests"), "\(again.errors)")
+                #expect(again.output.isEmpty)
             }
         }
 

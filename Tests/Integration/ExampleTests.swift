@@ -17,6 +17,7 @@ extension CommandLineSuite {
                 let asking = [
                     "--brokers", fleet.cluster.configuration.bootstrapServers, "--topic", fleet.topics.requests,
                     "--events", fleet.topics.deliveries, "--phone", number, "--request-id", "from-python",
+                    "--subject", "ada",
                 ]
                 let gateway = try await run("gateway.py", asking, fleet)
                 #expect(gateway.output.contains(#""status": "sent""#), "\(gateway.output)\(gateway.errors)")
@@ -28,9 +29,14 @@ extension CommandLineSuite {
                 let ring = try fleet.folder.write(TestKeys.hash + "\n", to: "hash-keys")
                 let options = ["--database", fleet.logins.verifierURL, "--hash-keys", ring, "check"]
                 let wrong = try await run("verifier.py", options + [verification, "x"], fleet, expecting: 1)
-                #expect(wrong.output.contains(#"{"status": "incorrect", "checksLeft": 4,"#), "\(wrong.errors)")
-                let right = try await run("verifier.py", options + [verification, code], fleet)
-                #expect(right.output.contains(#"{"status": "approved","#), "\(right.errors)")
+                #expect(wrong.output.contains(#"{"status": "incorrect", "checksLeft": 4}"#), "\(wrong.errors)")
+                let other = options + [verification, "x", "--subject", "eve"]
+                let refused = try await run("verifier.py", other, fleet, expecting: 1)
+                #expect(refused.output.contains(#"{"status": "other_subject"}"#), "\(refused.errors)")
+                let own = options + [verification, code, "--subject", "ada"]
+                let right = try await run("verifier.py", own, fleet)
+                let approval = #"{"status": "approved", "checksLeft": 2, "subject": "ada"}"#
+                #expect(right.output.contains(approval), "\(right.errors)")
                 let again = try await run("verifier.py", options + [verification, code], fleet, expecting: 1)
                 #expect(again.output.contains(#"{"status": "already_approved","#), "\(again.errors)")
                 let nobody = "0193a5b0-1c40-7b11-9d22-33e44f556a66"

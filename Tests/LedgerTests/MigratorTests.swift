@@ -68,6 +68,17 @@ import Verification
         }
     }
 
+    @Test func `a database with a request is told from one without, and from one without tables`() async throws {
+        try await LedgerDatabase.empty { database in
+            let migrator = Migrator(pool: database.pool)
+            #expect(try await !migrator.hasRows())
+            _ = try await migrator.migrate()
+            #expect(try await !migrator.hasRows())
+            _ = try await LedgerWorker(database.ledger()).claim()
+            #expect(try await migrator.hasRows())
+        }
+    }
+
     @Test func `an applied migration that has changed is refused`() async throws {
         try await LedgerDatabase.with { database in
             try await database.script("UPDATE courier.schema_migration SET checksum = '\\x00' WHERE version = 2")

@@ -22,9 +22,8 @@ import Testing
         let page = URL(filePath: #filePath).appending(path: "../../../docs/operators.md").standardized
         let text = try String(contentsOf: page, encoding: .utf8)
         for alert in [
-            "LagGrowing", "UnknownOutcomes", "ProviderPaused", "ProviderFailing", "BudgetNearLimit", "NoHeartbeat",
-            "DeadLetters", "DatabaseErrors", "KafkaErrors", "MessagesFailing", "OutboxGrowing", "RefusalSpike",
-            "DueSendsGrowing",
+            "LagGrowing", "UnknownOutcomes", "ProviderPaused", "ProviderFailing", "NoHeartbeat", "DeadLetters",
+            "DatabaseErrors", "KafkaErrors", "MessagesFailing", "OutboxGrowing", "RefusalSpike", "DueSendsGrowing",
         ] {
             #expect(text.contains("\n### \(alert)\n"))
         }

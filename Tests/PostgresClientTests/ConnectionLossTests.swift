@@ -209,6 +209,15 @@ struct ConnectionLossTests {
         #expect(!error.description.contains("hunter2"))
     }
 
+    @Test func `a URI that cannot be read tells how its password is written`() {
+        #expect(throws: PostgresError.self) { try ConnectionKeywords.parse("postgresql://a:hunter2%zz@h/d") }
+        do throws(PostgresError) {
+            _ = try ConnectionKeywords.parse("postgresql://a:hunter2%zz@h/d")
+        } catch {
+            #expect(error.reason?.hasSuffix("write @ : / % in its password as %40 %3A %2F %25") == true)
+        }
+    }
+
     @Test func `a password in libpq's text is blotted out`() throws {
         let configuration = PostgresConfiguration(url: "postgresql://a:hunter2@h/d", password: { "other" })
         let keywords = try ConnectionKeywords(configuration)

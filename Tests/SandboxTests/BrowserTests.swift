@@ -118,6 +118,27 @@ struct BrowserTests {
     }
 
     @Test
+    func `the filter finds what a phone shows: a code, a word, an earlier message`() async throws {
+        try await withSandbox { client in
+            _ = try await client.vonage(["to": "14155550001", "text": "731904 is your Acme code."])
+            _ = try await client.vonage(["to": "14155550001", "text": "Welcome back."])
+            _ = try await client.vonage(["to": "14155550002", "text": "280616 is your Acme code."])
+            try await Browser.with(page: "http://127.0.0.1:\(client.port)/") { browser in
+                try await Self.expect(browser, "\(Self.phones) === 2")
+                for wanted in ["731904", "7319", "welcome", "555 0001"] {
+                    try await browser.perform(Self.filter(wanted))
+                    try await Self.expect(browser, "\(Self.phones) === 1")
+                    try await Self.expect(browser, Self.text(".phone .number", is: "+1 415 555 0001"))
+                }
+                try await browser.perform(Self.filter("your acme"))
+                try await Self.expect(browser, "\(Self.phones) === 2")
+                try await browser.perform(Self.filter("000000"))
+                try await Self.expect(browser, "\(Self.phones) === 0 && \(Self.isShown("#nothing"))")
+            }
+        }
+    }
+
+    @Test
     func `the status of a message whose bubble has gone is only counted`() async throws {
         let slow = SandboxConfiguration(sentAfter: .seconds(3600), deliveredAfter: .seconds(3600))
         try await withSandbox(slow) { client in

@@ -38,7 +38,7 @@ mkdir -p "$local_directory"
 exec 9>"$local_directory/bench.lock"
 flock --nonblock 9 || fail "the benchmark of this checkout runs already"
 
-"$scripts/install.sh" 9>&-
+"$scripts/install.sh" tests 9>&-
 say "Building for production (the first time takes many minutes)"
 parts="$(run deploy/release.sh Benchmarks)"
 if [[ "${1:-}" == --micro ]]; then exec "$parts" micro; fi

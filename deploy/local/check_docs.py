@@ -94,7 +94,7 @@ def check_events(page, text, names, faults):
         if EVENTS.get(word) in ("trace", "debug"):
             faults.append(f"{page.name}: {word} is not written at log.level info")
         elif not (word in EVENTS or word in names or re.search(rf"\b{re.escape(word)}\b", tables)
-                  or word.endswith((".yaml", ".md", ".py"))):
+                  or word.endswith((".yaml", ".json", ".md", ".py"))):
             faults.append(f"{page.name}: there is no log event {word}")
 
 

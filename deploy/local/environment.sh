@@ -6,7 +6,7 @@
 #   eval "$(deploy/local/environment.sh broker)"    PostgreSQL, and a broker process with librdkafka 2.16
 #
 # COURIER_TEST_POSTGRES_URL or COURIER_TEST_KAFKA set by the caller are kept, and nothing is started in their place.
-# `make stop` ends what was started.
+# `make stop` ends what was started. `deploy/local/install.sh tests` installs the programs that the tests call.
 set -euo pipefail
 # shellcheck source=deploy/local/shared.sh
 source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"

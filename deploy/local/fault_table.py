@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints a fault report as the table of the README: what was tried, how often, and what came out."""
+"""Prints a fault report as the table of docs/guarantees.md: what was tried, how often, and what came out."""
 
 import json
 import sys
@@ -51,7 +51,7 @@ with open(sys.argv[1], encoding="utf-8") as report:
         for count in COUNTS:
             counts[count] += int(scenario[count])
 
-print("| fault | times | requests | lost | duplicate SMS | unknown | stale writes | violations |")
+print("| fault | tried | requests | lost | duplicate SMS | unknown | stale writes | violations |")
 print("|---|---:|---:|---:|---:|---:|---:|---:|")
 order = list(FAULTS)
 for name in sorted(sums, key=lambda name: order.index(name) if name in order else len(order)):

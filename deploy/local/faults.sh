@@ -4,7 +4,7 @@
 # last one that sums them up; everything else goes to stderr. Fails when a promise was broken.
 #
 #   faults.sh           a few minutes
-#   faults.sh --full    the long run: every fault as often as the README says, on an optimized build
+#   faults.sh --full    the long run: every fault as often as docs/guarantees.md says, on an optimized build
 #
 # COURIER_TEST_SEED repeats a run; COURIER_FAULTS_ONLY (a regular expression) chooses suites, such as `Kill|Pause`.
 # COURIER_TEST_POSTGRES_URL (a superuser's libpq URL) names a server of one's own, which is used instead.
@@ -47,7 +47,7 @@ exec 9>"$local_directory/faults.lock"
 flock --nonblock 9 || fail "the fault tests of this checkout run already"
 rm -f "$results"/*
 
-"$scripts/install.sh" 9>&-
+"$scripts/install.sh" tests 9>&-
 say "Building with tests (the first time takes many minutes)"
 # Workers that die or stand still at a named step come from a debug build, whatever the others are.
 if [[ -n "${build[*]}" ]]; then run swift build --product code-courier >&2; fi

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages that code-courier is built from and tested with, those that are missing and no others.
-# Does nothing, in well under a second, when all are there. Swift itself is the one thing it expects to find.
+# Installs the Debian packages that code-courier is built from, those that are missing and no others. Does nothing, in
+# well under a second, when all are there. Swift itself is the one thing it expects to find.
+#
+#   install.sh          what building, running and the demo need
+#   install.sh tests    that, and what tests, checks and measurements need
 set -euo pipefail
 # shellcheck source=deploy/local/shared.sh
 source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
@@ -11,23 +14,35 @@ packages=(
     librdkafka-dev libpq-dev libphonenumber-dev libprotobuf-dev libcurl4-openssl-dev libjemalloc2
     # the database of the demo and the tests
     postgresql-15
+    # what the Swift compiler and its package manager need
+    g++ libstdc++-12-dev libc6-dev binutils pkg-config git libxml2 libsqlite3-0 libncurses6 zlib1g-dev tzdata unzip
+    # what these scripts need
+    make python3 ca-certificates util-linux procps
+)
+
+test_packages=(
     # the browser that tests the sandbox's page
     chromium
     # the mail server of the tests
     python3-aiosmtpd
-    # what the Swift compiler and its package manager need
-    g++ libstdc++-12-dev libc6-dev binutils pkg-config git libxml2 libsqlite3-0 libncurses6 zlib1g-dev tzdata unzip
-    # what these scripts need
-    make python3 python3-venv ca-certificates util-linux procps
     # what kills workers at their system calls in the fault tests
     strace
+    # the environments of checks, of Amazon SNS and of the measurements
+    python3-venv
     # what reads the files of deploy/ and makes their secrets
     python3-yaml openssl
 )
 
-# Checks of deploy/ use these programs wherever they come from; Debian's packages serve when there are none.
-command -v systemd-analyze >/dev/null || packages+=(systemd)
-docker compose version >/dev/null 2>&1 || command -v docker-compose >/dev/null || packages+=(docker-compose)
+case "${1:-}" in
+"") ;;
+tests)
+    packages+=("${test_packages[@]}")
+    # Checks of deploy/ use these programs wherever they come from; Debian's packages serve when there are none.
+    command -v systemd-analyze >/dev/null || packages+=(systemd)
+    docker compose version >/dev/null 2>&1 || command -v docker-compose >/dev/null || packages+=(docker-compose)
+    ;;
+*) fail "unknown option: $1" "Use: $0 [tests]" ;;
+esac
 
 # Debian's postgresql-15 makes and starts a cluster of its own on port 5432; this drop-in tells it not to.
 cluster_setting=/etc/postgresql-common/createcluster.d/code-courier.conf

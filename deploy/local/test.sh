@@ -89,7 +89,7 @@ exec 9>"$local_directory/test.lock"
 flock --nonblock 9 || fail "the tests of this checkout run already"
 rm -f "$results"/*
 
-"$scripts/install.sh" 9>&-
+"$scripts/install.sh" tests 9>&-
 run "$scripts/lint.sh"
 say "Building with tests (the first time takes many minutes)"
 run swift build --build-tests --explicit-target-dependency-import-check error

@@ -16,11 +16,17 @@ struct ConfigurationOptions: ParsableArguments {
 
     /// The one database that a command was given, or those of the configuration, in their order.
     func databaseURLs(or given: String?) throws -> [String] {
-        if let given { return [given] }
+        if let given { return [try Self.databaseURL(given)] }
         let postgres = try StartFailure.unwrap(
             CourierConfiguration.loadPostgres(path: config, environment: environment)
         )
         return postgres.databases.map(\.revealed)
+    }
+
+    /// The value of `--postgres-url`, by the rule for `postgres.url`.
+    static func databaseURL(_ given: String) throws -> String {
+        if let url = ValueRule.database.parse(given) { return url }
+        throw StartFailure.report(["--postgres-url: \(ValueRule.database.requirement)"])
     }
 }
 

@@ -50,7 +50,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
                 return true
             }
         } catch {
-            throw StartFailure.report(["kafka.bootstrapServers: \(error)"])
+            throw StartFailure.report([KafkaFault(error)])
         }
         if json {
             for line in list.json { printOutput(line) }

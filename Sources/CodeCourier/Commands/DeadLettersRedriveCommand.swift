@@ -61,7 +61,7 @@ struct DeadLettersRedriveCommand: AsyncParsableCommand {
             if outcome.isInterrupted { throw ExitCode(130) }
             if !report.isComplete { throw ExitCode(1) }
         } catch let error as KafkaError {
-            throw StartFailure.report(["kafka.bootstrapServers: \(error)"])
+            throw StartFailure.report([KafkaFault(error)])
         }
     }
 

@@ -9,7 +9,8 @@ struct DemoCommand: AsyncParsableCommand {
         abstract: "Shows a worker at work: an embedded broker, a pretended SMS provider and a few requests.",
         discussion: """
             `make demo` starts the database and calls this. Nothing is sent to anybody:
-            messages arrive on the phones of a web page. Ctrl-C ends it.
+            messages arrive on the phones of a web page. Ctrl-C ends it. A database that
+            holds requests is refused.
 
               make demo
               code-courier demo --postgres-url postgresql://me@127.0.0.1/empty --once
@@ -26,7 +27,10 @@ struct DemoCommand: AsyncParsableCommand {
     var port = 8025
 
     func run() async throws {
-        let stage = try await DemoStage(postgresURL: postgresURL, port: port)
+        let stage = try await DemoStage(
+            postgresURL: try ConfigurationOptions.databaseURL(postgresURL),
+            port: port
+        )
         let result = try await stage.perform(staying: !once)
         if once { print(result.json) }
         guard result.isExpected else { throw ExitCode(1) }

@@ -128,46 +128,6 @@ struct EraseCommand: AsyncParsableCommand {
     private func fault(_ text: String) -> ExitCode { StartFailure.report([text]) }
 }
 
-/// What an erasure says at its end: lines for a person, one JSON object on a pipe.
-struct ErasureOutput {
-    let report: Eraser.Report
-    let recipient: Recipient
-    let isRehearsal: Bool
-
-    private var counts: [(table: String, rows: Int64)] {
-        [
-            ("slot", report.slots), ("limit_window", report.limitWindows), ("receipt", report.receipts),
-            ("send", report.sends), ("verification", report.verifications),
-        ]
-    }
-
-    func write() {
-        if isatty(STDOUT_FILENO) == 1 { printOutput(lines) } else { printOutput(json) }
-    }
-
-    var lines: [String] {
-        let verb = isRehearsal ? "would be erased" : "erased"
-        let width = counts.map(\.table.count).max() ?? 0
-        return ["\(recipient.masked): \(verb)"]
-            + counts.map { table, rows in
-                "  " + table + String(repeating: " ", count: width - table.count) + "  \(Int(rows).grouped)"
-            } + ["  verifications that were live: \(Int(report.cancelled).grouped)"]
-    }
-
-    var json: [UInt8] {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.member("recipient", recipient.masked)
-            writer.member("dryRun", isRehearsal)
-            writer.object("rows") { rows in
-                for (table, count) in counts { rows.member(table, count) }
-            }
-            writer.member("cancelled", report.cancelled)
-        }
-        return writer.bytes
-    }
-}
-
 extension String {
     fileprivate var trimmed: String {
         var text = self[...]

@@ -46,7 +46,7 @@ struct EventsCommand: AsyncParsableCommand {
                 }
                 await reader.close()
             } catch {
-                throw StartFailure.report(["kafka.bootstrapServers: \(error)"])
+                throw StartFailure.report([KafkaFault(error)])
             }
         }
 

@@ -45,7 +45,7 @@ struct HealthCommand: ParsableCommand {
             ?? StartFailure.unwrap(
                 CourierConfiguration.loadHealthPath(path: options.config, environment: options.environment)
             )
-        let verdict = HealthVerdict(of: HealthFile(path: path).state(), at: .now)
+        let verdict = HealthFile(path: path).verdict(at: .now)
         if isatty(STDOUT_FILENO) == 1 {
             print(verdict.text)
         } else {

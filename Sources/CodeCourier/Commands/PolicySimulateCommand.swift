@@ -68,7 +68,7 @@ struct PolicySimulateCommand: AsyncParsableCommand {
             )
             report = try await run(replay, over: topic)
         } catch let error as KafkaError {
-            throw StartFailure.report(["kafka.bootstrapServers: \(error)"])
+            throw StartFailure.report([KafkaFault(error)])
         }
         if json {
             printOutput(report.json(versions: policies.both.map(\.policy.version)))

@@ -80,7 +80,7 @@ struct RequestCommand: AsyncParsableCommand {
                 if wait > 0 { isAnswered = try await show(request, gateway) }
                 await gateway.close()
             } catch {
-                throw StartFailure.report(["kafka.bootstrapServers: \(error)"])
+                throw StartFailure.report([KafkaFault(error)])
             }
             if !isAnswered { throw ExitCode(1) }
         }

@@ -21,8 +21,11 @@ struct RunCommand: AsyncParsableCommand {
             SIGHUP; a faulty one is refused, and the one in force stays. The same holds for
             the files of secrets: the keys and what providers are called with.
 
+              code-courier run --config courier.yaml --check
               code-courier run --config courier.yaml
               LOG_LEVEL=debug code-courier run --config courier.yaml
+
+            --check connects to nothing: exit code 0 without a fault, 2 with one.
 
             Exit code 0 after a stop, 1 when it failed at work, 2 with one line a fault
             when it could not start, 70 when a part of it stood still, 128 and the signal
@@ -33,6 +36,9 @@ struct RunCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
+    @Flag(help: "Only read configuration, secrets and policy, and tell their faults.")
+    var check = false
+
     func run() async throws {
         let environment = options.environment
         let configuration = try StartFailure.unwrap(
@@ -40,6 +46,7 @@ struct RunCommand: AsyncParsableCommand {
         )
         let channels = configuration.providers.channels
         let policy = try StartFailure.unwrap(PolicyFile.load(path: configuration.policyPath, providers: channels))
+        if check { return printOutput(["no faults"]) }
         let logger = WorkerLog.start(configuration.log, environment: environment)
         let worker: Worker
         do {
@@ -73,6 +80,12 @@ struct RunCommand: AsyncParsableCommand {
                 .librdkafka: .text(librdkafkaVersion), .policyVersion: .text(policy.version),
             ]
         )
+        for variable in configuration.unknownVariables {
+            logger.log(
+                .configurationVariableUnknown,
+                [.variable: .text(variable.name), .nearest: .text(variable.nearest)]
+            )
+        }
         logger.log(.policyLoaded, [.policyVersion: .text(policy.version)])
         do {
             try await worker.run(with: reloads, heartbeat: heartbeat, until: signals, logger: logger)

@@ -10,7 +10,7 @@ extension ConfigurationSource {
             if text.contains("-----BEGIN CERTIFICATE-----") { return path }
             report(key, at: setting.origin, "must name a file with certificates in PEM")
         } catch {
-            report(key, at: setting.origin, "must name a readable file; it \(error.reason)")
+            reportUnreadable(key, setting, error)
         }
         return nil
     }

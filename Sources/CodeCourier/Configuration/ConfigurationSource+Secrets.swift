@@ -64,8 +64,22 @@ extension ConfigurationSource {
             if !text.isEmpty { return SecretSetting(secret: Secret(text), key: key, origin: setting.origin) }
             report(key, at: setting.origin, "must name a file that is not empty")
         } catch {
-            report(key, at: setting.origin, "must name a readable file; it \(error.reason)")
+            reportUnreadable(key, setting, error)
         }
         return nil
+    }
+
+    /// Notes why the file that a setting names gives no text, and where its path begins if it is not found there.
+    func reportUnreadable(_ key: SettingKey, _ setting: Setting, _ error: TextFile.Unreadable) {
+        var message = "must name a readable file; it \(error.reason)"
+        if error.isMissing, !setting.text.hasPrefix("/") {
+            let start =
+                switch setting.origin {
+                case .environment: "at the working folder"
+                case .file: "at the folder of this file"
+                }
+            message += "; a relative path begins \(start)"
+        }
+        report(key, at: setting.origin, message)
     }
 }

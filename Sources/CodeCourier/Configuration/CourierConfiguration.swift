@@ -20,6 +20,9 @@ struct CourierConfiguration: Sendable {
     /// What the files hold that `…File` keys of `keys` and `providers` name, by their paths.
     var secretFiles: [String: Secret] = [:]
 
+    /// What a running worker warns of.
+    var unknownVariables: [UnknownVariable] = []
+
     /// Reads the whole configuration; without a path, from the environment alone.
     static func load(
         path: String?,
@@ -47,7 +50,8 @@ struct CourierConfiguration: Sendable {
                 keys: keys,
                 worker: worker,
                 log: log,
-                secretFiles: source.secretFiles
+                secretFiles: source.secretFiles,
+                unknownVariables: source.unknownVariables
             )
         )
     }

@@ -29,6 +29,18 @@ struct FileSettings {
         ("log", ["level", "format", "statsInterval"], []),
     ]
 
+    private static let topics = ["requests", "receipts", "deliveries", "deadLetters"]
+
+    /// The sections that variables override, providers among them.
+    static let sectionNames = sections.map(\.name) + ["providers"]
+
+    /// The keys that variables override, but those of providers.
+    static let overridable: [SettingKey] = {
+        var keys: [SettingKey] = [["postgres", "shards"]]
+        for section in sections { keys += section.scalars.map { [section.name, $0] } }
+        return keys + topics.map { ["kafka", "topics", $0] }
+    }()
+
     private(set) var scalars: [SettingKey: Scalar] = [:]
 
     /// The keys that the file has with a slip or without a value; they are not reported as missing too.
@@ -48,7 +60,7 @@ struct FileSettings {
 
     /// Takes a file apart; no file means that everything comes from the environment.
     init(root: YAMLValue?) {
-        guard let root = root?.mapping(keys: Self.sections.map(\.name) + ["providers"]) else { return }
+        guard let root = root?.mapping(keys: Self.sectionNames) else { return }
         for section in Self.sections {
             if root.misspelt.contains(section.name) {
                 faulty.formUnion(section.scalars.map { [section.name, $0] })
@@ -58,9 +70,8 @@ struct FileSettings {
             if section.name == "postgres" { shards = mapping["shards"] }
             guard section.name == "kafka" else { continue }
             kafkaOptions = mapping["options"]
-            let topics = ["requests", "receipts", "deliveries", "deadLetters"]
-            if let names = mapping["topics"]?.mapping(keys: topics) {
-                take(topics, of: names, under: ["kafka", "topics"])
+            if let names = mapping["topics"]?.mapping(keys: Self.topics) {
+                take(Self.topics, of: names, under: ["kafka", "topics"])
             }
         }
         namesProviders = root["providers"].map { !$0.isEmptyList } ?? root.misspelt.contains("providers")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import KafkaClient
 import Providers
 
 /// How Kafka is reached and which topics are used.
@@ -25,7 +26,11 @@ extension KafkaSettings {
     private static let keepsTrying = "code-courier tries for 30 s, and again from the outbox after it; remove it"
 
     /// The properties that have a key of their own or carry a promise, and what to do instead.
-    private static let reserved = [
+    private static let reserved = KafkaConfiguration.refusedOptions.reduce(into: advice) { reserved, name in
+        reserved[name] = reserved[name] ?? "code-courier sets it; remove it"
+    }
+
+    private static let advice = [
         "bootstrap.servers": "use kafka.bootstrapServers instead",
         "metadata.broker.list": "use kafka.bootstrapServers instead",
         "group.id": "use kafka.groupId instead",
@@ -85,9 +90,9 @@ extension KafkaSettings {
                 report(option, of: value)
                 continue
             }
-            if let advice = reserved[name] { option.fault("cannot be set here: \(advice)") }
             let isPath = name.hasSuffix("File")
             let key = isPath ? String(name.dropLast(4)) : name
+            if let advice = reserved[key] { option.fault("cannot be set here: \(advice)") }
             let setting = ConfigurationSource.Setting(text: text, origin: .file(option))
             let secret = isPath ? source.contents(of: setting, ["kafka", "options", name])?.secret : Secret(text)
             if options.updateValue(secret ?? Secret(""), forKey: key) != nil {
@@ -109,7 +114,7 @@ extension KafkaSettings {
 }
 
 extension ValueRule where Value == String {
-    fileprivate static var servers: Self {
+    static var servers: Self {
         Self(requirement: "must be host:port, or several with commas between them") { text in
             let servers = text.split(separator: ",", omittingEmptySubsequences: false)
             return text.utf8.count <= 4096 && servers.allSatisfy(isServer) ? text : nil
@@ -142,6 +147,15 @@ private func isServer(_ text: Substring) -> Bool {
         }
     }
     guard allowed, let host = parts.first, !host.isEmpty else { return false }
-    if host.hasPrefix("[") || parts.count == 1 { return true }
-    return parts.count == 2 && parts.last.flatMap { UInt16($0) }.map { $0 > 0 } == true
+    if host.hasPrefix("[") { return isServerByAddress(text) }
+    return parts.count == 1 || parts.count == 2 && isPort(parts[1])
 }
+
+/// An address of IPv6 stands in brackets, since it has colons itself.
+private func isServerByAddress(_ text: Substring) -> Bool {
+    guard let end = text.firstIndex(of: "]"), text[..<end].count > 1 else { return false }
+    let rest = text[text.index(after: end)...]
+    return rest.isEmpty || rest.first == ":" && isPort(rest.dropFirst())
+}
+
+private func isPort(_ text: Substring) -> Bool { UInt16(text).map { $0 > 0 } ?? false }

@@ -113,7 +113,7 @@ extension PostgresSettings {
 }
 
 extension ValueRule where Value == String {
-    fileprivate static var database: Self {
+    static var database: Self {
         Self(requirement: "must be a libpq URI such as postgresql://courier_worker@127.0.0.1/courier") { text in
             let scheme = PostgresSettings.schemes.first { text.hasPrefix($0) }
             guard let scheme, (scheme.utf8.count + 1...4096).contains(text.utf8.count) else { return nil }

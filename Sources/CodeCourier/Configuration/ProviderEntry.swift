@@ -88,7 +88,9 @@ struct ProviderEntry {
         for element in value.list(of: "providers `{ name: main, kind: twilio, … }`") ?? [] {
             guard let entry = entry(element) else { continue }
             let variables = entry.variables
-            if !taken.isDisjoint(with: variables) {
+            if entries.contains(where: { $0.name == entry.name }) {
+                entry.mapping["name"]?.fault("is the name of an earlier provider too; rename one")
+            } else if !taken.isDisjoint(with: variables) {
                 element.fault("shares an environment variable with an earlier provider; rename one")
             }
             taken.formUnion(variables)
@@ -99,7 +101,7 @@ struct ProviderEntry {
 
     /// The environment variables of its settings: there `us-main`, `us_main` and `usMain` are one, and `us_api` with
     /// `secret` is `us` with `apiSecret`.
-    private var variables: Set<String> {
+    var variables: Set<String> {
         Set(((kind.keys ?? []) + Self.shared).map { ConfigurationSource.variableName(key + [$0]) })
     }
 

@@ -6,7 +6,7 @@ import Verification
 struct TenantReader {
     private static let keys = [
         "appName", "defaultLanguage", "regions", "purposes", "numberTypes", "appVerification", "code", "resend",
-        "limits", "testNumbers", "emailLinks", "routes", "messages",
+        "limits", "testNumbers", "emailLinks", "autofill", "routes", "messages",
     ]
 
     let mapping: YAMLMapping
@@ -40,6 +40,7 @@ struct TenantReader {
             limits: limits(),
             testNumbers: mapping["testNumbers"].map(TestNumbersReader.read) ?? [],
             emailLinks: emailLinks(),
+            autofill: autofill(),
             routes: routes ?? Routes(fallback: []),
             messages: mapping["messages"].map(MessagesReader.read) ?? MessagePolicy()
         )
@@ -70,13 +71,45 @@ struct TenantReader {
         }
         let bounds = Duration.seconds(1)...Duration.seconds(86_400)
         policy.validity = mapping.read("validity", .duration(in: bounds), default: policy.validity)
-        if let domains = mapping["authorizedDomains"] {
-            policy.authorizedDomains = domains.list(of: "host names", .domain) ?? []
-            if Set(policy.authorizedDomains).count < policy.authorizedDomains.count {
-                domains.fault("names a domain more than once; keep one")
-            }
-        }
+        policy.authorizedDomains = mapping.distinct("authorizedDomains", "a domain", of: "host names", .domain)
         return policy
+    }
+
+    /// What texts may be bound to; a list that is left out allows none, since only the whole key's absence allows all.
+    private func autofill() -> AutofillPolicy? {
+        guard let value = mapping["autofill"] else { return nil }
+        guard let mapping = value.mapping(keys: ["domains", "androidAppHashes"]) else { return AutofillPolicy() }
+        return AutofillPolicy(
+            domains: mapping.distinct("domains", "a domain", of: "host names", .hostName),
+            androidAppHashes: mapping.distinct("androidAppHashes", "a hash", of: "hashes", .androidAppHash)
+        )
+    }
+}
+
+extension YAMLMapping {
+    /// The values of a list in which none may come twice; `noun` is one of them.
+    fileprivate func distinct(
+        _ key: String,
+        _ noun: String,
+        of elements: String,
+        _ rule: ValueRule<String>
+    ) -> [String] {
+        guard let value = self[key], let values = value.list(of: elements, rule) else { return [] }
+        if Set(values).count < values.count { value.fault("names \(noun) more than once; keep one") }
+        return values
+    }
+}
+
+extension ValueRule where Value == String {
+    /// The site of a request's autofill, put in lower case.
+    fileprivate static var hostName: Self {
+        Self(requirement: "must be a host name such as example.com") { HostName($0)?.text }
+    }
+
+    fileprivate static var androidAppHash: Self {
+        Self(requirement: "must be 11 letters, digits, + or /, such as FA+9qCX9VSu") { text in
+            RequestAutofill.isAppHash(text) ? text : nil
+        }
     }
 }
 

@@ -8,13 +8,28 @@ enum TextFile {
     /// Why a file gave no text, as the end of a sentence.
     struct Unreadable: Error {
         let reason: String
+
+        /// Whether nothing is at the path.
+        let isMissing: Bool
+
+        init(reason: String, isMissing: Bool = false) {
+            self.reason = reason
+            self.isMissing = isMissing
+        }
+
+        /// Why the system does not show a file.
+        init(code: Int32) {
+            switch code {
+            case ENOENT, ENOTDIR: self.init(reason: "cannot be read: there is no such file", isMissing: true)
+            case EACCES: self.init(reason: "cannot be read: check the permissions of its folder")
+            default: self.init(reason: "cannot be read: \(String(cString: strerror(code)))")
+            }
+        }
     }
 
     static func read(_ path: String, maximumBytes: Int) throws(Unreadable) -> String {
         var status = stat()
-        guard unsafe stat(path, &status) == 0 else {
-            throw Unreadable(reason: "cannot be read: there is no such file")
-        }
+        guard unsafe stat(path, &status) == 0 else { throw Unreadable(code: errno) }
         guard status.st_mode & S_IFMT != S_IFDIR else { throw Unreadable(reason: "cannot be read: it is a folder") }
         let isTooLarge = Unreadable(reason: "is larger than \(maximumBytes) bytes")
         // Known before it is read, since a running worker reads files again; a pipe has no size.

@@ -23,8 +23,14 @@ struct DemoStage {
         self.postgresURL = postgresURL
         let pool = PostgresPool(PostgresConfiguration(url: postgresURL, applicationName: "code-courier demo"), size: 1)
         do {
-            _ = try await Migrator(pool: pool).migrate()
+            let migrator = Migrator(pool: pool)
+            // A fleet's own database is not so much as migrated.
+            guard try await !migrator.hasRows() else { throw DatabaseInUse() }
+            _ = try await migrator.migrate()
             await pool.close()
+        } catch let fault as DatabaseInUse {
+            await pool.close()
+            throw StartFailure.report([fault])
         } catch {
             await pool.close()
             throw StartFailure.report([DatabaseFault(error, role: nil)])
@@ -114,6 +120,11 @@ struct DemoStage {
 
     /// The worker speaks up only when something goes wrong: the scene tells the story.
     private static let logger = LogOutput(format: .text, service: WorkerLog.service).logger(level: .warning)
+}
+
+/// A database that others use, in which a demonstration must not play.
+private struct DatabaseInUse: Error, CustomStringConvertible {
+    let description = "--postgres-url: the database holds requests; name an empty one, such as createdb makes"
 }
 
 /// Ends the worker when the scene is over.

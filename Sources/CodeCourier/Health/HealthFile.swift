@@ -26,10 +26,22 @@ struct HealthFile: Sendable {
         guard rename(next, path) == 0 else { throw Failure(call: "rename", code: errno) }
     }
 
-    /// The state in the file; nil when there is none that can be read.
-    func state() -> WorkerState? {
-        guard let text = try? TextFile.read(path, maximumBytes: 65_536) else { return nil }
-        return WorkerState(json: text.utf8)
+    /// The state in the file.
+    func state() throws(TextFile.Unreadable) -> WorkerState {
+        let text = try TextFile.read(path, maximumBytes: 65_536)
+        guard let state = WorkerState(json: text.utf8) else {
+            throw TextFile.Unreadable(reason: "holds no state of a worker")
+        }
+        return state
+    }
+
+    /// What it says to who asks now.
+    func verdict(at now: MonotonicTime) -> HealthVerdict {
+        do throws(TextFile.Unreadable) {
+            return HealthVerdict(of: try state(), at: now)
+        } catch {
+            return HealthVerdict(without: error)
+        }
     }
 
     func remove() {

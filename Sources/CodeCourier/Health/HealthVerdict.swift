@@ -19,12 +19,13 @@ struct HealthVerdict: Sendable, Equatable {
     /// After so long without a new state the worker is taken for dead: fifteen looks.
     static let patience = Duration.seconds(15)
 
-    /// Judges a state, or that there is none.
-    init(of state: WorkerState?, at now: MonotonicTime) {
-        guard let state else {
-            self.init(isLive: false, isReady: false, summary: "there is no state of a worker", age: nil)
-            return
-        }
+    /// Judges a file that gives no state: it is a dead worker's.
+    init(without state: TextFile.Unreadable) {
+        self.init(isLive: false, isReady: false, summary: "the health file \(state.reason)", age: nil)
+    }
+
+    /// Judges a state.
+    init(of state: WorkerState, at now: MonotonicTime) {
         guard let age = now.elapsed(since: state.clock) else {
             self.init(isLive: false, isReady: false, summary: "the state is from before a restart", age: nil)
             return

@@ -65,15 +65,15 @@ struct PolicyExplanation {
         case .deadLetter(let reason):
             isUnreadable = true
             read(record, .refuses(reason: reason.rawValue, rule: "readable", field: nil))
-            leaveOut(from: ScreeningStep.tenant.rawValue)
-        case .invalid(_, let refusal):
+            leaveOut(from: ScreeningStep.tenant.rawValue, by: .sms)
+        case .invalid(let request, let refusal):
             isUnreadable = false
             read(record, .passes)
             let verdict = Verdict(.refuses(refusal))
             let isTenant = refusal.reason == .unknownTenant
             add(ScreeningStep.tenant.rawValue, "", isTenant ? verdict : .passes)
             add("shape", "every field by its rule", isTenant ? .notReached : verdict)
-            leaveOut(from: ScreeningStep.channel.rawValue)
+            leaveOut(from: ScreeningStep.channel.rawValue, by: request.channel ?? .sms)
         case .request(let request, let screening):
             isUnreadable = false
             _ = screener.screen(request) { steps[$0] = $1 }
@@ -105,14 +105,14 @@ struct PolicyExplanation {
     /// The steps that a test number takes as well.
     private static let stepsOfAll: Set<ScreeningStep> = [.tenant, .channel, .testNumber]
 
-    /// The rules in the order of the decision, as a request by SMS meets them.
-    private static let order: [String] = {
+    /// The rules in the order of the decision, as a request of the channel meets them.
+    private static func order(_ channel: Channel) -> [String] {
         let parts: [[String]] = [
-            [ScreeningStep.tenant.rawValue, "shape"], stepsBeforeID(.sms).map(\.rawValue), ["request id", "time"],
-            stepsAfterTime(.sms).map(\.rawValue), ["slot"], RequestView.limitNames, ["send"],
+            [ScreeningStep.tenant.rawValue, "shape"], stepsBeforeID(channel).map(\.rawValue), ["request id", "time"],
+            stepsAfterTime(channel).map(\.rawValue), ["slot"], RequestView.limitNames, ["send"],
         ]
         return Array(parts.joined())
-    }()
+    }
 
     private mutating func add(_ rule: String, _ saw: String, _ verdict: Verdict) {
         let isOver = lines.contains { if case .refuses = $0.verdict { true } else { false } }
@@ -120,8 +120,8 @@ struct PolicyExplanation {
     }
 
     /// Lists the rules from one on that nothing can be said of.
-    private mutating func leaveOut(from rule: String) {
-        for name in Self.order.drop(while: { $0 != rule }) { add(name, "", .notReached) }
+    private mutating func leaveOut(from rule: String, by channel: Channel) {
+        for name in Self.order(channel).drop(while: { $0 != rule }) { add(name, "", .notReached) }
     }
 
     private mutating func read(_ record: InboundRecord, _ verdict: Verdict) {

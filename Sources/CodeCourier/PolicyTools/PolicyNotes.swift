@@ -17,12 +17,17 @@ struct PolicyNotes {
     private(set) var warnings: [PolicyNote] = []
 
     init(policy: Policy, now: Timestamp) {
+        if policy.tenants["default"] == nil {
+            warn("tenants.default", "none: requests that name no tenant are refused")
+        }
         for (name, tenant) in policy.tenants.sorted(by: { $0.key < $1.key }) {
             let path = "tenants.\(name)"
             noteLimits(tenant.limits, path)
             noteAppVerification(tenant, path, now)
             noteRegions(tenant, path)
             noteRoutes(tenant, path)
+            noteLanguage(tenant, path)
+            noteAutofill(tenant, path)
             noteCode(tenant, path)
             noteTestNumbers(tenant, path, now)
         }
@@ -94,27 +99,65 @@ struct PolicyNotes {
         if tenant.routes.email.isEmpty, !tenant.emailLinks.authorizedDomains.isEmpty {
             warn("\(path).routes.email", "none: e-mail links are allowed and every one fails")
         }
+        if !tenant.routes.email.isEmpty, tenant.emailLinks.authorizedDomains.isEmpty {
+            warn("\(path).emailLinks.authorizedDomains", "none: e-mail is routed and every link is refused")
+        }
+    }
+
+    private mutating func noteLanguage(_ tenant: TenantPolicy, _ path: String) {
+        let keys = LanguageTag(tenant.defaultLanguage)?.fallbacks.compactMap { LanguageTag($0)?.catalogKey } ?? []
+        let own = tenant.messages.regions.values.reduce(into: Set(tenant.messages.templates.keys)) { own, region in
+            own.formUnion(region.templates.keys)
+        }
+        guard own.union(MessageCatalog.languages).isDisjoint(with: keys) else { return }
+        warn("\(path).defaultLanguage", "has no text, neither built in nor of your own: English is sent")
+    }
+
+    private mutating func noteAutofill(_ tenant: TenantPolicy, _ path: String) {
+        guard tenant.autofill == nil, tenant.textsMayHaveAutofill else { return }
+        warn("\(path).autofill", "any domain and app hash of a request is taken; name yours")
     }
 
     private mutating func noteCode(_ tenant: TenantPolicy, _ path: String) {
         if tenant.code.length < 6 { warn("\(path).code.length", "is below 6 digits") }
         if tenant.code.validity > .seconds(600) { warn("\(path).code.validity", "is longer than 10m") }
+        let validity = DurationText.format(tenant.code.validity)
+        if tenant.resend.sameCodeWhileLeft >= tenant.code.validity {
+            let key = "\(path).resend.sameCodeWhileLeft"
+            warn(key, "is not below code.validity (\(validity)): every resend has a new code")
+        }
         for (index, window) in tenant.resend.windows.enumerated() where window > tenant.code.validity {
-            let validity = DurationText.format(tenant.code.validity)
             warn("\(path).resend.windows[\(index)]", "is longer than the code is valid (\(validity))")
         }
     }
 
     private mutating func noteTestNumbers(_ tenant: TenantPolicy, _ path: String, _ now: Timestamp) {
-        for (index, number) in tenant.testNumbers.enumerated() where !number.isInForce(at: now) {
-            let end = number.until.map { String($0.rfc3339.prefix(10)) } ?? ""
-            warn("\(path).testNumbers[\(index)]", "is past its end (\(end)): the number is an ordinary one now")
+        for (index, number) in tenant.testNumbers.enumerated() {
+            let key = "\(path).testNumbers[\(index)]"
+            guard let until = number.until else {
+                warn("\(key).until", "none: a code that never ends is as good as published")
+                continue
+            }
+            guard !number.isInForce(at: now) else { continue }
+            warn(key, "is past its end (\(until.rfc3339.prefix(10))): the number is an ordinary one now")
         }
     }
 }
 
 extension TestNumber {
     fileprivate func isInForce(at now: Timestamp) -> Bool { until.map { now < $0 } ?? true }
+}
+
+extension TenantPolicy {
+    /// Whether some text that the tenant sends may end in the line that its request asks for.
+    fileprivate var textsMayHaveAutofill: Bool {
+        let deciding = Purpose.allCases.map { regions(for: $0) }
+        return RegionCodes.known.contains { region in
+            let isAllowed = deciding.contains { $0.lets(region) }
+            let isRouted = !routes.route(for: .sms, region: region).isEmpty
+            return isAllowed && isRouted && messages.regions[region]?.hasAutofill != false
+        }
+    }
 }
 
 extension RegionPolicy {

@@ -37,6 +37,7 @@ struct PolicySummary {
             if let regions = tenant.purposeRegions[purpose] { table.row("regions, \(purpose.rawValue)", regions.text) }
         }
         table.row("number types", "mobile; voip: \(tenant.voip.rawValue)")
+        if let autofill = tenant.autofill { table.row("autofill", autofill.text) }
         table.row("app verification", tenant.appVerification.text)
         table.row("test numbers", String(tenant.testNumbers.count))
         table.row("code", tenant.code.text)
@@ -64,6 +65,14 @@ extension RegionPolicy {
 
 extension Set<Region> {
     fileprivate var text: String { sorted().map(\.code).joined(separator: ", ") }
+}
+
+extension AutofillPolicy {
+    /// Such as `example.com, FA+9qCX9VSu`.
+    var text: String {
+        let allowed = domains + androidAppHashes
+        return allowed.isEmpty ? "none" : allowed.joined(separator: ", ")
+    }
 }
 
 extension AppVerificationPolicy {

@@ -36,6 +36,7 @@ struct RequestView {
         case .actionCode: actionCode
         case .linkDomain: "\(request.actionCode?.hosts ?? "none"); authorised: \(authorizedDomains)"
         case .numberType: "\(facts?.type.rawValue ?? "none"); voip: \(tenant?.voip.rawValue ?? "")"
+        case .autofill: autofill
         case .appVerification: "\(tenant?.appVerification.text ?? ""); \(shown)"
         }
     }
@@ -79,6 +80,12 @@ struct RequestView {
         guard let actionCode = request.actionCode else { return "none" }
         let scheme = actionCode.url.map { $0.isEncrypted ? "https" : "http" } ?? "no url"
         return "\(scheme), handleCodeInApp \(actionCode.handleCodeInApp ?? false)"
+    }
+
+    private var autofill: String {
+        let asked = [request.autofill?.domain?.text, request.autofill?.androidAppHash].compactMap(\.self)
+        let text = asked.isEmpty ? "none" : asked.joined(separator: ", ")
+        return "\(text); allowed: \(tenant?.autofill?.text ?? "any")"
     }
 
     private var authorizedDomains: String {

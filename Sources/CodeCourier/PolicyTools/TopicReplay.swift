@@ -90,14 +90,12 @@ struct TopicReplay {
     }
 }
 
-/// Tells how far a long replay has come, every two seconds.
+/// Tells how far a long replay has come, by the pace of `ProgressClock`.
 struct ReplayProgress: Sendable {
-    private static let interval = Duration.seconds(2)
-
     private let start: Timestamp?
     private let end: Timestamp
     private let write: @Sendable (String) -> Void
-    private var next = ContinuousClock.now + interval
+    private var clock = ProgressClock()
     private var shownRecords = 0
 
     init(start: Timestamp?, end: Timestamp, write: @escaping @Sendable (String) -> Void) {
@@ -107,12 +105,9 @@ struct ReplayProgress: Sendable {
     }
 
     mutating func show(_ report: ReplayReport) {
-        let now = ContinuousClock.now
-        guard now >= next else { return }
-        let elapsed = (now - next + Self.interval).microseconds
-        let rate = (report.records - shownRecords) * 1_000_000 / Int(max(1, elapsed))
+        guard let elapsed = clock.elapsed() else { return }
+        let rate = (report.records - shownRecords) * 1_000_000 / Int(max(1, elapsed.microseconds))
         shownRecords = report.records
-        next = now + Self.interval
         let place = report.last.map { " to \($0.rfc3339)" } ?? ""
         write("\(report.records.grouped) records, \(rate.grouped) a second,\(place)\(percent(report))")
     }

@@ -24,7 +24,7 @@ extension Page {
           const part = (name) => root.querySelector('.' + name);
           const phone = {
             number, root, thread: part('thread'), sender: part('sender'), avatar: part('avatar'), autofill: part('autofill'),
-            latest: part('latest'), count: part('count'), clock: part('clock'), bubbles: [], messages: 0, words: '',
+            latest: part('latest'), count: part('count'), clock: part('clock'), bubbles: [], messages: 0,
           };
           root.setAttribute('aria-label', 'Phone ' + number);
           part('number').textContent = spaced(number);
@@ -44,7 +44,6 @@ extension Page {
           showSender(phone, message.from || message.messagingServiceSid || 'Unknown');
           phone.autofill.hidden = !message.code;
           phone.latest.textContent = message.code ?? '';
-          phone.words = (message.from + ' ' + message.body).toLowerCase();
           addBubble(phone, message);
           total += 1;
           if (message.status === 'delivered') delivered += 1;
@@ -75,7 +74,8 @@ extension Page {
 
         function addBubble(phone, message) {
           const root = find('bubble-template').content.firstElementChild.cloneNode(true);
-          const entry = { message, root, tick: root.querySelector('.tick'), phone };
+          const words = (message.from + ' ' + message.body).toLowerCase();
+          const entry = { message, words, root, tick: root.querySelector('.tick'), phone };
           const time = root.querySelector('time'), date = new Date(message.receivedAt);
           fillBubble(root.querySelector('.bubble'), message);
           time.dateTime = message.receivedAt;

@@ -49,8 +49,8 @@ extension Page {
         function fits(phone) {
           const wanted = filter.value.trim().toLowerCase();
           const digits = wanted.replace(/[\s+().-]/g, '');
-          if (/^\d*$/.test(digits)) return phone.number.includes(digits);
-          return phone.words.includes(wanted);
+          if (/^\d*$/.test(digits) && phone.number.includes(digits)) return true;
+          return phone.bubbles.some(({ words }) => words.includes(wanted));
         }
 
         function applyFilter() {

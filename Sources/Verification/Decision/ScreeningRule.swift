@@ -22,6 +22,7 @@ package enum ScreeningStep: String, Sendable, CaseIterable {
     case onlyTestNumbers = "test numbers only"
     case region
     case numberType = "number type"
+    case autofill
     case linkDomain = "link domain"
     case appVerification = "app verification"
 }
@@ -57,6 +58,7 @@ extension Screener {
         NamedRule(step: .onlyTestNumbers, apply: onlyTestNumbers),
         NamedRule(step: .region, apply: region),
         NamedRule(step: .numberType, apply: numberType),
+        NamedRule(step: .autofill, apply: autofill),
         NamedRule(step: .appVerification, apply: appVerification),
     ]
 
@@ -101,6 +103,20 @@ extension Screener {
         case (.voip, .record): return .isNoted(rule)
         default: return .refuses(Refusal(.numberTypeNotAllowed, rule: rule, region: facts.region))
         }
+    }
+
+    /// What the last line of a text binds its code to is among the tenant's own sites and apps, where it names them.
+    ///
+    /// A phone offers the code to that site, and hands the whole text to that app.
+    private static let autofill: Rule = { request, facts, tenant in
+        guard let asked = request.autofill, let allowed = tenant.autofill else { return .passes }
+        func refuse(_ member: String) -> RuleVerdict {
+            let field = "autofill.\(member)"
+            return .refuses(Refusal(.unauthorizedDomain, rule: field, field: field, region: facts?.region))
+        }
+        if let domain = asked.domain, !allowed.domains.contains(domain.text) { return refuse("domain") }
+        if let hash = asked.androidAppHash, !allowed.androidAppHashes.contains(hash) { return refuse("androidAppHash") }
+        return .passes
     }
 
     private static let appVerification: Rule = { request, facts, tenant in

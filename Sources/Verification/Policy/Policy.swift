@@ -31,6 +31,9 @@ package struct TenantPolicy: Sendable, Equatable {
     package var limits: LimitPolicy
     package var testNumbers: [TestNumber]
     package var emailLinks: EmailLinkPolicy
+
+    /// Nil for any domain and any app that a request names.
+    package var autofill: AutofillPolicy?
     package var routes: Routes
     package var messages: MessagePolicy
 
@@ -46,6 +49,7 @@ package struct TenantPolicy: Sendable, Equatable {
         limits: LimitPolicy = LimitPolicy(),
         testNumbers: [TestNumber] = [],
         emailLinks: EmailLinkPolicy = EmailLinkPolicy(),
+        autofill: AutofillPolicy? = nil,
         routes: Routes,
         messages: MessagePolicy = MessagePolicy()
     ) {
@@ -60,6 +64,7 @@ package struct TenantPolicy: Sendable, Equatable {
         self.limits = limits
         self.testNumbers = testNumbers
         self.emailLinks = emailLinks
+        self.autofill = autofill
         self.routes = routes
         self.messages = messages
     }

@@ -95,6 +95,18 @@ package struct TestNumber: Sendable, Equatable {
     }
 }
 
+/// The sites and apps that the last line of a text may hand its code to.
+package struct AutofillPolicy: Sendable, Equatable {
+    /// Exact hosts, in lower case.
+    package var domains: [String]
+    package var androidAppHashes: [String]
+
+    package init(domains: [String] = [], androidAppHashes: [String] = []) {
+        self.domains = domains
+        self.androidAppHashes = androidAppHashes
+    }
+}
+
 /// Where e-mail links may lead and how long they live.
 package struct EmailLinkPolicy: Sendable, Equatable {
     package var authorizedDomains: [String]

@@ -13,7 +13,8 @@ package struct RequestAutofill: Sendable, Hashable {
         androidAppHash = try fields.parsed("androidAppHash") { Self.isAppHash($0) ? $0 : nil }
     }
 
-    private static func isAppHash(_ text: String) -> Bool {
+    /// Whether a text has the form of an Android app's hash.
+    package static func isAppHash(_ text: String) -> Bool {
         text.isASCII(within: 11...11) {
             $0.isASCIILetterOrDigit || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "/")
         }

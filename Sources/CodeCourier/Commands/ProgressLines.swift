@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// Tells on standard error how far a long piece of work has come, by the pace of `ProgressClock`.
+final class ProgressLines: Sendable {
+    private let clock = Mutex(ProgressClock())
+    private let line: @Sendable (Int) -> String
+
+    init(_ line: @escaping @Sendable (Int) -> String) {
+        self.line = line
+    }
+
+    func show(_ count: Int) {
+        let isDue = clock.withLock { $0.elapsed() != nil }
+        if isDue { printError(line(count)) }
+    }
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import PostgresClient
+
+extension Migrator {
+    /// Whether the database holds a request, a verification or an event; false where there are no tables yet.
+    package func hasRows() async throws -> Bool {
+        try await pool.withSession { session in
+            let exists = try session.execute(Statement("SELECT to_regclass('courier.request') IS NOT NULL"))
+            guard try exists.onlyRow.bool(0) else { return false }
+            let rows = try session.execute(
+                Statement(
+                    """
+                    SELECT EXISTS (SELECT FROM courier.request) OR EXISTS (SELECT FROM courier.verification)
+                        OR EXISTS (SELECT FROM courier.outbox)
+                    """
+                )
+            )
+            return try rows.onlyRow.bool(0)
+        }
+    }
+}
