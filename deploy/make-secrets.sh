@@ -10,12 +10,14 @@
 #           this machine (127.0.0.1) and for compose.yaml (postgres), whose server has no TLS, and where every URL is
 #           there already
 #
-# A file that is there is left as it is: a key that is lost makes codes, hashes and sealed recipients unreadable.
+# A file that is there is left as it is: a key that is lost makes codes, hashes and sealed recipients unreadable. A URL
+# that is kept and does not fit HOST and CA is told of.
 # The folder is for its owner alone; the files in it can be read by whom they are mounted for.
 set -euo pipefail
 
 folder="${1:-}"
-host="${2:-postgres}"
+given_host="${2:-}"
+host="${given_host:-postgres}"
 authority="${3:-}"
 if [[ -z "$folder" || "$folder" == -* ]]; then
     sed -n '3,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0" >&2
@@ -60,6 +62,8 @@ keep() {
     printf 'written %s\n' "$file" >&2
 }
 
+warn_of() { printf 'warning: %s %s; it is kept: delete it and run this again for a new one\n' "$1" "$2" >&2; }
+
 # A random value of so many characters: openssl's options follow.
 random() {
     local value
@@ -70,7 +74,7 @@ random() {
 # The password of a login, and the URL with it. A URL that has another password is refused before that is written: it
 # may hold the only copy of the one that the database knows.
 make_login() {
-    local file="$folder/$1-password" user="$2" url="$folder/$3" password="" known="" server
+    local file="$folder/$1-password" user="$2" url="$folder/$3" password="" known="" server options
     if [[ -e "$file" ]]; then password="$(cat "$file")"; fi
     if [[ -e "$url" ]]; then known="$(cat "$url")"; fi
     if [[ "$known" == *://*:*@* && "$known" != *":$password@"* ]]; then
@@ -80,8 +84,12 @@ make_login() {
     fi
     server="${known##*@}"
     server="${server%%[/?]*}"
-    if [[ -n "$security" && -n "$known" && "$known" != *sslmode=verify-full* && ! "$server" =~ $local_host ]]; then
-        printf 'warning: %s does not ask for TLS with sslmode=verify-full; delete it and run this again\n' "$url" >&2
+    options="&${known#*\?}&"
+    if [[ -n "$known" && -n "$given_host" && "$server" != "$host" ]]; then
+        warn_of "$url" "names $server and not $host"
+    elif [[ -n "$known" && -n "$security" ]] &&
+        [[ "$options" != *"&sslmode=verify-full&"* || "$options" != *"&sslrootcert=$authority&"* ]]; then
+        warn_of "$url" "does not ask for TLS with sslmode=verify-full and that CA"
     fi
     if [[ -z "$password" ]]; then password="$(random 48 -hex 24)"; fi
     keep "$1-password" "$password"

@@ -3,7 +3,7 @@
 """Computes what rates of requests need, from the measured inputs in docs/scaling.md, and writes its tables.
 
     deploy/scaling.py            writes the tables anew
-    deploy/scaling.py --check    fails when they do not follow from the inputs
+    deploy/scaling.py --check    fails when they do not follow from the inputs, or the inputs are not those measured
 """
 import math
 import pathlib
@@ -11,6 +11,7 @@ import re
 import sys
 
 PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs" / "scaling.md"
+MEASURED = PAGE.with_name("performance.md")
 RATES = [1_000, 10_000, 100_000]
 PARTITIONS = [6, 12, 24, 48, 96, 192, 384, 768]
 DAY = 86_400
@@ -29,6 +30,14 @@ def read_inputs(text):
     """The second column of the inputs by the name in backquotes in the first."""
     rows = re.findall(r"^\| `(\w+)`[^|]*\| ([\d.,]+) ", section(text, "inputs")[1], re.M)
     return {name: float(value.replace(",", "")) for name, value in rows}
+
+
+def read_measured(text):
+    """The processor time of a request on busy cores, as the first column of performance.md has it."""
+    row = re.search(r"^\| processor time of a request: worker, PostgreSQL \| ([\d,]+) µs, ([\d,]+) µs \|", text, re.M)
+    if not row:
+        sys.exit(f"{MEASURED}: there is no processor time of a request")
+    return dict(zip(("worker_cpu_us", "postgres_cpu_us"), (float(value.replace(",", "")) for value in row.groups())))
 
 
 def postgres_cpu_us(i):
@@ -124,6 +133,9 @@ def main():
         match = section(new, name)
         new = new[: match.start(1)] + table + new[match.end(1):]
     if "--check" in sys.argv[1:]:
+        for name, value in read_measured(MEASURED.read_text()).items():
+            if inputs[name] != value:
+                sys.exit(f"{PAGE.name}: {name} is {inputs[name]:g} where {MEASURED.name} measured {value:g}")
         if new != text:
             sys.exit(f"{PAGE.name}: its tables do not follow from its inputs; run deploy/scaling.py")
     else:

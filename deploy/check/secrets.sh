@@ -65,8 +65,18 @@ make_secrets "$folder/plain" db.example.com:5433 /run/ca.crt || fail "make-secre
 [[ "$(grep '^warning: ' "$words")" == "warning: $folder/plain/postgres-url does not ask for TLS"* ]] ||
     fail "make-secrets.sh does not tell of the one URL without TLS" "$(cat "$words")"
 [[ "$(stat --format %a "$folder/plain")" == 700 ]] || fail "make-secrets.sh leaves a folder open that was there"
-make_secrets "$secrets" db.example.com /run/ca.crt || fail "make-secrets.sh fails" "$(cat "$words")"
-if grep -q '^warning: ' "$words"; then fail "make-secrets.sh warns of a server on this machine" "$(cat "$words")"; fi
+
+# So are URLs that are kept for another server or another CA; without HOST there is nothing to compare them with.
+tells() {
+    make_secrets "${@:2}" || fail "make-secrets.sh fails" "$(cat "$words")"
+    [[ "$(grep -c "^warning: $2/[a-z]*-url $1" "$words")" == 3 ]] ||
+        fail "make-secrets.sh does not tell: $1" "$(cat "$words")"
+}
+tells "names postgres and not db.example.com" "$secrets" db.example.com /run/ca.crt
+tells "names db.example.com:5433 and not 127.0.0.1" "$folder/elsewhere" 127.0.0.1
+tells "does not ask for TLS .* that CA" "$folder/elsewhere" db.example.com:5433 /run/new-ca.crt
+make_secrets "$folder/elsewhere" || fail "make-secrets.sh fails" "$(cat "$words")"
+if grep -q '^warning: ' "$words"; then fail "make-secrets.sh warns without a HOST" "$(cat "$words")"; fi
 
 make_secrets "$folder/here" 127.0.0.1:5433 || fail "make-secrets.sh asks for a CA on this machine" "$(cat "$words")"
 

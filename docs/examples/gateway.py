@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A gateway: it asks for one code to be sent, and shows the event that answers.
 
-    gateway.py --brokers 127.0.0.1:9092 --phone +16502530000 [--purpose sign_in] [--request-id ID]
+    gateway.py --brokers 127.0.0.1:9092 --phone +16502530000 [--purpose sign_in] [--subject ACCOUNT] [--request-id ID]
 
 It needs confluent-kafka from PyPI; any Kafka client does the same.
 """
@@ -18,7 +18,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 def request(options):
     """A request as schemas/kafka/request.schema.json describes it. Its id is drawn once, also for a repeat of it."""
     now = datetime.datetime.now(datetime.timezone.utc)
-    return {
+    account = {"subject": options.subject} if options.subject else {}
+    return account | {
         "requestId": options.request_id or str(uuid.uuid4()),
         "purpose": options.purpose,
         "recipient": {"phoneNumber": options.phone},
@@ -68,6 +69,7 @@ if __name__ == "__main__":
     parser.add_argument("--events", default="verification.deliveries")
     parser.add_argument("--phone", required=True)
     parser.add_argument("--purpose", default="sign_in")
+    parser.add_argument("--subject", help="the account; required for mfa_* and reauthentication")
     parser.add_argument("--request-id")
     options = parser.parse_args()
     consumer, asked = listen(options), request(options)

@@ -5,7 +5,8 @@
     verifier.py --self-test
     verifier.py --database postgresql://my_verifier@host/courier --hash-keys FILE check VERIFICATION_ID CODE
     verifier.py --database … --hash-keys FILE --fingerprint-keys FILE serve 127.0.0.1:8080
-        POST / {"verificationId": "…", "code": "…", "tenant": "default", "purpose": "sign_in", "email": "for a link"}
+        POST / {"verificationId": "…", "code": "…", "tenant": "default", "purpose": "sign_in",
+                "subject": "the account that signs in, where it is known", "email": "for a link"}
 
 It needs psycopg from PyPI, the role courier_verifier and the key ring keys.hash; for e-mail links keys.fingerprint.
 """
@@ -38,10 +39,11 @@ def key_ring(path):
     return {int(key_id): base64.b64decode(key) for key_id, _, key in entries}
 
 
-def check(options, verification_id, code, tenant, purpose, email=None):
+def check(options, verification_id, code, tenant, purpose, email=None, subject=None):
     """Asks the database, which approves a right guess and counts a wrong one.
 
-    Tenant, purpose and e-mail address are those of the person's session with you, never what a link or a form says.
+    Tenant, purpose, subject and e-mail address are those of the person's session with you, never what a link or a form
+    says. The database tells the verification's subject whatever the guess was; this tells it only when it was right.
     """
     import psycopg  # here, since --self-test does without
 
@@ -53,16 +55,19 @@ def check(options, verification_id, code, tenant, purpose, email=None):
             return {"status": "not_found"}
         guess = code_hash(key_ring(options.hash_keys)[found[0]], verification_id, tenant, purpose, code)
         query = "SELECT status, checks_left, subject FROM courier.check_code(%s, %s, %s)"
-        row = database.execute(query, [verification_id, guess, fingerprint]).fetchone()
-    return dict(zip(("status", "checksLeft", "subject"), row))
+        status, checks_left, account = database.execute(query, [verification_id, guess, fingerprint]).fetchone()
+    if status in ("approved", "incorrect") and subject not in (None, account):
+        return {"status": "other_subject"}  # two accounts asked for one recipient: the code was the other one's
+    answer = {"status": status, "checksLeft": checks_left}
+    return answer | {"subject": account} if status == "approved" else answer
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         try:
-            asked = json.loads(self.rfile.read(min(int(self.headers["Content-Length"]), 4096)))
+            asked = json.loads(self.rfile.read(max(0, min(int(self.headers["Content-Length"]), 4096))))
             guess = [asked[name] for name in ("verificationId", "code", "tenant", "purpose")]
-            status, answer = 200, check(options, *guess, asked.get("email"))
+            status, answer = 200, check(options, *guess, asked.get("email"), asked.get("subject"))
         except Exception as error:  # its text may repeat what was asked: only its kind is told
             status, answer = 500, {"error": type(error).__name__}
         self.send_response(status)
@@ -84,7 +89,7 @@ def self_test(path=pathlib.Path(__file__).resolve().parents[2] / "schemas" / "te
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--self-test", action="store_true")
-    for name in ("database", "hash-keys", "fingerprint-keys", "tenant", "purpose", "email"):
+    for name in ("database", "hash-keys", "fingerprint-keys", "tenant", "purpose", "subject", "email"):
         parser.add_argument(f"--{name}", default={"tenant": "default", "purpose": "sign_in"}.get(name))
     parser.add_argument("command", nargs="*", help="check VERIFICATION_ID CODE, or serve HOST:PORT")
     options = parser.parse_args()
@@ -97,6 +102,6 @@ if __name__ == "__main__":
         host, _, port = words[0].rpartition(":")
         http.server.ThreadingHTTPServer((host, int(port)), Handler).serve_forever()
     else:
-        answer = check(options, *words, options.tenant, options.purpose, options.email)
+        answer = check(options, *words, options.tenant, options.purpose, options.email, options.subject)
         print(json.dumps(answer))
         raise SystemExit(answer["status"] != "approved")
