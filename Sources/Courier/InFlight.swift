@@ -19,8 +19,8 @@ final class InFlight: Sendable {
         /// The places that the waiter has not got yet; 0 when nobody waits.
         var lacking = 0
 
-        /// The databases whose takeover used all that it had, each until it looks again.
-        var hungry: Set<Int> = []
+        /// The databases whose takeover may use more than it had, with how much, each until it looks again.
+        var hungry: [Int: Int] = [:]
 
         /// What is free and left to them while somebody waits.
         var left = 0
@@ -28,22 +28,21 @@ final class InFlight: Sendable {
 
         var free: Int { max(0, limit - held - reserved) }
 
-        /// Gives what has come free to the waiter, or leaves it to those that are hungry.
+        /// Gives what has come free to the waiter, or leaves it to those that are hungry: by turns.
         mutating func share() {
-            left = hungry.isEmpty ? 0 : min(left, free)
-            let come = free - left
-            guard lacking > 0, come > 0 else { return }
-            if hungry.isEmpty || isWaitersTurn {
-                let given = min(lacking, come)
-                lacking -= given
-                reserved += given
-                isWaitersTurn = false
-            } else {
-                left += come
-                isWaitersTurn = true
-            }
+            let appetite = hungry.values.reduce(0, +)
+            left = min(left, free, appetite)
+            guard lacking > 0, free > left else { return }
+            if !isWaitersTurn { left = min(free, appetite) }
+            isWaitersTurn.toggle()
+            let given = min(lacking, free - left)
+            lacking -= given
+            reserved += given
         }
     }
+
+    /// What is left to a takeover that had no place: enough to see whether there is something to take over.
+    static let taste = 8
 
     let limit: Int
     private let places: Mutex<Places>
@@ -68,7 +67,7 @@ final class InFlight: Sendable {
     func reserve(upTo most: Int, for database: Int) -> Int {
         defer { signal.yield() }
         return places.withLock { places in
-            places.hungry.remove(database)
+            places.hungry[database] = nil
             let takers = places.hungry.count + 1
             let reserved = min(most, (places.free + takers - 1) / takers)
             places.reserved += reserved
@@ -104,7 +103,7 @@ final class InFlight: Sendable {
         places.withLock { places in
             places.reserved -= reserved
             places.held += count
-            if let database, count >= reserved { places.hungry.insert(database) }
+            if let database, count >= reserved { places.hungry[database] = reserved == 0 ? Self.taste : limit }
             places.share()
         }
         signal.yield()

@@ -97,6 +97,17 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
+    func `who had no place is left enough to see whether it needs any, and no more`() async {
+        let inFlight = InFlight(limit: 100)
+        inFlight.add(100)
+        let waiting = await wait(for: 90, inFlight)
+        #expect(takeAll(inFlight) == 0)
+        for _ in 0..<49 { inFlight.remove(2) }
+        #expect(await waiting.value)
+        #expect(inFlight.reserve(upTo: 100, for: 0) == 9)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
     func `takeovers of several databases share what is left to them`() async {
         let inFlight = InFlight(limit: 10)
         inFlight.add(10)
