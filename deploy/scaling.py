@@ -33,7 +33,7 @@ def read_inputs(text):
 
 
 def read_measured(text):
-    """The processor time of a request on busy cores, as the first column of performance.md has it."""
+    """The processor time of a request, as performance.md has it."""
     row = re.search(r"^\| processor time of a request: worker, PostgreSQL \| ([\d,]+) µs, ([\d,]+) µs \|", text, re.M)
     if not row:
         sys.exit(f"{MEASURED}: there is no processor time of a request")
