@@ -112,6 +112,20 @@ import Verification
         }
     }
 
+    @Test func `a broken record is one dead letter, and so is another one in its place when the topic is made anew`()
+        async throws
+    {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let now = try await worker.now()
+            let broken = [InboundRecord.raw("{", offset: 5, at: now)]
+            #expect(try await worker.intake(broken).outbox.map(\.isDeadLetter) == [true])
+            #expect(try await worker.intake(broken).outbox.isEmpty)
+            let other = [InboundRecord.raw("{", offset: 5, at: now + .milliseconds(1))]
+            #expect(try await worker.intake(other).outbox.map(\.isDeadLetter) == [true])
+        }
+    }
+
     @Test func `a request past its age or its deadline is answered and never sent`() async throws {
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())
