@@ -95,7 +95,9 @@ struct Publish: Service {
     private func settle(_ tables: [Table]) async {
         for await batch in answers.batches(of: 2 * settings.batchSize) {
             let goesOn = !Task.isStopping
-            let next = batch.compactMap { unacknowledged.end($0.record, goesOn: goesOn && $0.failure == nil) }
+            let next = batch.compactMap {
+                unacknowledged.end($0.record, isDelivered: $0.failure == nil, goesOn: goesOn)
+            }
             progress.end(.publish, count: batch.count)
             note(failures: batch.compactMap(\.failure))
             let delivered = batch.filter { $0.failure == nil }

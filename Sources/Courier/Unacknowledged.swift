@@ -21,7 +21,26 @@ final class Unacknowledged: Sendable {
     private struct Run {
         let way: Way
         let end: ContinuousClock.Instant
+
+        /// The number of the record that is with the broker.
+        let sequence: Int32
+
+        /// What follows that record.
         var following: [OutboxRecord] = []
+
+        /// That record and what follows it, taken from the table once more because the broker was silent for a lease.
+        var again: [OutboxRecord] = []
+        var againEnd: ContinuousClock.Instant
+
+        var weight: Int { following.reduce(0) { $0 + $1.weight } }
+        var weightOfAgain: Int { again.reduce(0) { $0 + $1.weight } }
+
+        init(_ first: OutboxRecord, by way: Way, until end: ContinuousClock.Instant) {
+            self.way = way
+            self.end = end
+            sequence = first.sequence
+            againEnd = end
+        }
     }
 
     private struct State {
@@ -51,23 +70,34 @@ final class Unacknowledged: Sendable {
 
     /// Takes records, and returns those that are to be given to the broker now: of each stream the first.
     ///
-    /// Those of a stream of which a record is there already are left in the table, where the lease on them ends. After
-    /// `end` nothing follows any more.
+    /// Where a record of the stream is there already, those that begin with that one go when the broker does not take it;
+    /// others are left in the table, where the lease on them ends. After `end` nothing follows any more.
     func begin(_ records: [OutboxRecord], by way: Way, until end: ContinuousClock.Instant) -> [OutboxRecord] {
         state.withLock { state in
             var first: [OutboxRecord] = []
             var begun: Set<UUIDValue> = []
             for record in records {
-                if state.runs[record.stream] == nil {
-                    state.runs[record.stream] = Run(way: way, end: end)
+                guard var run = state.runs[record.stream] else {
+                    state.runs[record.stream] = Run(record, by: way, until: end)
+                    state.weights[way, default: 0] += record.weight
                     begun.insert(record.stream)
                     first.append(record)
-                } else if begun.contains(record.stream) {
-                    state.runs[record.stream]?.following.append(record)
+                    continue
+                }
+                if begun.contains(record.stream) {
+                    run.following.append(record)
+                    state.weights[way, default: 0] += record.weight
+                } else if record.sequence == run.sequence {
+                    state.weights[.takenOver, default: 0] += record.weight - run.weightOfAgain
+                    run.again = [record]
+                    run.againEnd = end
+                } else if let last = run.again.last, record.sequence == last.sequence + 1 {
+                    state.weights[.takenOver, default: 0] += record.weight
+                    run.again.append(record)
                 } else {
                     continue
                 }
-                state.weights[way, default: 0] += record.weight
+                state.runs[record.stream] = run
             }
             return first
         }
@@ -76,17 +106,22 @@ final class Unacknowledged: Sendable {
     /// Forgets a record that the broker has answered for; returns the next one of its stream when it `goesOn`, which is
     /// to be given to the broker now.
     ///
-    /// Where it does not, what follows is left in the table.
-    func end(_ record: OutboxRecord, goesOn: Bool) -> OutboxRecord? {
+    /// What the broker does not take goes once more where it was taken from the table meanwhile. Where nothing goes on,
+    /// what follows is left in the table.
+    func end(_ record: OutboxRecord, isDelivered: Bool, goesOn: Bool) -> OutboxRecord? {
         let next: OutboxRecord? = state.withLock { state in
-            guard var run = state.runs.removeValue(forKey: record.stream) else { return nil }
-            state.weights[run.way, default: 0] -= record.weight
-            guard goesOn, !run.following.isEmpty, ContinuousClock.now < run.end else {
-                state.weights[run.way, default: 0] -= run.following.reduce(0) { $0 + $1.weight }
-                return nil
-            }
-            let next = run.following.removeFirst()
-            state.runs[record.stream] = run
+            guard let run = state.runs.removeValue(forKey: record.stream) else { return nil }
+            state.weights[run.way, default: 0] -= record.weight + run.weight
+            state.weights[.takenOver, default: 0] -= run.weightOfAgain
+            guard goesOn else { return nil }
+            let isFollowed = isDelivered && !run.following.isEmpty
+            let rest = isFollowed ? run.following : isDelivered ? Array(run.again.dropFirst()) : run.again
+            let end = isFollowed ? run.end : run.againEnd
+            guard let next = rest.first, ContinuousClock.now < end else { return nil }
+            var going = Run(next, by: isFollowed ? run.way : .takenOver, until: end)
+            going.following = Array(rest.dropFirst())
+            state.weights[going.way, default: 0] += next.weight + going.weight
+            state.runs[record.stream] = going
             return next
         }
         signal.yield()

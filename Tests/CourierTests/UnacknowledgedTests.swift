@@ -26,31 +26,54 @@ import Verification
         let first = unacknowledged.begin([run[0], other, run[1], run[2]], by: .takenOver, until: Self.later)
         #expect(first == [run[0], other])
         #expect(unacknowledged.count == 4)
-        #expect(unacknowledged.end(run[0], goesOn: true) == run[1])
-        #expect(unacknowledged.end(other, goesOn: true) == nil)
+        #expect(unacknowledged.end(run[0], isDelivered: true, goesOn: true) == run[1])
+        #expect(unacknowledged.end(other, isDelivered: true, goesOn: true) == nil)
         #expect(unacknowledged.contains(run[0].stream) && !unacknowledged.contains(other.stream))
-        #expect(unacknowledged.end(run[1], goesOn: true) == run[2])
-        #expect(unacknowledged.end(run[2], goesOn: true) == nil)
+        #expect(unacknowledged.end(run[1], isDelivered: true, goesOn: true) == run[2])
+        #expect(unacknowledged.end(run[2], isDelivered: true, goesOn: true) == nil)
         #expect(unacknowledged.count == 0)
     }
 
-    @Test func `what is taken over again while its stream is with the broker is left in the table`() {
+    @Test func `what is taken over again goes when the broker does not take it, and what follows when it does`() {
+        for isDelivered in [true, false] {
+            let unacknowledged = Unacknowledged(limit: 4)
+            let run = (Int32(1)...3).map { record(1, $0) }
+            #expect(unacknowledged.begin([run[0]], by: .handedOver, until: Self.later) == [run[0]])
+            for _ in 0..<2 { #expect(unacknowledged.begin(run, by: .takenOver, until: Self.later).isEmpty) }
+            #expect(unacknowledged.hasRoom(for: .takenOver), "the last look counts, and no other")
+            let next = unacknowledged.end(run[0], isDelivered: isDelivered, goesOn: true)
+            #expect(next == (isDelivered ? run[1] : run[0]))
+            if !isDelivered { #expect(unacknowledged.end(run[0], isDelivered: true, goesOn: true) == run[1]) }
+            #expect(unacknowledged.end(run[1], isDelivered: true, goesOn: true) == run[2])
+            #expect(unacknowledged.end(run[2], isDelivered: true, goesOn: true) == nil)
+            #expect(unacknowledged.count == 0 && unacknowledged.hasRoom(for: .takenOver))
+        }
+    }
+
+    @Test func `what is taken over while an earlier record of its stream is with the broker is left in the table`() {
         let unacknowledged = Unacknowledged(limit: 100)
         let run = (Int32(1)...2).map { record(1, $0) }
         #expect(unacknowledged.begin([run[0]], by: .handedOver, until: Self.later) == [run[0]])
-        #expect(unacknowledged.begin(run, by: .takenOver, until: Self.later).isEmpty)
         #expect(unacknowledged.begin([run[1]], by: .handedOver, until: Self.later).isEmpty)
-        #expect(unacknowledged.end(run[0], goesOn: true) == nil)
+        #expect(unacknowledged.end(run[0], isDelivered: true, goesOn: true) == nil)
         #expect(unacknowledged.begin([run[1]], by: .takenOver, until: Self.later) == [run[1]])
+    }
+
+    @Test func `who stops gives the broker nothing more`() {
+        let unacknowledged = Unacknowledged(limit: 4)
+        let run = (Int32(1)...4).map { record(1, $0) }
+        _ = unacknowledged.begin(run, by: .takenOver, until: Self.later)
+        #expect(unacknowledged.end(run[0], isDelivered: true, goesOn: false) == nil)
+        #expect(unacknowledged.count == 0 && unacknowledged.hasRoom(for: .takenOver))
     }
 
     @Test func `behind a record that the broker does not take, or too late, nothing follows`() {
         let unacknowledged = Unacknowledged(limit: 4)
-        for (goesOn, end) in [(false, Self.later), (true, ContinuousClock.now)] {
+        for (isDelivered, end) in [(false, Self.later), (true, ContinuousClock.now)] {
             let run = (Int32(1)...4).map { record(1, $0) }
             #expect(unacknowledged.begin(run, by: .takenOver, until: end) == [run[0]])
             #expect(!unacknowledged.hasRoom(for: .takenOver) && unacknowledged.hasRoom(for: .handedOver))
-            #expect(unacknowledged.end(run[0], goesOn: goesOn) == nil)
+            #expect(unacknowledged.end(run[0], isDelivered: isDelivered, goesOn: true) == nil)
             #expect(unacknowledged.count == 0 && unacknowledged.hasRoom(for: .takenOver))
         }
     }
@@ -63,10 +86,10 @@ import Verification
         _ = unacknowledged.begin([large], by: .handedOver, until: Self.later)
         #expect(!unacknowledged.hasRoom(for: .handedOver))
         async let hasRoom: Void = unacknowledged.waitForRoom()
-        _ = unacknowledged.end(large, goesOn: true)
+        _ = unacknowledged.end(large, isDelivered: true, goesOn: true)
         await hasRoom
         async let isEmpty: Void = unacknowledged.waitForAll()
-        _ = unacknowledged.end(small, goesOn: true)
+        _ = unacknowledged.end(small, isDelivered: true, goesOn: true)
         await isEmpty
         #expect(unacknowledged.count == 0)
     }
