@@ -18,9 +18,9 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible, CustomRefl
     /// Options that are not the operator's to set: the promises of this package rest on them.
     package static let refusedOptions: Set<String> = [
         "acks", "auto.offset.reset", "bootstrap.servers", "client.id", "enable.auto.commit", "enable.auto.offset.store",
-        "enable.idempotence", "enable.partition.eof", "group.id", "group.protocol", "log.queue", "metadata.broker.list",
-        "partition.assignment.strategy", "plugin.library.paths", "request.required.acks", "test.mock.num.brokers",
-        "transactional.id",
+        "enable.idempotence", "enable.partition.eof", "group.id", "group.protocol", "log.queue", "max.in.flight",
+        "max.in.flight.requests.per.connection", "metadata.broker.list", "partition.assignment.strategy",
+        "plugin.library.paths", "request.required.acks", "test.mock.num.brokers", "transactional.id",
     ]
 
     /// All options of a client, defaults under the operator's under what is fixed.

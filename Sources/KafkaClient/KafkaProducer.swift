@@ -100,6 +100,10 @@ package actor KafkaProducer {
     private static let fixed = [
         "acks": "all",
         "enable.idempotence": "true",
+        // librdkafka takes a request's success for that of the ones before it, even of those that were refused. It is one
+        // only where the broker refuses what follows a gap: not from a producer it does not know yet, and not every kind
+        // of broker does. A broker works on one request of a connection at a time anyway.
+        "max.in.flight.requests.per.connection": "1",
     ]
 }
 

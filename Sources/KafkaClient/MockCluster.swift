@@ -53,6 +53,11 @@ package final class MockCluster: Sendable {
         try unsafe perform { unsafe rd_kafka_mock_broker_set_down($0, broker ?? -1) }
     }
 
+    /// Makes a broker answer only after a time.
+    package func delayAnswers(of broker: Int32, by delay: Duration) throws(KafkaError) {
+        try unsafe perform { unsafe rd_kafka_mock_broker_set_rtt($0, broker, delay.milliseconds) }
+    }
+
     /// Lets a broker be reached again, or all of them when nil.
     package func brokerUp(_ broker: Int32? = nil) throws(KafkaError) {
         try unsafe perform { unsafe rd_kafka_mock_broker_set_up($0, broker ?? -1) }
