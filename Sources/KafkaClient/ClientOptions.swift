@@ -17,10 +17,18 @@ import CLibrdkafka
     /// Sets options, and which events the client's queues carry.
     func set(_ settings: [String: String], events: Int32) throws(KafkaError) {
         for (name, value) in settings.sorted(by: { $0.key < $1.key }) {
-            let result = unsafe rd_kafka_conf_set(options, name, value, nil, 0)
-            if result != RD_KAFKA_CONF_OK { throw KafkaError(.invalidArgument, option: name) }
+            if refusal(of: name, value) != nil { throw KafkaError(.invalidArgument, option: name) }
         }
         unsafe rd_kafka_conf_set_events(options, events)
+    }
+
+    /// Sets an option; nil when it is taken.
+    func refusal(of name: String, _ value: String) -> KafkaConfiguration.OptionRefusal? {
+        switch unsafe rd_kafka_conf_set(options, name, value, nil, 0) {
+        case RD_KAFKA_CONF_OK: nil
+        case RD_KAFKA_CONF_UNKNOWN: .unknownName
+        default: .invalidValue
+        }
     }
 
     /// Makes a client of them.

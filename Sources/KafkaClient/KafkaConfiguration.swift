@@ -23,6 +23,15 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible, CustomRefl
         "plugin.library.paths", "request.required.acks", "test.mock.num.brokers", "transactional.id",
     ]
 
+    /// Why librdkafka takes no option of this name and value, as far as it tells before there is a client; nil when it does.
+    package static func refusal(of name: String, _ value: String) -> OptionRefusal? {
+        (try? ClientOptions())?.refusal(of: name, value)
+    }
+
+    package enum OptionRefusal: Sendable {
+        case unknownName, invalidValue
+    }
+
     /// All options of a client, defaults under the operator's under what is fixed.
     func settings(defaults: [String: String], fixed: [String: String]) throws(KafkaError) -> [String: String] {
         if let refused = options.keys.sorted().first(where: { Self.refusedOptions.contains($0) }) {

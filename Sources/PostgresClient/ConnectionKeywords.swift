@@ -38,7 +38,7 @@ package struct ConnectionKeywords {
     /// libpq's text on a bad URI quotes parts of it, the password among them: it is not kept.
     package static func parse(_ url: String) throws(PostgresError) -> [String: String] {
         guard let options = unsafe PQconninfoParse(url, nil) else {
-            let advice = "write @ : / % in its password as %40 %3A %2F %25"
+            let advice = "look at its parameters, and write @ : / % in its password as %40 %3A %2F %25"
             throw PostgresError(
                 .connectionFailed,
                 reason: "the URL is not a PostgreSQL connection URI; \(advice)"

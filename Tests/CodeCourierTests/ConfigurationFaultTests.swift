@@ -188,30 +188,44 @@ struct ConfigurationFaultTests {
         #expect(faults.first?.contains("exactly 32 bytes") == true)
     }
 
-    /// The four rings, each with the byte that `ExampleFiles.keys` fills its key with.
-    static let filled: [(name: String, byte: UInt8)] = [("code", 1), ("hash", 2), ("fingerprint", 3), ("seal", 4)]
-
-    @Test(arguments: [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
-    func `no two rings share a key`(first: Int, second: Int) throws {
-        let (earlier, later) = (Self.filled[first], Self.filled[second])
-        let shared = ExampleFiles.ring(2, filledWith: earlier.byte)
-        let variable = "KEYS_\(later.name.uppercased())"
+    /// The rings but that of codes, each with the byte that `ExampleFiles.keys` fills its key with; that one has 1.
+    @Test(arguments: [("hash", 2), ("fingerprint", 3), ("seal", 4)] as [(String, UInt8)])
+    func `no ring shares a key with that of codes`(name: String, byte: UInt8) throws {
+        let variable = "KEYS_\(name.uppercased())"
         var environment = ExampleFiles.keys
-        environment[variable] = "\(ExampleFiles.ring(1, filledWith: later.byte)),\(shared)"
+        environment[variable] = "\(ExampleFiles.ring(1, filledWith: byte)),\(ExampleFiles.ring(2, filledWith: 1))"
         let faults = try folder.faults(ExampleFiles.smallest, environment: environment)
-        let message = "shares a key with keys.\(earlier.name); make a key of its own"
-        #expect(faults == ["environment \(variable): keys.\(later.name): \(message)"])
+        let message = "shares a key with keys.code; make a key of its own"
+        #expect(faults == ["environment \(variable): keys.\(name): \(message)"])
     }
 
-    @Test(arguments: ["mysql://h/d", "host=h dbname=d", "postgresql://", "postgresql://h/a b"])
+    @Test(arguments: [
+        "mysql://h/d", "host=h dbname=d", "postgresql://", "postgresql://h/a b", "postgresql://h/d?sslmod=require",
+    ])
     func `an address of another database is a fault without it`(url: String) throws {
         let text = ExampleFiles.smallest.replacing(
             "postgresql://courier_worker:pw-in-file@127.0.0.1/courier",
             with: url
         )
         let faults = try folder.faults(text)
-        let message = "must be a libpq URI such as postgresql://courier_worker@127.0.0.1/courier"
+        let message = """
+            must be a libpq URI such as postgresql://courier_worker@127.0.0.1/courier, with libpq's parameters, and with \
+            @ : / % in its password written as %40 %3A %2F %25
+            """
         #expect(faults == ["courier.yaml:1: postgres.url: \(message)"])
+    }
+
+    @Test(arguments: [
+        ("security.protocl: SASL_SSL", "is none of librdkafka's options"),
+        ("session.timeout.ms: soon", "is an option that librdkafka does not take this value for"),
+    ])
+    func `an option that librdkafka does not take is a fault, and its value is not quoted`(
+        option: String,
+        message: String
+    ) throws {
+        let faults = try folder.faults(ExampleFiles.smallest + "\nkafka: { options: { \(option) } }\n")
+        let name = option.prefix { $0 != ":" }
+        #expect(faults.count == 1 && faults.first?.hasSuffix("kafka.options.\(name): \(message)") == true, "\(faults)")
     }
 
     @Test func `all that is missing comes out at once`() throws {

@@ -46,7 +46,12 @@ struct RunCommand: AsyncParsableCommand {
         )
         let channels = configuration.providers.channels
         let policy = try StartFailure.unwrap(PolicyFile.load(path: configuration.policyPath, providers: channels))
-        if check { return printOutput(["no faults"]) }
+        if check {
+            for variable in configuration.unknownVariables {
+                printError("warning: environment \(variable.name) is no key's; \(variable.nearest) is one")
+            }
+            return printOutput(["no faults"])
+        }
         let logger = WorkerLog.start(configuration.log, environment: environment)
         let worker: Worker
         do {

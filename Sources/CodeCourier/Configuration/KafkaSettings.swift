@@ -92,14 +92,25 @@ extension KafkaSettings {
             }
             let isPath = name.hasSuffix("File")
             let key = isPath ? String(name.dropLast(4)) : name
-            if let advice = reserved[key] { option.fault("cannot be set here: \(advice)") }
             let setting = ConfigurationSource.Setting(text: text, origin: .file(option))
             let secret = isPath ? source.contents(of: setting, ["kafka", "options", name])?.secret : Secret(text)
+            if let advice = reserved[key] {
+                option.fault("cannot be set here: \(advice)")
+            } else if let secret, let refusal = KafkaConfiguration.refusal(of: key, secret.revealed) {
+                option.fault(requirement(refusal))
+            }
             if options.updateValue(secret ?? Secret(""), forKey: key) != nil {
                 option.fault("is given both as \(key) and as \(key)File; keep one of the two")
             }
         }
         return options
+    }
+
+    private static func requirement(_ refusal: KafkaConfiguration.OptionRefusal) -> String {
+        switch refusal {
+        case .unknownName: "is none of librdkafka's options"
+        case .invalidValue: "is an option that librdkafka does not take this value for"
+        }
     }
 
     /// A name without a value may be the rest of an unquoted secret with a comma: it is not quoted.

@@ -8,23 +8,29 @@ import Verification
 enum KeySettings {
     /// One ring as it was read, with its place for the faults that concern two rings.
     private struct Ring {
-        let name: String
         var entries: [(id: KeyID, bytes: [UInt8])] = []
         let setting: ConfigurationSource.SecretSetting
 
         var keyRing: KeyRing? { KeyRing(entries) }
+
+        func reportSharedKey(with codes: Ring, _ source: ConfigurationSource) {
+            guard !Set(entries.map(\.bytes)).isDisjoint(with: codes.entries.map(\.bytes)) else { return }
+            source.report(setting.key, at: setting.origin, "shares a key with keys.code; make a key of its own")
+        }
     }
 
     /// Reads the four rings.
     ///
-    /// Rings that share a key are refused: others than workers are given the ring of hashes and that of fingerprints, and
-    /// with a key of the code ring they could make every code.
+    /// A ring that shares a key with that of codes is refused: others than workers are given the ring of hashes and that
+    /// of fingerprints, and with a key of the code ring they could make every code.
     static func read(_ source: ConfigurationSource) -> CodeKeys? {
         let code = ring("code", source)
         let hash = ring("hash", source)
         let fingerprint = ring("fingerprint", source)
         let seal = ring("seal", source, bytes: 32...32)
-        reportSharedKeys([code, hash, fingerprint, seal].compactMap(\.self), source)
+        if let code {
+            for ring in [hash, fingerprint, seal] { ring?.reportSharedKey(with: code, source) }
+        }
         guard let codeRing = code?.keyRing, let hashRing = hash?.keyRing, let fingerprintRing = fingerprint?.keyRing,
             let sealRing = seal?.keyRing
         else { return nil }
@@ -41,17 +47,6 @@ enum KeySettings {
         ring("fingerprint", source)?.keyRing
     }
 
-    /// Reports each ring that has a key of one before it.
-    private static func reportSharedKeys(_ rings: [Ring], _ source: ConfigurationSource) {
-        for (index, ring) in rings.enumerated() {
-            let keys = Set(ring.entries.map(\.bytes))
-            for earlier in rings[..<index] where !keys.isDisjoint(with: earlier.entries.map(\.bytes)) {
-                let message = "shares a key with keys.\(earlier.name); make a key of its own"
-                source.report(ring.setting.key, at: ring.setting.origin, message)
-            }
-        }
-    }
-
     /// The keys of one ring; those of the seal are AES-256 keys, hence of exactly 32 bytes.
     private static func ring(
         _ name: String,
@@ -63,7 +58,7 @@ enum KeySettings {
             source.reportMissing(key, such: "1:base64 of 32 random bytes")
             return nil
         }
-        var ring = Ring(name: name, setting: setting)
+        var ring = Ring(setting: setting)
         for text in setting.secret.revealed.split(separator: ",", omittingEmptySubsequences: false) {
             guard let entry = entry(text), lengths.contains(entry.bytes.count) else {
                 let length = lengths.count == 1 ? "exactly 32" : "32 or more"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import PostgresClient
 import Providers
 import Verification
 
@@ -114,10 +115,15 @@ extension PostgresSettings {
 
 extension ValueRule where Value == String {
     static var database: Self {
-        Self(requirement: "must be a libpq URI such as postgresql://courier_worker@127.0.0.1/courier") { text in
+        let requirement = """
+            must be a libpq URI such as postgresql://courier_worker@127.0.0.1/courier, with libpq's parameters, and with \
+            @ : / % in its password written as %40 %3A %2F %25
+            """
+        return Self(requirement: requirement) { text in
             let scheme = PostgresSettings.schemes.first { text.hasPrefix($0) }
             guard let scheme, (scheme.utf8.count + 1...4096).contains(text.utf8.count) else { return nil }
-            return text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7f } ? text : nil
+            guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else { return nil }
+            return (try? ConnectionKeywords.parse(text)).map { _ in text }
         }
     }
 }
