@@ -70,11 +70,11 @@ extension Outage {
                         try await Task.sleep(for: .seconds(3))
                         scenario.note("server_ended", server.isRunning ? 0 : 1)
                         #expect(!server.isRunning || worker.program.output.contains("53100"), "the disk is full")
-                        try await server.growDisk(to: 80 + 40 * round)
-                        // It may still be about to end by what it met before.
+                        try await server.growDisk(to: 80 + 100 * round)
                         try await eventually("the server is back") {
                             if !server.isRunning { try await server.start() }
-                            return (try? await scenario.fleet.database.count("SELECT 1::bigint")) == 1
+                            // It may still be about to end by what it met before: at a checkpoint at the latest.
+                            return (try? await scenario.fleet.database.script("CHECKPOINT")) != nil && server.isRunning
                         }
                         try await scenario.noteRecovery(within: .seconds(10))
                     }
