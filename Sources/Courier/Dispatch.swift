@@ -23,6 +23,9 @@ struct Dispatch: Service {
         let send: ClaimedSend
         let claimedAt: ContinuousClock.Instant
         let providers: [String]
+
+        /// How long its message may still leave.
+        var timeLeft: Duration { max(.zero, send.timeLeft - (ContinuousClock.now - claimedAt)) }
     }
 
     let claims: BatchQueue<Claims>
@@ -75,7 +78,8 @@ struct Dispatch: Service {
                 let candidate = Ready(send: send, claimedAt: claims.claimedAt, providers: providers)
                 waiting.addTask { await wait(candidate, ready) }
             case .paused(let pause):
-                paused.append(handBack(send, of: claims.claimedAt, for: min(pause, AttemptPlan.longestPause)))
+                let claim = Ready(send: send, claimedAt: claims.claimedAt, providers: [])
+                paused.append(handBack(claim, for: min(pause, AttemptPlan.longestPause)))
             }
         }
         if !going.isEmpty { ready.append(going) }
@@ -83,41 +87,37 @@ struct Dispatch: Service {
     }
 
     /// Lets a send go to the first of its providers that has a turn for it, or hands it back.
+    ///
+    /// One that was with a provider before waits for the first alone: others may be who refused it.
     private func wait(_ candidate: Ready, _ ready: BatchQueue<Ready>) async {
         var providers = candidate.providers
         var shortest = ProviderDesk.longestAbsence
-        for provider in candidate.providers {
-            guard let wait = await absence(from: provider) else {
+        var crowded: String?
+        for provider in candidate.send.attempts == 0 ? candidate.providers : Array(candidate.providers.prefix(1)) {
+            if let pause = desk.pause(of: provider) {
+                shortest = min(shortest, pause)
+            } else if await desk.turn(provider) {
                 ready.append([Ready(send: candidate.send, claimedAt: candidate.claimedAt, providers: providers)])
                 return
+            } else {
+                crowded = crowded ?? provider
             }
-            shortest = min(shortest, wait)
             // What others refuse this one has not seen: it is asked behind them.
             providers.removeFirst()
             providers.append(provider)
         }
-        results.append([handBack(candidate.send, of: candidate.claimedAt, for: shortest)])
-    }
-
-    /// Waits for a turn at a provider that takes messages now; nil when there is one, else how long to stay away.
-    private func absence(from provider: String) async -> Duration? {
-        if let pause = desk.pause(of: provider) { return pause }
-        return await desk.turn(provider)
+        if let crowded { shortest = min(shortest, desk.sendAway(from: crowded)) }
+        results.append([handBack(candidate, for: shortest)])
     }
 
     /// A claim that goes back unmarked, for no longer than its message may still leave.
     ///
     /// The times vary, so that not all come back at once.
-    private func handBack(
-        _ send: ClaimedSend,
-        of claimedAt: ContinuousClock.Instant,
-        for pause: Duration
-    ) -> SendResult {
-        let left = max(.zero, send.timeLeft - (ContinuousClock.now - claimedAt))
-        return SendResult(
-            send: send.reference,
-            disposition: .retry(after: min(pause, left) * Double.random(in: 0.5...1)),
-            attempts: send.attempts,
+    private func handBack(_ claim: Ready, for pause: Duration) -> SendResult {
+        SendResult(
+            send: claim.send.reference,
+            disposition: .retry(after: min(pause, claim.timeLeft) * Double.random(in: 0.5...1)),
+            attempts: claim.send.attempts,
             attempt: nil
         )
     }

@@ -48,8 +48,9 @@ struct Handover: Sendable {
                     verification: send.verification
                 )
             case .call(let name):
-                if !hasTurn, let absence = await desk.turn(name) {
-                    step = plan.passOver(for: absence)
+                if !hasTurn, await !desk.turn(name) {
+                    // It comes back while its message may still leave.
+                    step = plan.passOver(for: min(desk.sendAway(from: name), candidate.timeLeft / 2))
                     continue
                 }
                 hasTurn = false

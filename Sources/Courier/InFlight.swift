@@ -29,8 +29,10 @@ final class InFlight: Sendable {
         var free: Int { max(0, limit - held - reserved) }
 
         /// Gives what has come free to the waiter, or leaves it to those that are hungry: by turns.
+        ///
+        /// Half of all is the most that is kept for those, who may not look again so soon.
         mutating func share() {
-            let appetite = hungry.values.reduce(0, +)
+            let appetite = min(hungry.values.reduce(0, +), (limit + 1) / 2)
             left = min(left, free, appetite)
             guard lacking > 0, free > left else { return }
             if !isWaitersTurn { left = min(free, appetite) }

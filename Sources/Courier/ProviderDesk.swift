@@ -10,8 +10,8 @@ import Verification
 ///
 /// Health is what this worker sees for itself; the limits of providers are shared by the fleet.
 final class ProviderDesk: Service {
-    /// Gets nil for its turn, or how long to stay away.
-    private typealias Waiter = CheckedContinuation<Duration?, Never>
+    /// Gets whether it has its turn.
+    private typealias Waiter = CheckedContinuation<Bool, Never>
 
     let providers: [String: any MessageProvider]
     /// The names of providers that take the send's id as an idempotency key.
@@ -82,14 +82,14 @@ extension ProviderDesk {
     /// Calls a provider, unless it takes nothing for now.
     func call(_ name: String, _ message: OutboundMessage) async -> Outcome {
         guard let provider = providers[name] else { return .unknownProvider }
-        guard let (entry, wasPaused) = board.withLock({ $0.begin(name, at: .now) }) else { return .unknownProvider }
+        guard let entry = board.withLock({ $0.begin(name, at: .now) }) else { return .unknownProvider }
         switch entry {
         case .wait(let wait):
             return .pauses(wait)
         case .go(let call):
             let answer = await provider.send(message)
-            let isPaused = board.withLock { $0.end(call, of: name, answer, at: .now) }
-            if isPaused != wasPaused { report(name, isPaused: isPaused) }
+            let change = board.withLock { $0.end(call, of: name, answer, at: .now) }
+            if let change { report(name, change) }
             return .answered(answer)
         }
     }
@@ -109,11 +109,13 @@ extension ProviderDesk {
     }
 
     /// One line when a provider is passed over from now on, and one when it is not any more.
-    private func report(_ name: String, isPaused: Bool) {
-        logger.log(
-            isPaused ? .providerPaused : .providerResumed,
-            [.workerID: .text(workerID), .provider: .text(name)]
-        )
+    private func report(_ name: String, _ change: HealthBoard.Change) {
+        let event: LoggedEvent =
+            switch change {
+            case .paused: .providerPaused
+            case .resumed: .providerResumed
+            }
+        logger.log(event, [.workerID: .text(workerID), .provider: .text(name)])
     }
 }
 
@@ -128,18 +130,22 @@ extension ProviderDesk {
 
     func isLimited(_ name: String) -> Bool { limited.contains(name) }
 
-    /// Waits for a turn; how long to stay away when there is none within `patience`, and nil when there is.
-    func turn(_ name: String) async -> Duration? {
-        guard isLimited(name) else { return nil }
+    /// Waits for a turn; false when there is none within `patience`.
+    func turn(_ name: String) async -> Bool {
+        guard isLimited(name) else { return true }
         let now = ContinuousClock.now
         return await withCheckedContinuation { (waiter: Waiter) in
             switch turns.withLock({ $0?.enter(name, waiter, until: now + Self.patience, at: now) }) {
-            case .go: waiter.resume(returning: nil)
+            case .go: waiter.resume(returning: true)
             case .waits: signal.yield()
-            case .isFull(let absence): waiter.resume(returning: absence)
-            case nil: waiter.resume(returning: Self.patience)
+            case .isFull, nil: waiter.resume(returning: false)
             }
         }
+    }
+
+    /// How long a send that got no turn, and comes back for one, is to stay away.
+    func sendAway(from name: String) -> Duration {
+        turns.withLock { $0?.sendAway(from: name, at: .now) } ?? Self.patience
     }
 
     /// Asks the fleet for turns while somebody waits for one.
@@ -153,7 +159,7 @@ extension ProviderDesk {
                     // However long the answer takes, nobody waits for longer than their patience.
                     if !wanted.isEmpty { group.addTask { await self.ask(for: wanted) } }
                     let expired = self.turns.withLock { $0?.expired(at: .now) ?? [] }
-                    for (waiter, absence) in expired { waiter.resume(returning: absence) }
+                    for waiter in expired { waiter.resume(returning: false) }
                     await self.waitForWork(signals)
                 }
             }
@@ -163,13 +169,13 @@ extension ProviderDesk {
             defer { turns = nil }
             return turns?.expired(at: .now + .seconds(3600)) ?? []
         }
-        for (waiter, _) in left { waiter.resume(returning: Self.patience) }
+        for waiter in left { waiter.resume(returning: false) }
     }
 
     private func ask(for wanted: [String: TurnRequest]) async {
         do {
             let grants = try await rates.takeTurns(wanted)
-            for waiter in turns.withLock({ $0?.granted(grants, at: .now) ?? [] }) { waiter.resume(returning: nil) }
+            for waiter in turns.withLock({ $0?.granted(grants, at: .now) ?? [] }) { waiter.resume(returning: true) }
         } catch {
             turns.withLock { $0?.failed(wanted.keys, at: .now) }
             logger.log(.providerTurnsFailed, [.error: LogValue(error)])

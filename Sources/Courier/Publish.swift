@@ -61,8 +61,11 @@ struct Publish: Service {
                     let batches = outbox.batches(of: 2 * settings.batchSize) {
                         .milliseconds(inFlight.isBusy ? 10 : 0)
                     }
-                    for await batch in batches {
+                    var rest = batches.makeAsyncIterator()
+                    // Until there is room they stay in the queue, where they count.
+                    while true {
                         await unacknowledged.waitForRoom()
+                        guard let batch = await rest.next() else { break }
                         await publish(batch, .handedOver)
                     }
                 }

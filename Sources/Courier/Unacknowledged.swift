@@ -85,6 +85,7 @@ final class Unacknowledged: Sendable {
                     continue
                 }
                 if begun.contains(record.stream) {
+                    guard record.sequence > run.following.last?.sequence ?? run.sequence else { continue }
                     run.following.append(record)
                     state.weights[way, default: 0] += record.weight
                 } else if record.sequence == run.sequence {
@@ -114,10 +115,11 @@ final class Unacknowledged: Sendable {
             state.weights[run.way, default: 0] -= record.weight + run.weight
             state.weights[.takenOver, default: 0] -= run.weightOfAgain
             guard goesOn else { return nil }
-            let isFollowed = isDelivered && !run.following.isEmpty
+            let now = ContinuousClock.now
+            let isFollowed = isDelivered && !run.following.isEmpty && now < run.end
             let rest = isFollowed ? run.following : isDelivered ? Array(run.again.dropFirst()) : run.again
             let end = isFollowed ? run.end : run.againEnd
-            guard let next = rest.first, ContinuousClock.now < end else { return nil }
+            guard let next = rest.first, now < end else { return nil }
             var going = Run(next, by: isFollowed ? run.way : .takenOver, until: end)
             going.following = Array(rest.dropFirst())
             state.weights[going.way, default: 0] += next.weight + going.weight

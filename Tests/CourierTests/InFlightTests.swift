@@ -108,6 +108,18 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
+    func `a takeover that used all it got and stays away does not stop who waits`() async {
+        let inFlight = InFlight(limit: 100)
+        #expect(inFlight.reserve(upTo: 50, for: 0) == 50)
+        inFlight.claim(50, of: 50, for: 0)
+        inFlight.remove(50)
+        for _ in 0..<10 {
+            #expect(await inFlight.waitForRoom(20))
+            inFlight.claim(0, of: 20)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
     func `takeovers of several databases share what is left to them`() async {
         let inFlight = InFlight(limit: 10)
         inFlight.add(10)

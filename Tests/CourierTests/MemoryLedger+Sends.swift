@@ -41,8 +41,8 @@ extension SendResult {
 }
 
 extension ClaimedSend {
-    /// The claim after one that was lost.
-    convenience init(again claim: ClaimedSend) {
+    /// The claim after one that was lost or handed back.
+    convenience init(again claim: ClaimedSend, attempts: Int16) {
         self.init(
             reference: claim.reference.reclaimed,
             tenant: claim.tenant,
@@ -55,7 +55,7 @@ extension ClaimedSend {
             timeLeft: claim.deadline - .now,
             validityLeft: claim.validityLeft,
             generation: claim.generation,
-            attempts: claim.attempts,
+            attempts: attempts,
             isFictional: claim.isFictional
         )
     }

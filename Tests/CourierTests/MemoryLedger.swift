@@ -33,6 +33,9 @@ final class MemoryLedger: Ledger {
         var claim: ClaimedSend
         var state: DueSend.State?
         var isLeased: Bool
+
+        /// The calls that were made by this claim and those before it.
+        var attempts: Int16 = 0
     }
 
     private struct State {
@@ -222,11 +225,14 @@ extension MemoryLedger {
                 case .dispatching: lost.append(SendResult(unknown: held.claim))
                 case .claimed, .pending:
                     guard claims.count < capacity else { continue }
-                    claims.append(ClaimedSend(again: held.claim))
+                    claims.append(ClaimedSend(again: held.claim, attempts: held.attempts))
                 case nil: break
                 }
             }
-            for claim in claims { state.sends[claim.id] = Held(claim: claim, state: .claimed, isLeased: true) }
+            for claim in claims {
+                let attempts = claim.attempts
+                state.sends[claim.id] = Held(claim: claim, state: .claimed, isLeased: true, attempts: attempts)
+            }
             return Recorded(claims, outbox: Self.settle(lost, &state))
         }
     }
@@ -281,6 +287,7 @@ extension MemoryLedger {
         for result in results {
             if case .retry(let delay) = result.disposition {
                 state.delays.append(delay)
+                state.sends[result.send.id]?.attempts = result.attempts
                 state.sends[result.send.id]?.state = .pending
                 state.sends[result.send.id]?.isLeased = false
             } else {

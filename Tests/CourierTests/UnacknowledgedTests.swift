@@ -50,6 +50,23 @@ import Verification
         }
     }
 
+    @Test func `what follows too late goes as what was taken over again`() {
+        let unacknowledged = Unacknowledged(limit: 100)
+        let run = (Int32(1)...3).map { record(1, $0) }
+        #expect(unacknowledged.begin(run, by: .takenOver, until: .now) == [run[0]])
+        #expect(unacknowledged.begin(run, by: .takenOver, until: Self.later).isEmpty)
+        #expect(unacknowledged.end(run[0], isDelivered: true, goesOn: true) == run[1])
+        #expect(unacknowledged.end(run[1], isDelivered: true, goesOn: true) == run[2])
+    }
+
+    @Test func `a record that comes twice at once goes once`() {
+        let unacknowledged = Unacknowledged(limit: 100)
+        let run = (Int32(1)...2).map { record(1, $0) }
+        #expect(unacknowledged.begin([run[0], run[0], run[1], run[1]], by: .takenOver, until: Self.later) == [run[0]])
+        #expect(unacknowledged.end(run[0], isDelivered: true, goesOn: true) == run[1])
+        #expect(unacknowledged.end(run[1], isDelivered: true, goesOn: true) == nil)
+    }
+
     @Test func `what is taken over while an earlier record of its stream is with the broker is left in the table`() {
         let unacknowledged = Unacknowledged(limit: 100)
         let run = (Int32(1)...2).map { record(1, $0) }

@@ -46,9 +46,9 @@ import Verification
             return board.order(["a", "b"], used: used, at: now, using: &generator)
         }
         func throttle(_ name: String) {
-            guard case .go(let call)? = board.begin(name, at: now)?.entry else { return }
-            let isPaused = board.end(call, of: name, ProviderAnswer(.throttled, retryAfter: .seconds(9)), at: now)
-            #expect(isPaused)
+            guard case .go(let call)? = board.begin(name, at: now) else { return }
+            let answer = ProviderAnswer(.throttled, retryAfter: .seconds(9))
+            #expect(board.end(call, of: name, answer, at: now) == .paused)
         }
         #expect(order() == ["a", "b"])
         #expect(order(used: ["a"]) == ["b", "a"])
@@ -61,7 +61,36 @@ import Verification
         #expect(board.pause(of: ["a", "b"], at: now) == .seconds(9))
         #expect(board.pause(of: ["a", "other"], at: now) == nil)
         #expect(board.pause(of: [], at: now) == nil)
-        #expect(board.begin("other", at: now)?.entry == nil)
+        #expect(board.begin("other", at: now) == nil)
+    }
+
+    @Test func `that a provider is passed over is told once, and that it is back once it has answered`() {
+        var now = ContinuousClock.now
+        var board = HealthBoard(channels: ["a": .sms])
+        var calls: [Breaker.Call] = []
+        func begin(_ count: Int) {
+            for _ in 0..<count {
+                guard case .go(let call)? = board.begin("a", at: now) else { continue }
+                calls.append(call)
+            }
+        }
+        func end(_ answer: ProviderAnswer) -> [HealthBoard.Change?] {
+            defer { calls = [] }
+            return calls.map { board.end($0, of: "a", answer, at: now) }
+        }
+        begin(10)
+        #expect(end(ProviderAnswer(.throttled, retryAfter: .seconds(9))) == [.paused] + Array(repeating: nil, count: 9))
+        now += .seconds(10)
+        begin(2)
+        #expect(calls.count == 1, "a probe")
+        #expect(end(.busy) == [nil], "it has not left")
+        begin(1)
+        #expect(end(ProviderAnswer(.throttled, retryAfter: .seconds(9))) == [nil], "it was never back")
+        now += .seconds(20)
+        begin(1)
+        #expect(end(ProviderAnswer(.accepted)) == [.resumed])
+        begin(1)
+        #expect(end(ProviderAnswer(.accepted)) == [nil])
     }
 
     @Test func `a weighted route draws by weight and points`() {

@@ -33,7 +33,7 @@ import Verification
             var (plan, step) = (plan, first)
             let now = start + .milliseconds(time)
             while case .call(let name) = step {
-                switch board.begin(name, at: now)?.entry {
+                switch board.begin(name, at: now) {
                 case .wait(let wait)?:
                     step = plan.passOver(for: wait)
                 case .go(let call)?:

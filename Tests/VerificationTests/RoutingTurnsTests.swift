@@ -26,7 +26,7 @@ import Verification
         turns.granted(["main": TurnGrant(count: count, nextAfter: nextAfter)], at: start + time)
     }
 
-    private mutating func expired(at time: Duration) -> [Int] { turns.expired(at: start + time).map(\.waiter) }
+    private mutating func expired(at time: Duration) -> [Int] { turns.expired(at: start + time) }
 
     @Test mutating func `a provider without a limit lets everybody go and asks for nothing`() {
         #expect(turns.enter("free", 1, until: start, at: start) == .go)
@@ -66,9 +66,8 @@ import Verification
 
     @Test mutating func `no more wait than there may be turns for in a second, with those of the second before`() {
         enter(0..<80)
-        #expect(!turns.isOverfull(at: start))
-        #expect(turns.enter("main", 80, until: start + .seconds(5), at: start) == .isFull(for: .seconds(2)))
-        #expect(turns.isOverfull(at: start))
+        #expect(turns.enter("main", 80, until: start + .seconds(5), at: start) == .isFull)
+        #expect(!turns.isOverfull(at: start), "it may go to another provider")
         _ = turns.wanted(at: start)
         #expect(grant(1, at: .zero) == [0])
         enter(81..<82)
@@ -80,15 +79,13 @@ import Verification
         var turns = ProviderTurns<Int>(rates: ["main": rate], at: start)
         #expect(turns.enter("main", 0, until: start, at: start) == .waits)
         let second = turns.enter("main", 1, until: start, at: start)
-        #expect(second == (rate.count == 1 ? .isFull(for: .seconds(10)) : .waits))
+        #expect(second == (rate.count == 1 ? .isFull : .waits))
+        let absence = turns.sendAway(from: "main", at: start)
+        #expect(absence == .seconds(rate.count == 1 ? 10 : 2))
     }
 
     @Test mutating func `the more are sent away, the longer each stays away, up to ten seconds`() {
-        enter(0..<80)
-        let absences = (0..<1000).map { waiter -> Duration in
-            guard case .isFull(let absence) = turns.enter("main", waiter, until: start, at: start) else { return .zero }
-            return absence
-        }
+        let absences = (0..<1000).map { _ in turns.sendAway(from: "main", at: start) }
         // 40 turns a second: those of two seconds, then each one's own turn.
         #expect(absences[0..<80].allSatisfy { $0 == .seconds(2) })
         #expect(absences[119] == .seconds(3))
@@ -96,15 +93,6 @@ import Verification
         #expect(absences == absences.sorted())
         #expect(turns.isOverfull(at: start + .milliseconds(9999)))
         #expect(!turns.isOverfull(at: start + .seconds(10)), "by then there were turns for them")
-    }
-
-    @Test mutating func `who has waited in vain stays away as well`() {
-        enter(0..<80, until: .seconds(1))
-        let absences = turns.expired(at: start + .seconds(1)).map(\.absence)
-        #expect(absences == [Duration](repeating: .seconds(2), count: 80))
-        #expect(turns.isOverfull(at: start + .milliseconds(2999)))
-        #expect(!turns.isOverfull(at: start + .seconds(3)))
-        enter(80..<81, at: .seconds(1))
     }
 
     @Test mutating func `after a failure the fleet's store is asked again`() {
@@ -144,10 +132,10 @@ import Verification
                     given += grants.values.reduce(0) { $0 + $1.count }
                     for waiter in turns.granted(grants, at: now) { #expect(gone.insert(waiter).inserted) }
                 default:
-                    for (waiter, _) in turns.expired(at: now) { #expect(gone.insert(waiter).inserted) }
+                    for waiter in turns.expired(at: now) { #expect(gone.insert(waiter).inserted) }
                 }
             }
-            for (waiter, _) in turns.expired(at: now + .seconds(3)) { #expect(gone.insert(waiter).inserted) }
+            for waiter in turns.expired(at: now + .seconds(3)) { #expect(gone.insert(waiter).inserted) }
             #expect(gone.count == entered, "COURIER_TEST_SEED=\(random.seed)")
             #expect(refused > 0, "a turn a minute has one place")
             #expect(direct <= given, "COURIER_TEST_SEED=\(random.seed)")

@@ -7,6 +7,18 @@ package struct HealthBoard: Sendable {
     private var providers: [String: ProviderHealth]
     private let channels: [String: Channel]
 
+    /// Those of which it was last told that they are passed over.
+    private var paused: Set<String> = []
+
+    /// What an answer changes for those who choose a provider.
+    package enum Change: Sendable {
+        /// It is passed over from now on.
+        case paused
+
+        /// It takes messages again.
+        case resumed
+    }
+
     /// - Parameters:
     ///   - channels: the providers' names, each with the channel it serves.
     ///   - probeLimit: how long a probe's answer is waited for.
@@ -54,26 +66,31 @@ package struct HealthBoard: Sendable {
         return RouteChoice.order(route: route, health: states, used: used, using: &generator)
     }
 
-    /// Lets a call to a provider through, or says how long to wait; and whether others are passed over now.
+    /// Lets a call to a provider through, or says how long to wait.
     ///
     /// Nil for a provider that does not exist.
-    package mutating func begin(_ provider: String, at now: Instant) -> (entry: Breaker.Entry, isPaused: Bool)? {
+    package mutating func begin(_ provider: String, at now: Instant) -> Breaker.Entry? {
         guard let place = providers.index(forKey: provider) else { return nil }
-        let entry = providers.values[place].begin(at: now)
-        return (entry, providers.values[place].pause(at: now) != nil)
+        return providers.values[place].begin(at: now)
     }
 
-    /// Takes the answer to a call, and returns whether the provider is passed over now.
+    /// Takes the answer to a call, and returns what is news about the provider, of however many calls under way once.
+    ///
+    /// A call that the provider never saw is none.
     @discardableResult
     package mutating func end(
         _ call: Breaker.Call,
         of provider: String,
         _ answer: ProviderAnswer,
         at now: Instant
-    ) -> Bool {
-        guard let place = providers.index(forKey: provider) else { return false }
+    ) -> Change? {
+        guard let place = providers.index(forKey: provider) else { return nil }
         providers.values[place].end(call, answer, at: now)
-        return providers.values[place].pause(at: now) != nil
+        guard answer.untried == nil else { return nil }
+        guard providers.values[place].pause(at: now) == nil else {
+            return paused.insert(provider).inserted ? .paused : nil
+        }
+        return paused.remove(provider) == nil ? nil : .resumed
     }
 
     /// Takes the time that a message took from its provider to the recipient.

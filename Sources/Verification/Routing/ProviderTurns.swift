@@ -5,8 +5,8 @@
 /// Messages come in by `enter`, ask for turns by `wanted`, and go by `granted`. A provider without a limit lets
 /// everybody go. Turns that nobody uses are forgotten soon: an idle worker must not hoard what others wait for.
 ///
-/// No more wait than may get a turn in their patience. Who gets none is told how long to stay away: the longer, the
-/// more have been sent away before.
+/// No more wait than may get a turn in their patience. Who gets none and goes nowhere else is told how long to stay away:
+/// the longer, the more have been sent away before.
 package struct ProviderTurns<Waiter: Sendable>: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
@@ -45,12 +45,6 @@ package struct ProviderTurns<Waiter: Sendable>: Sendable {
             places = rate.turns(in: ProviderTurns.patience * 2)
             (owedUntil, heldUntil, nextQuestion) = (now, now, now)
         }
-
-        /// Counts somebody who gets no turn, and returns how long to stay away.
-        mutating func sendAway(at now: Instant) -> Duration {
-            owedUntil = min(max(owedUntil, now) + rate.turn, now + ProviderTurns.longestAbsence)
-            return max(now.duration(to: owedUntil), ProviderTurns.shortestAbsence)
-        }
     }
 
     package enum Entry: Sendable, Equatable {
@@ -59,8 +53,8 @@ package struct ProviderTurns<Waiter: Sendable>: Sendable {
         /// The waiter is in the line and comes back from `granted` or `expired`.
         case waits
 
-        /// So many wait already that there is no turn for this one; it stays away for this time.
-        case isFull(for: Duration)
+        /// So many wait already that there is no turn for this one.
+        case isFull
     }
 
     private var lines: [String: Line]
@@ -80,7 +74,7 @@ package struct ProviderTurns<Waiter: Sendable>: Sendable {
             line.held -= 1
             return .go
         }
-        guard line.waiters.count < line.places else { return .isFull(for: line.sendAway(at: now)) }
+        guard line.waiters.count < line.places else { return .isFull }
         line.waiters.append((waiter, until))
         return .waits
     }
@@ -129,17 +123,22 @@ package struct ProviderTurns<Waiter: Sendable>: Sendable {
         }
     }
 
-    /// Returns those whose time is over, each with how long to stay away; they are passed over.
-    package mutating func expired(at now: Instant) -> [(waiter: Waiter, absence: Duration)] {
-        var gone: [(waiter: Waiter, absence: Duration)] = []
-        for (name, var line) in lines where line.waiters.contains(where: { $0.until <= now }) {
-            for place in line.waiters where place.until <= now {
-                gone.append((place.waiter, line.sendAway(at: now)))
-            }
-            line.waiters.removeAll { $0.until <= now }
-            lines[name] = line
+    /// Returns those whose time is over; they are passed over.
+    package mutating func expired(at now: Instant) -> [Waiter] {
+        var gone: [Waiter] = []
+        for (name, line) in lines where line.waiters.contains(where: { $0.until <= now }) {
+            gone += line.waiters.filter { $0.until <= now }.map(\.waiter)
+            lines[name]?.waiters.removeAll { $0.until <= now }
         }
         return gone
+    }
+
+    /// Counts a message that comes back for a turn, and returns how long it is to stay away.
+    package mutating func sendAway(from provider: String, at now: Instant) -> Duration {
+        guard let line = lines[provider] else { return Self.shortestAbsence }
+        let owedUntil = min(max(line.owedUntil, now) + line.rate.turn, now + Self.longestAbsence)
+        lines[provider]?.owedUntil = owedUntil
+        return max(now.duration(to: owedUntil), Self.shortestAbsence)
     }
 
     /// Whether some provider could not have served all by now that were sent away.
