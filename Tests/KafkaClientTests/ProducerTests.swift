@@ -15,6 +15,7 @@ struct ProducerTests {
         // The mock cluster does not check sequence numbers: it takes a request that overtakes a refused one.
         try await broker.withProducer(["linger.ms": "0", "retry.backoff.ms": "20"]) { producer in
             #expect(await producer.send(records(0..<1, topic)).areDelivered)
+            #expect(await producer.send([]).isEmpty)
             try mock.delayAnswers(of: 1, by: .milliseconds(20))
             let errors: [KafkaError.Code] = [.notLeader, .requestTimedOut, .leaderNotAvailable, .transport]
             var next = 1
