@@ -23,9 +23,6 @@ struct Dispatch: Service {
         let send: ClaimedSend
         let claimedAt: ContinuousClock.Instant
         let providers: [String]
-
-        /// How long its message may still leave.
-        var timeLeft: Duration { max(.zero, send.timeLeft - (ContinuousClock.now - claimedAt)) }
     }
 
     let claims: BatchQueue<Claims>
@@ -78,8 +75,7 @@ struct Dispatch: Service {
                 let candidate = Ready(send: send, claimedAt: claims.claimedAt, providers: providers)
                 waiting.addTask { await wait(candidate, ready) }
             case .paused(let pause):
-                let claim = Ready(send: send, claimedAt: claims.claimedAt, providers: [])
-                paused.append(handBack(claim, for: min(pause, AttemptPlan.longestPause)))
+                paused.append(handBack(send, of: claims.claimedAt, for: min(pause, AttemptPlan.longestPause)))
             }
         }
         if !going.isEmpty { ready.append(going) }
@@ -93,7 +89,7 @@ struct Dispatch: Service {
         var providers = candidate.providers
         var shortest = ProviderDesk.longestAbsence
         var crowded: String?
-        for provider in candidate.send.attempts == 0 ? candidate.providers : Array(candidate.providers.prefix(1)) {
+        for provider in candidate.providers.prefix(candidate.send.attempts == 0 ? .max : 1) {
             if let pause = desk.pause(of: provider) {
                 shortest = min(shortest, pause)
             } else if await desk.turn(provider) {
@@ -107,17 +103,21 @@ struct Dispatch: Service {
             providers.append(provider)
         }
         if let crowded { shortest = min(shortest, desk.sendAway(from: crowded)) }
-        results.append([handBack(candidate, for: shortest)])
+        results.append([handBack(candidate.send, of: candidate.claimedAt, for: shortest)])
     }
 
     /// A claim that goes back unmarked, for no longer than its message may still leave.
     ///
     /// The times vary, so that not all come back at once.
-    private func handBack(_ claim: Ready, for pause: Duration) -> SendResult {
+    private func handBack(
+        _ send: ClaimedSend,
+        of claimedAt: ContinuousClock.Instant,
+        for pause: Duration
+    ) -> SendResult {
         SendResult(
-            send: claim.send.reference,
-            disposition: .retry(after: min(pause, claim.timeLeft) * Double.random(in: 0.5...1)),
-            attempts: claim.send.attempts,
+            send: send.reference,
+            disposition: .retry(after: min(pause, send.timeLeft(since: claimedAt)) * Double.random(in: 0.5...1)),
+            attempts: send.attempts,
             attempt: nil
         )
     }
@@ -177,5 +177,12 @@ struct Dispatch: Service {
         let outcome = await handover.results(of: candidate)
         inFlight.add(outcome.count - 1)
         results.append(outcome)
+    }
+}
+
+extension ClaimedSend {
+    /// How long its message may still leave, by this process's own clock.
+    func timeLeft(since claimedAt: ContinuousClock.Instant) -> Duration {
+        max(.zero, timeLeft - (ContinuousClock.now - claimedAt))
     }
 }

@@ -50,7 +50,8 @@ struct Handover: Sendable {
             case .call(let name):
                 if !hasTurn, await !desk.turn(name) {
                     // It comes back while its message may still leave.
-                    step = plan.passOver(for: min(desk.sendAway(from: name), candidate.timeLeft / 2))
+                    let left = send.timeLeft(since: candidate.claimedAt)
+                    step = plan.passOver(for: min(desk.sendAway(from: name), left / 2))
                     continue
                 }
                 hasTurn = false

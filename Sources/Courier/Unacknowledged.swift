@@ -32,7 +32,7 @@ final class Unacknowledged: Sendable {
         var again: [OutboxRecord] = []
         var againEnd: ContinuousClock.Instant
 
-        var weight: Int { following.reduce(0) { $0 + $1.weight } }
+        var weightOfFollowing: Int { following.reduce(0) { $0 + $1.weight } }
         var weightOfAgain: Int { again.reduce(0) { $0 + $1.weight } }
 
         init(_ first: OutboxRecord, by way: Way, until end: ContinuousClock.Instant) {
@@ -112,7 +112,7 @@ final class Unacknowledged: Sendable {
     func end(_ record: OutboxRecord, isDelivered: Bool, goesOn: Bool) -> OutboxRecord? {
         let next: OutboxRecord? = state.withLock { state in
             guard let run = state.runs.removeValue(forKey: record.stream) else { return nil }
-            state.weights[run.way, default: 0] -= record.weight + run.weight
+            state.weights[run.way, default: 0] -= record.weight + run.weightOfFollowing
             state.weights[.takenOver, default: 0] -= run.weightOfAgain
             guard goesOn else { return nil }
             let now = ContinuousClock.now
@@ -122,7 +122,7 @@ final class Unacknowledged: Sendable {
             guard let next = rest.first, now < end else { return nil }
             var going = Run(next, by: isFollowed ? run.way : .takenOver, until: end)
             going.following = Array(rest.dropFirst())
-            state.weights[going.way, default: 0] += next.weight + going.weight
+            state.weights[going.way, default: 0] += next.weight + going.weightOfFollowing
             state.runs[record.stream] = going
             return next
         }

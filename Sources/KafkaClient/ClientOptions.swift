@@ -17,13 +17,13 @@ import CLibrdkafka
     /// Sets options, and which events the client's queues carry.
     func set(_ settings: [String: String], events: Int32) throws(KafkaError) {
         for (name, value) in settings.sorted(by: { $0.key < $1.key }) {
-            if refusal(of: name, value) != nil { throw KafkaError(.invalidArgument, option: name) }
+            if set(name, to: value) != nil { throw KafkaError(.invalidArgument, option: name) }
         }
         unsafe rd_kafka_conf_set_events(options, events)
     }
 
-    /// Sets an option; nil when it is taken.
-    func refusal(of name: String, _ value: String) -> KafkaConfiguration.OptionRefusal? {
+    /// Sets an option, and returns why it is not taken; nil when it is.
+    func set(_ name: String, to value: String) -> KafkaConfiguration.OptionRefusal? {
         switch unsafe rd_kafka_conf_set(options, name, value, nil, 0) {
         case RD_KAFKA_CONF_OK: nil
         case RD_KAFKA_CONF_UNKNOWN: .unknownName

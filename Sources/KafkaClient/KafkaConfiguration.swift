@@ -25,7 +25,7 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible, CustomRefl
 
     /// Why librdkafka takes no option of this name and value, as far as it tells before there is a client; nil when it does.
     package static func refusal(of name: String, _ value: String) -> OptionRefusal? {
-        (try? ClientOptions())?.refusal(of: name, value)
+        (try? ClientOptions())?.set(name, to: value)
     }
 
     package enum OptionRefusal: Sendable {
