@@ -15,8 +15,8 @@ final class ProviderCall {
         case ended
     }
 
-    let request: ProviderRequest
-    let target: Target
+    let request: HTTPRequestHead
+    let origin: Target.Origin
     let body: ByteBuffer
     let deadline: NIODeadline
 
@@ -30,15 +30,15 @@ final class ProviderCall {
     private var answer = ByteBuffer()
 
     init(
-        _ request: ProviderRequest,
-        _ target: Target,
+        _ request: HTTPRequestHead,
+        to origin: Target.Origin,
         _ body: ByteBuffer,
         deadline: NIODeadline,
         leaveBy: ContinuousClock.Instant,
         _ continuation: CheckedContinuation<ExchangeResult, Never>
     ) {
         self.request = request
-        self.target = target
+        self.origin = origin
         self.body = body
         self.deadline = deadline
         self.leaveBy = leaveBy

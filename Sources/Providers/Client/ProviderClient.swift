@@ -64,18 +64,18 @@ package final class ProviderClient: Sendable {
     /// Makes one call; returns as soon as it ends, its deadline passes, the message is too late to leave or the calling
     /// task is cancelled.
     func exchange(_ request: ProviderRequest, _ body: ByteBuffer, of message: OutboundMessage) async -> ExchangeResult {
-        let request = request.carrying(message.trace)
         let deadline = message.callDeadline
         guard let target = request.target, request.isWellFormed else { return .notSent(.invalidURL) }
         guard deadline > .zero else { return .notSent(.timeout) }
         let end = NIODeadline.now() + TimeAmount(min(deadline, .seconds(3600)))
+        let head = request.head(to: target, length: body.readableBytes, trace: message.trace)
         let slot = NIOLoopBoundBox<ProviderCall?>.makeEmptyBox(valueType: ProviderCall.self, eventLoop: loop)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 runOnLoop {
                     let call = ProviderCall(
-                        request,
-                        target,
+                        head,
+                        to: target.origin,
                         body,
                         deadline: end,
                         leaveBy: message.leaveBy,
@@ -96,7 +96,7 @@ package final class ProviderClient: Sendable {
 
     private func start(_ call: ProviderCall) {
         guard !state.value.isShutDown else { return call.fail(.clientShutDown) }
-        guard let pool = pool(for: call.target.origin) else { return call.fail(.tlsFailed) }
+        guard let pool = pool(for: call.origin) else { return call.fail(.tlsFailed) }
         pool.run(call)
         tick()
     }

@@ -68,15 +68,7 @@ final class ProviderConnection: ChannelInboundHandler {
         guard let context, isIdle else { return call.fail(.connectionClosed) }
         phase = .calling(call)
         call.depart(on: self)
-        var headers = call.request.headers
-        headers.replaceOrAdd(name: "Content-Length", value: String(call.body.readableBytes))
-        let head = HTTPRequestHead(
-            version: .http1_1,
-            method: call.request.method,
-            uri: call.target.path,
-            headers: headers
-        )
-        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        context.write(wrapOutboundOut(.head(call.request)), promise: nil)
         context.write(wrapOutboundOut(.body(.byteBuffer(call.body))), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }

@@ -10,7 +10,10 @@ struct ProviderRequest: Sendable {
     /// Nil where the address is none that a request can go to.
     let target: Target?
     let method: HTTPMethod
-    var headers: HTTPHeaders
+    var headers: HTTPHeaders { didSet { isWellFormed = headers.areWellFormed } }
+
+    /// Whether no header can be taken for two: values made from templates may hold anything.
+    private(set) var isWellFormed: Bool
 
     /// A request with the headers that every provider gets.
     init(to url: String, method: HTTPMethod = .POST, contentType: String, accept: String = "application/json") {
@@ -21,6 +24,7 @@ struct ProviderRequest: Sendable {
             // Some gateways compress their answers unless told not to.
             "Accept-Encoding": "identity", "User-Agent": "code-courier",
         ]
+        isWellFormed = headers.areWellFormed
     }
 
     mutating func setBasicAuth(username: String, password: String) {
@@ -28,12 +32,13 @@ struct ProviderRequest: Sendable {
         headers.replaceOrAdd(name: "Authorization", value: "Basic \(credentials)")
     }
 
-    /// The same request with the trace that it belongs to.
-    func carrying(_ trace: TraceContext?) -> ProviderRequest {
-        guard let trace else { return self }
-        var copy = self
-        copy.headers.replaceOrAdd(name: "traceparent", value: trace.traceparent)
-        return copy
+    /// What goes before a body of so many bytes, with the trace that the message belongs to.
+    func head(to target: Target, length: Int, trace: TraceContext?) -> HTTPRequestHead {
+        var headers = headers
+        headers.reserveCapacity(headers.count + 2)
+        headers.replaceOrAdd(name: "Content-Length", value: String(length))
+        if let trace { headers.replaceOrAdd(name: "traceparent", value: trace.traceparent) }
+        return HTTPRequestHead(version: .http1_1, method: method, uri: target.path, headers: headers)
     }
 
     /// An address to which a path can be appended.
@@ -42,10 +47,11 @@ struct ProviderRequest: Sendable {
         while base.hasSuffix("/") { base.removeLast() }
         return base
     }
+}
 
-    /// Whether no header can be taken for two: values made from templates may hold anything.
-    var isWellFormed: Bool {
-        headers.allSatisfy { name, value in
+extension HTTPHeaders {
+    fileprivate var areWellFormed: Bool {
+        allSatisfy { name, value in
             !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }
                 && value.utf8.allSatisfy { $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }
         }
