@@ -35,7 +35,7 @@ kafka:
   groupId: "{name}"
   topics: {{ requests: "{name}.requests", receipts: "{name}.receipts", deliveries: "{name}.deliveries",
     deadLetters: "{name}.dead-letters" }}
-  options: {{ session.timeout.ms: 6000, fetch.wait.max.ms: 10 }}
+  options: {{ session.timeout.ms: 6000{fetch_wait} }}
 postgres: {{ url: "{url}" }}
 policy: {{ path: "{folder}/policy.yaml" }}
 providers:
@@ -82,8 +82,14 @@ FROM old"""
 class Arena:
     """Made for one run and taken down after it."""
 
-    def __init__(self, parts):
+    def __init__(self, parts, fetch_wait=None):
+        """The worker's fetches wait for so many ms, or as long as they do by default.
+
+        Each one costs this broker a look through all that it holds, and is answered when its time is over, whatever has
+        come meanwhile (broker.sh): short waits are for who measures latency.
+        """
         self.parts = parts
+        self.fetch_wait = "" if fetch_wait is None else f", fetch.wait.max.ms: {fetch_wait}"
         self.name = "bench_" + uuid.uuid4().hex[:12]
         self.programs = []
 
@@ -115,7 +121,7 @@ class Arena:
         with open(self.configuration, "w") as file:
             file.write(CONFIGURATION.format(
                 kafka=self.kafka, name=self.name, url=self.url, folder=self.folder,
-                provider=self.provider_port, keys=keys,
+                provider=self.provider_port, keys=keys, fetch_wait=self.fetch_wait,
             ))
         self.watch()
         return self

@@ -110,7 +110,7 @@ def ceiling(parts):
 
 def latency(parts, rate=200, seconds=20):
     """From a record's way to the broker to the provider's first byte, and to its event at a consumer."""
-    with Arena(parts) as arena:
+    with Arena(parts, fetch_wait=10) as arena:
         arena.start_worker()
         load, sent, asked, seen = Load(7), {}, {}, {}
         arena.produce(load.take(2000))
