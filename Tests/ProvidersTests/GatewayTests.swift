@@ -52,6 +52,17 @@ import Verification
         #expect(request.header("idempotency-key") == nil)
     }
 
+    @Test func `gets nothing when a variable would make two headers of one`() async throws {
+        let kind = KindFixture.gateway {
+            let value = try? GatewayTemplate("{text}")
+            $0.headers = [value].compactMap(\.self).map { GatewayConfiguration.Header(name: "X-Text", value: $0) }
+        }
+        let script = [ProvidersTests.answer("200 OK", kind.success)]
+        let (answer, seen) = try await kind.exchange(script, message(text: "1\r\nX-To: +1", within: .seconds(30)))
+        #expect(answer == ProviderAnswer(.misconfigured, errorCode: "invalid_url"))
+        #expect(seen.requests.isEmpty)
+    }
+
     @Test func `may be called again for an unknown outcome only when it says so`() async throws {
         for isIdempotent in [true, false] {
             let kind = KindFixture.gateway { $0.isIdempotent = isIdempotent }

@@ -95,6 +95,15 @@ import Verification
     }
 
     @Test(arguments: KindFixture.all)
+    func `carries the trace that the message belongs to`(kind: KindFixture) async throws {
+        let traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        let trace = try #require(TraceContext(traceparent: Array(traceparent.utf8)))
+        let request = try await kind.request(message(within: .seconds(30), trace: trace))
+        #expect(request.header("traceparent") == traceparent)
+        #expect(try await kind.request().header("traceparent") == nil)
+    }
+
+    @Test(arguments: KindFixture.all)
     func `holds no more of an endless answer than its limit`(kind: KindFixture) async throws {
         try await ScriptedServer.with([.endless(Self.head)]) { server in
             try await kind.with(baseURL: server.url) { provider in

@@ -21,14 +21,16 @@ func message(
     text: String = "654321 is your code.",
     validity: Duration = .seconds(600),
     within callDeadline: Duration = .seconds(5),
-    leavingWithin patience: Duration = .seconds(60)
+    leavingWithin patience: Duration = .seconds(60),
+    trace: TraceContext? = nil
 ) throws -> OutboundMessage {
     OutboundMessage(
         sendID: SendID(try #require(UUIDValue("01890a5d-ac96-774b-bcce-b302099a8057"))),
         content: .sms(TextMessage(recipient: try #require(PhoneNumber("+16505550123")), text: text)),
         validity: validity,
         callDeadline: callDeadline,
-        leaveBy: .now + patience
+        leaveBy: .now + patience,
+        trace: trace
     )
 }
 
