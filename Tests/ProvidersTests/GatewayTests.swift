@@ -38,10 +38,7 @@ import Verification
 
     @Test func `gets its headers, with variables in them`() async throws {
         let kind = KindFixture.gateway {
-            let values = [("Authorization", "Bearer {secret}"), ("X-To", "{to}"), ("Accept", "text/plain")]
-            $0.headers = values.compactMap { name, value in
-                (try? GatewayTemplate(value)).map { GatewayConfiguration.Header(name: name, value: $0) }
-            }
+            $0.headers = Self.headers(["Authorization": "Bearer {secret}", "X-To": "{to}", "Accept": "text/plain"])
             $0.idempotencyHeader = "X-Id"
         }
         let request = try await kind.request()
@@ -53,14 +50,17 @@ import Verification
     }
 
     @Test func `gets nothing when a variable would make two headers of one`() async throws {
-        let kind = KindFixture.gateway {
-            let value = try? GatewayTemplate("{text}")
-            $0.headers = [value].compactMap(\.self).map { GatewayConfiguration.Header(name: "X-Text", value: $0) }
-        }
+        let kind = KindFixture.gateway { $0.headers = Self.headers(["X-Text": "{text}"]) }
         let script = [ProvidersTests.answer("200 OK", kind.success)]
         let (answer, seen) = try await kind.exchange(script, message(text: "1\r\nX-To: +1", within: .seconds(30)))
         #expect(answer == ProviderAnswer(.misconfigured, errorCode: "invalid_url"))
         #expect(seen.requests.isEmpty)
+    }
+
+    private static func headers(_ values: KeyValuePairs<String, String>) -> [GatewayConfiguration.Header] {
+        values.compactMap { name, value in
+            (try? GatewayTemplate(value)).map { GatewayConfiguration.Header(name: name, value: $0) }
+        }
     }
 
     @Test func `may be called again for an unknown outcome only when it says so`() async throws {

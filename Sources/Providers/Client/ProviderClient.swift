@@ -65,10 +65,11 @@ package final class ProviderClient: Sendable {
     /// task is cancelled.
     func exchange(_ request: ProviderRequest, _ body: ByteBuffer, of message: OutboundMessage) async -> ExchangeResult {
         let deadline = message.callDeadline
-        guard let target = request.target, request.isWellFormed else { return .notSent(.invalidURL) }
+        guard let target = request.target,
+            let head = request.head(to: target, length: body.readableBytes, trace: message.trace)
+        else { return .notSent(.invalidURL) }
         guard deadline > .zero else { return .notSent(.timeout) }
         let end = NIODeadline.now() + TimeAmount(min(deadline, .seconds(3600)))
-        let head = request.head(to: target, length: body.readableBytes, trace: message.trace)
         let slot = NIOLoopBoundBox<ProviderCall?>.makeEmptyBox(valueType: ProviderCall.self, eventLoop: loop)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -10,10 +10,7 @@ struct ProviderRequest: Sendable {
     /// Nil where the address is none that a request can go to.
     let target: Target?
     let method: HTTPMethod
-    var headers: HTTPHeaders { didSet { isWellFormed = headers.areWellFormed } }
-
-    /// Whether no header can be taken for two: values made from templates may hold anything.
-    private(set) var isWellFormed: Bool
+    var headers: HTTPHeaders
 
     /// A request with the headers that every provider gets.
     init(to url: String, method: HTTPMethod = .POST, contentType: String, accept: String = "application/json") {
@@ -24,7 +21,6 @@ struct ProviderRequest: Sendable {
             // Some gateways compress their answers unless told not to.
             "Accept-Encoding": "identity", "User-Agent": "code-courier",
         ]
-        isWellFormed = headers.areWellFormed
     }
 
     mutating func setBasicAuth(username: String, password: String) {
@@ -32,12 +28,14 @@ struct ProviderRequest: Sendable {
         headers.replaceOrAdd(name: "Authorization", value: "Basic \(credentials)")
     }
 
-    /// What goes before a body of so many bytes, with the trace that the message belongs to.
-    func head(to target: Target, length: Int, trace: TraceContext?) -> HTTPRequestHead {
+    /// What goes before a body of so many bytes, with the trace that the message belongs to; nil where a header could be
+    /// taken for two.
+    func head(to target: Target, length: Int, trace: TraceContext?) -> HTTPRequestHead? {
         var headers = headers
         headers.reserveCapacity(headers.count + 2)
         headers.replaceOrAdd(name: "Content-Length", value: String(length))
         if let trace { headers.replaceOrAdd(name: "traceparent", value: trace.traceparent) }
+        guard headers.areWellFormed else { return nil }
         return HTTPRequestHead(version: .http1_1, method: method, uri: target.path, headers: headers)
     }
 
@@ -50,6 +48,7 @@ struct ProviderRequest: Sendable {
 }
 
 extension HTTPHeaders {
+    /// Whether none can be taken for two: values made from templates may hold anything.
     fileprivate var areWellFormed: Bool {
         allSatisfy { name, value in
             !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }
