@@ -4,8 +4,9 @@
 # provider that costs little, the usual Python worker as a peer, and the same SQL by a bare loop as a ceiling. JSON lines
 # on stdout, the last one a summary; progress on stderr. Takes about 15 minutes; nothing else should run meanwhile.
 #
-#   bench.sh [--requests 200000] [--runs 3] [--old-rows 10000000] [--only worker,peer,…]    see bench.py --help
-#   bench.sh --micro                                                                  the steps of one request alone
+#   bench.sh [--requests 200000] [--runs 3] [--old-rows 10000000] [--only worker,peer,…]
+#       [--batch-size 500] [--max-in-flight 1024]             see bench.py --help
+#   bench.sh --micro                                          the steps of one request alone
 set -euo pipefail
 # shellcheck source=deploy/local/shared.sh
 source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"

@@ -37,6 +37,7 @@ kafka:
     deadLetters: "{name}.dead-letters" }}
   options: {{ session.timeout.ms: 6000{fetch_wait} }}
 postgres: {{ url: "{url}" }}
+worker: {{ batchSize: {parts.batch_size}, maxInFlight: {parts.max_in_flight} }}
 policy: {{ path: "{folder}/policy.yaml" }}
 providers:
   - {{ name: main, kind: twilio, baseURL: "http://127.0.0.1:{provider}", accountSid: ACbench, authToken: t, from: Acme }}
@@ -121,7 +122,7 @@ class Arena:
         with open(self.configuration, "w") as file:
             file.write(CONFIGURATION.format(
                 kafka=self.kafka, name=self.name, url=self.url, folder=self.folder,
-                provider=self.provider_port, keys=keys, fetch_wait=self.fetch_wait,
+                provider=self.provider_port, keys=keys, fetch_wait=self.fetch_wait, parts=self.parts,
             ))
         self.watch()
         return self

@@ -3,6 +3,7 @@
 """The benchmark of the worker: JSON lines on stdout, the last one a summary; progress on stderr.
 
     bench.py [--requests 200000] [--runs 3] [--old-rows 10000000] [--only NAME,NAME]
+        [--batch-size 500] [--max-in-flight 1024]
 
 Parts: worker (fresh tables), old (tables with old rows), two (two workers), peer (the usual Python worker), ceiling (the
 same SQL by a bare loop), latency (200 requests/s), backlog (a million requests waiting). Run by deploy/local/bench.sh,
@@ -100,7 +101,10 @@ def ceiling(parts):
     with Arena(parts) as arena:
         before = machine.tree(parts.postgres_process), machine.box()
         output = subprocess.run(
-            [parts.benchmarks, "ceiling", "--postgres-url", arena.url, "--requests", str(parts.requests)],
+            [
+                parts.benchmarks, "ceiling", "--postgres-url", arena.url, "--requests", str(parts.requests),
+                "--batch-size", str(parts.batch_size),
+            ],
             check=True, capture_output=True, text=True,
         ).stdout
         after = machine.tree(parts.postgres_process), machine.box()
@@ -238,10 +242,14 @@ def main():
     arguments.add_argument("--runs", type=int, default=3)
     arguments.add_argument("--old-rows", type=int, default=10_000_000)
     arguments.add_argument("--only", default="worker,peer,ceiling,two,old,latency,backlog")
+    arguments.add_argument("--batch-size", type=int, default=500, help="worker.batchSize, and that of the ceiling")
+    arguments.add_argument("--max-in-flight", type=int, default=1024, help="worker.maxInFlight")
     given = arguments.parse_args()
     only = given.only.split(",")
     parts = SimpleNamespace(
         requests=given.requests,
+        batch_size=given.batch_size,
+        max_in_flight=given.max_in_flight,
         program=os.environ["COURIER_BENCH_PROGRAM"],
         benchmarks=os.environ["COURIER_BENCH_PARTS"],
         postgres=os.environ["COURIER_BENCH_POSTGRES_URL"],
