@@ -6,11 +6,11 @@ import ServiceLifecycle
 import Synchronization
 import Verification
 
-/// Repeats ledger operations while the database is away, with one log line when it goes and one when it is back.
+/// Repeats ledger operations while the database is away, and tells in the log that it is, and when it is back.
 ///
 /// Every operation of the ledger may be repeated, so an answer lost with the connection is no special case.
 final class LedgerRetry: Sendable {
-    private let isAway = Mutex(false)
+    private let outage = Mutex(OutageNotice())
     private let lease: Duration
     private let progress: Progress
     private let statistics: Statistics
@@ -24,7 +24,7 @@ final class LedgerRetry: Sendable {
     }
 
     /// Whether the newest operation, of whatever stage, was answered.
-    var isAnswered: Bool { !isAway.withLock(\.self) }
+    var isAnswered: Bool { !outage.withLock(\.isOn) }
 
     /// Repeats until it succeeds or the worker stops; nil then.
     func untilStopped<Value: Sendable>(
@@ -97,11 +97,7 @@ final class LedgerRetry: Sendable {
         statistics.noteFailure(of: .postgres)
         // One of several databases: the ledger has told of it, and the others' success must not say that it is back.
         if error is ShardFailure { return }
-        let isNew = isAway.withLock { isAway in
-            defer { isAway = true }
-            return !isAway
-        }
-        guard isNew else { return }
+        guard outage.withLock({ $0.failed() }) else { return }
         logger.log(.postgresFailing, [.stage: .text(stage.rawValue), .error: LogValue(error)])
     }
 
@@ -116,11 +112,7 @@ final class LedgerRetry: Sendable {
     }
 
     private func noteSuccess(_ stage: Progress.Stage) {
-        let isBack = isAway.withLock { isAway in
-            defer { isAway = false }
-            return isAway
-        }
-        guard isBack else { return }
+        guard outage.withLock({ $0.succeeded() }) else { return }
         logger.log(.postgresRecovered, [.stage: .text(stage.rawValue)])
     }
 }

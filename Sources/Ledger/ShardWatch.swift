@@ -5,18 +5,18 @@ package import Verification
 
 /// Something that became of a shard.
 package enum ShardChange: Sendable {
-    /// It has begun to fail; told once until it is back.
+    /// It fails; told again while it does.
     case failing(ShardFailure)
 
     /// It answers again, counted from 0.
     case recovered(Int)
 }
 
-/// Tells when a shard begins to fail and when it is back.
+/// Tells that a shard fails, and when it is back.
 ///
 /// Sweeps go on with the shards that answer, so nobody else would say that one does not.
 final class ShardWatch: Sendable {
-    private let failing = Mutex<Set<Int>>([])
+    private let failing = Mutex<[Int: OutageNotice]>([:])
     private let report: @Sendable (ShardChange) -> Void
 
     init(report: @escaping @Sendable (ShardChange) -> Void) {
@@ -26,12 +26,12 @@ final class ShardWatch: Sendable {
     var isCalm: Bool { failing.withLock(\.isEmpty) }
 
     func noteSuccess(of shard: Int) {
-        let isBack = failing.withLock { $0.remove(shard) != nil }
+        let isBack = failing.withLock { $0.removeValue(forKey: shard) != nil }
         if isBack { report(.recovered(shard)) }
     }
 
     func note(_ failure: ShardFailure) {
-        let isNew = failing.withLock { $0.insert(failure.shard).inserted }
-        if isNew { report(.failing(failure)) }
+        let isDue = failing.withLock { $0[failure.shard, default: OutageNotice()].failed() }
+        if isDue { report(.failing(failure)) }
     }
 }

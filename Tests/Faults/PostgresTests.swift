@@ -5,6 +5,7 @@ import Glibc
 import PostgresClient
 import TestSupport
 import Testing
+import Verification
 
 extension Outage {
     @Suite struct PostgresFaults {
@@ -62,7 +63,8 @@ extension Outage {
                         try server.fillDisk()
                         scenario.countFaults()
                         let failures = worker.logged.count { $0 == "postgres.failing" }
-                        try await eventually("the disk is too small") {
+                        // Of failures in quick succession the log has some, and the others when they last.
+                        try await eventually("the disk is too small", within: OutageNotice.interval * 2) {
                             try await scenario.send(scenario.makeRequests(200))
                             return worker.logged.count { $0 == "postgres.failing" } > failures
                         }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import Verification
+
+@Suite struct OutageNoticeTests {
+    private let start = ContinuousClock.now
+
+    @Test func `an outage is told as it begins, every half minute, and when it is over`() {
+        var notice = OutageNotice()
+        #expect(!notice.isOn)
+        let told = (0...100).filter { notice.failed(at: start + .seconds($0)) }
+        #expect(told == [0, 30, 60, 90])
+        #expect(notice.isOn)
+        let ends = [notice.succeeded(), notice.succeeded()]
+        #expect(ends == [true, false])
+        #expect(!notice.isOn)
+    }
+
+    @Test func `the next outage is told at once`() {
+        var notice = OutageNotice()
+        let told = [
+            notice.failed(at: start), notice.succeeded(), notice.failed(at: start + .seconds(1)),
+            notice.failed(at: start + .seconds(2)),
+        ]
+        #expect(told == [true, true, true, false])
+    }
+}
