@@ -50,15 +50,12 @@ struct MemoryWorker: Sendable {
         )
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await worker.group.run() }
-            let outcome: Result<Void, any Error>
-            do {
-                outcome = .success(try await body(worker))
-            } catch {
-                outcome = .failure(error)
+            try await doing {
+                try await body(worker)
+            } afterwards: {
+                await worker.stop()
+                try await group.waitForAll()
             }
-            await worker.stop()
-            try await group.waitForAll()
-            try outcome.get()
         }
     }
 

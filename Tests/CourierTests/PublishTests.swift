@@ -40,16 +40,13 @@ import Verification
             let group = ServiceGroup(configuration: .init(services: [sink, publish], logger: quiet))
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask { try await group.run() }
-                let outcome: Result<Void, any Error>
-                do {
-                    outcome = .success(try await body(stage))
-                } catch {
-                    outcome = .failure(error)
+                try await doing {
+                    try await body(stage)
+                } afterwards: {
+                    stage.outbox.finish()
+                    await group.triggerGracefulShutdown()
+                    try await tasks.waitForAll()
                 }
-                stage.outbox.finish()
-                await group.triggerGracefulShutdown()
-                try await tasks.waitForAll()
-                try outcome.get()
             }
         }
 

@@ -41,8 +41,8 @@ package final class PrivatePostgres: Sendable {
 
     /// Lends a running server, on which `LedgerDatabase` makes its databases meanwhile, and removes it afterwards.
     ///
-    /// The settings are lines for `postgresql.conf`; the files, by their names, stand beside it. A disk size, in MiB, gives the server a file system of its own,
-    /// which takes the rights of root.
+    /// The settings are lines for `postgresql.conf`; the files, by their names, stand beside it. A disk size, in MiB,
+    /// gives the server a file system of its own, which takes the rights of root.
     package static func with(
         settings: String = "",
         files: [String: String] = [:],
@@ -50,17 +50,18 @@ package final class PrivatePostgres: Sendable {
         _ body: (PrivatePostgres) async throws -> Void
     ) async throws {
         let server = try await launch(settings, files, diskSize)
-        let outcome: Result<Void, any Error>
-        do {
-            try await LedgerDatabase.$server.withValue(server.url) {
-                try await $current.withValue(server) { try await body(server) }
+        try await doing {
+            do {
+                try await LedgerDatabase.$server.withValue(server.url) {
+                    try await $current.withValue(server) { try await body(server) }
+                }
+            } catch {
+                print("--- log of PostgreSQL\n\(server.log.suffix(4000))")
+                throw error
             }
-            outcome = .success(())
-        } catch {
-            outcome = .failure(error)
+        } afterwards: {
+            try await server.remove(hasDisk: diskSize != nil)
         }
-        try await server.remove(hasDisk: diskSize != nil)
-        try outcome.get()
     }
 
     /// A server that runs; another one where another program had taken the port of the first before it did.

@@ -4,6 +4,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 import Synchronization
+import TestSupport
 
 /// A front before a Kafka of one broker that speaks TLS, and asks for a name and a password if it is given one.
 ///
@@ -47,14 +48,11 @@ package final class SecureKafka: Sendable {
             }
             .bind(host: "127.0.0.1", port: 0).get()
         let front = SecureKafka(listener: listener)
-        let outcome: Swift.Result<Result, any Error>
-        do {
-            outcome = .success(try await body(front))
-        } catch {
-            outcome = .failure(error)
+        return try await doing {
+            try await body(front)
+        } afterwards: {
+            try await listener.close()
         }
-        try await listener.close()
-        return try outcome.get()
     }
 
     private static func context(_ authority: TestAuthority) throws -> NIOSSLContext {

@@ -28,13 +28,10 @@ package struct TestLogins: Sendable {
             verifierURL: DatabaseURL(database.url).with(user: "\(name)_verifier", password: password).text,
             password: password
         )
-        let outcome: Swift.Result<Result, any Error>
-        do {
-            outcome = .success(try await body(logins))
-        } catch {
-            outcome = .failure(error)
+        return try await doing {
+            try await body(logins)
+        } afterwards: {
+            try await database.script("DROP ROLE \(name)_worker; DROP ROLE \(name)_verifier;")
         }
-        try await database.script("DROP ROLE \(name)_worker; DROP ROLE \(name)_verifier;")
-        return try outcome.get()
     }
 }

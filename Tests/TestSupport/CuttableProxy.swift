@@ -97,15 +97,12 @@ package final class CuttableProxy: Sendable {
             listener: listener,
             state: shared
         )
-        let outcome: Swift.Result<Result, any Error>
-        do {
-            outcome = .success(try await body(proxy))
-        } catch {
-            outcome = .failure(error)
+        return try await doing {
+            try await body(proxy)
+        } afterwards: {
+            proxy.goAway()
+            try await listener.close()
         }
-        proxy.goAway()
-        try await listener.close()
-        return try outcome.get()
     }
 
     /// Ends every connection, and each new one at once.

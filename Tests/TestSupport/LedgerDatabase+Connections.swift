@@ -16,14 +16,11 @@ extension LedgerDatabase {
             settings: settings
         )
         let pool = PostgresPool(configuration, size: connections)
-        let outcome: Swift.Result<Result, any Error>
-        do {
-            outcome = .success(try await body(pool))
-        } catch {
-            outcome = .failure(error)
+        return try await doing {
+            try await body(pool)
+        } afterwards: {
+            await pool.close()
         }
-        await pool.close()
-        return try outcome.get()
     }
 
     /// Lends connections of a login role that is granted `role` and nothing else, and drops the role afterwards.
@@ -36,14 +33,11 @@ extension LedgerDatabase {
         let name = "courier_login_" + String(UInt64.random(in: 0...(.max)), radix: 36)
         let password = String(UInt64.random(in: 0...(.max)), radix: 36)
         try await script("CREATE ROLE \(name) LOGIN PASSWORD '\(password)' IN ROLE \(role)")
-        let outcome: Swift.Result<Result, any Error>
-        do {
+        return try await doing {
             let url = DatabaseURL(url).with(user: name, password: password).text
-            outcome = .success(try await withPool(connections: connections, url: url, settings: settings, body))
-        } catch {
-            outcome = .failure(error)
+            return try await withPool(connections: connections, url: url, settings: settings, body)
+        } afterwards: {
+            try await script("DROP ROLE \(name)")
         }
-        try await script("DROP ROLE \(name)")
-        return try outcome.get()
     }
 }

@@ -45,14 +45,9 @@ extension LedgerDatabase {
         let name = try await text("SELECT current_database()") ?? ""
         try await other.script("ALTER DATABASE \(name) ALLOW_CONNECTIONS false")
         try await other.script("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(name)'")
-        let outcome: Swift.Result<Result, any Error>
-        do {
-            outcome = .success(try await body())
-        } catch {
-            outcome = .failure(error)
+        return try await doing(body) {
+            try await other.script("ALTER DATABASE \(name) ALLOW_CONNECTIONS true")
         }
-        try await other.script("ALTER DATABASE \(name) ALLOW_CONNECTIONS true")
-        return try outcome.get()
     }
 }
 

@@ -69,16 +69,13 @@ package struct LedgerDatabase: Sendable {
         var configuration = PostgresConfiguration(url: url, applicationName: "tests", statementTimeout: patience)
         configuration.settings += settings
         let pool = PostgresPool(configuration, size: connections)
-        let outcome: Swift.Result<Result, any Error>
-        do {
-            outcome = .success(try await body(LedgerDatabase(url: url, pool: pool)))
-        } catch {
-            outcome = .failure(error)
+        return try await doing {
+            try await body(LedgerDatabase(url: url, pool: pool))
+        } afterwards: {
+            await pool.close()
+            try await server.run { session in try session.script("DROP DATABASE \(name) WITH (FORCE)") }
+            await server.close()
         }
-        await pool.close()
-        try await server.run { session in try session.script("DROP DATABASE \(name) WITH (FORCE)") }
-        await server.close()
-        return try outcome.get()
     }
 
     /// A busy disk takes its time to drop a database, and so does reading all that a long run has left in one.
