@@ -5,7 +5,6 @@ import Glibc
 import PostgresClient
 import TestSupport
 import Testing
-import Verification
 
 extension Outage {
     @Suite struct PostgresFaults {
@@ -62,11 +61,10 @@ extension Outage {
                         try await scenario.waitForCalls(1, sending: scenario.makeRequests(50))
                         try server.fillDisk()
                         scenario.countFaults()
-                        let failures = worker.logged.count { $0 == "postgres.failing" }
-                        // Of failures in quick succession the log has some, and the others when they last.
-                        try await eventually("the disk is too small", within: OutageNotice.interval * 2) {
+                        let refusals = server.refusalsOfDisk
+                        try await eventually("the disk is too small") {
                             try await scenario.send(scenario.makeRequests(200))
-                            return worker.logged.count { $0 == "postgres.failing" } > failures
+                            return server.refusalsOfDisk > refusals
                         }
                         // Without room for its log the server may end by itself or stay: it gets the time for either.
                         try await Task.sleep(for: .seconds(3))

@@ -167,6 +167,9 @@ extension PrivatePostgres {
         }
     }
 
+    /// How often the server has found its disk full.
+    package var refusalsOfDisk: Int { log.ranges(of: "No space left on device").count }
+
     package func growDisk(to megabytes: Int) async throws {
         try await run("/bin/mount", ["-o", "remount,size=\(megabytes)m", place])
     }
