@@ -4,16 +4,35 @@ package import KafkaClient
 import TestSupport
 
 /// Everything that a topic gets during a test, in the order of its partitions, each record read once.
+///
+/// The mock cluster keeps about 5 MiB a partition. What it drops before it is read is an error here: a test that took it
+/// for never written would blame the workers.
 package actor TopicLog<Entry: Sendable> {
+    /// Records that the cluster has dropped.
+    package struct Dropped: Error, CustomStringConvertible {
+        let topic: String
+        let partition: Int32
+        let offsets: Range<Int64>
+
+        package var description: String {
+            "the cluster has dropped \(topic)/\(partition)@\(offsets) before it was read: read while the test goes on"
+        }
+    }
+
+    private let topic: String
     private let reader: TopicReader
     private let parse: @Sendable (ConsumerRecord) throws -> Entry
     private(set) var entries: [Entry] = []
+
+    /// The offset after the last record read, by partition.
+    private var ends: [Int32: Int64] = [:]
 
     package init(
         _ topic: String,
         _ cluster: TestCluster,
         parse: @escaping @Sendable (ConsumerRecord) throws -> Entry
     ) async throws {
+        self.topic = topic
         reader = try await TopicReader.open(configuration: cluster.configuration, topic: topic, from: .beginning)
         self.parse = parse
     }
@@ -45,8 +64,13 @@ package actor TopicLog<Entry: Sendable> {
 
     private func readOn(within time: Duration) async throws {
         let records = try await reader.next(maximum: 1000, within: time)
-        // Into a value of its own first: another caller may be here meanwhile.
-        let parsed = try records.map(parse)
-        entries += parsed
+        for record in records {
+            let end = ends[record.partition, default: 0]
+            guard record.offset <= end else {
+                throw Dropped(topic: topic, partition: record.partition, offsets: end..<record.offset)
+            }
+            ends[record.partition] = record.offset + 1
+        }
+        entries += try records.map(parse)
     }
 }
