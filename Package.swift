@@ -55,7 +55,7 @@ let package = Package(
         .systemLibrary(name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(
             name: "CPhoneNumbers",
-            linkerSettings: [.linkedLibrary("phonenumber"), .linkedLibrary("protobuf")]
+            linkerSettings: [.linkedLibrary("phonenumber"), .linkedLibrary("protobuf"), .linkedLibrary("re2")]
         ),
 
         // What the build was told
@@ -168,9 +168,14 @@ let package = Package(
             dependencies: ["TestSupport", "Verification", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: settings
         ),
+        .target(
+            name: "PhoneNumberLibrary",
+            path: "Tests/PhoneNumberLibrary",
+            linkerSettings: [.linkedLibrary("phonenumber")]
+        ),
         .testTarget(
             name: "PhoneNumbersTests",
-            dependencies: ["CPhoneNumbers", "PhoneNumbers", "Verification"],
+            dependencies: ["CPhoneNumbers", "PhoneNumberLibrary", "PhoneNumbers", "TestSupport", "Verification"],
             swiftSettings: settings
         ),
         .testTarget(

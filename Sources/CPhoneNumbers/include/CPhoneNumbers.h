@@ -56,7 +56,7 @@ struct PhoneNumbersFacts {
 /// Looks one number up; any thread, no I/O.
 ///
 /// `e164` is `+` and 7 to 15 digits, without a NUL; any other bytes give the facts of an unknown number.
-/// The first call loads the metadata, a few milliseconds. No exception leaves: on one (out of memory) the answer is
+/// The first call makes all plans of the metadata, some 20 ms. No exception leaves: on one (out of memory) the answer is
 /// false and the facts are those of an unknown number.
 bool phone_numbers_find_facts(const char *_Nonnull e164, size_t length, struct PhoneNumbersFacts *_Nonnull facts);
 
