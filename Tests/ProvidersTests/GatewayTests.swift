@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import Providers
 import Testing
 import Verification
@@ -47,6 +48,16 @@ import Verification
         #expect(request.header("accept") == "text/plain")
         #expect(request.header("x-id") == "01890a5d-ac96-774b-bcce-b302099a8057")
         #expect(request.header("idempotency-key") == nil)
+    }
+
+    @Test func `gets one trace, its own where it names one`() async throws {
+        let own = "00-11111111111111111111111111111111-2222222222222222-01"
+        let kind = KindFixture.gateway { $0.headers = Self.headers(["Traceparent": own]) }
+        let text = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        let trace = try #require(TraceContext(traceparent: Array(text.utf8)))
+        let request = try await kind.request(message(within: .seconds(30), trace: trace))
+        #expect(request.head.lowercased().components(separatedBy: "traceparent:").count == 2)
+        #expect(request.header("traceparent") == own)
     }
 
     @Test func `gets nothing when a variable would make two headers of one`() async throws {

@@ -92,11 +92,8 @@ final class ConnectionPool {
                         let name = origin.host.isAddress ? nil : origin.host
                         try pipeline.addHandler(NIOSSLClientHandler(context: secure, serverHostname: name))
                     }
-                    // Headers were looked at before a call was made of them.
-                    try pipeline.addHTTPClientHandlers(
-                        leftOverBytesStrategy: .dropBytes,
-                        enableOutboundHeaderValidation: false
-                    )
+                    try pipeline.addHandler(WrittenRequests())
+                    try pipeline.addHandler(ByteToMessageHandler(HTTPResponseDecoder()))
                 }
             }
             .resolver(resolver)

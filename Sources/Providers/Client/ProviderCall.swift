@@ -15,9 +15,9 @@ final class ProviderCall {
         case ended
     }
 
-    let request: HTTPRequestHead
+    /// Head and body.
+    let request: ByteBuffer
     let origin: Target.Origin
-    let body: ByteBuffer
     let deadline: NIODeadline
 
     /// From then on it is not written any more.
@@ -30,16 +30,14 @@ final class ProviderCall {
     private var answer = ByteBuffer()
 
     init(
-        _ request: HTTPRequestHead,
+        _ request: ByteBuffer,
         to origin: Target.Origin,
-        _ body: ByteBuffer,
         deadline: NIODeadline,
         leaveBy: ContinuousClock.Instant,
         _ continuation: CheckedContinuation<ExchangeResult, Never>
     ) {
         self.request = request
         self.origin = origin
-        self.body = body
         self.deadline = deadline
         self.leaveBy = leaveBy
         self.continuation = continuation

@@ -63,11 +63,11 @@ package final class ProviderClient: Sendable {
 
     /// Makes one call; returns as soon as it ends, its deadline passes, the message is too late to leave or the calling
     /// task is cancelled.
-    func exchange(_ request: ProviderRequest, _ body: ByteBuffer, of message: OutboundMessage) async -> ExchangeResult {
+    func exchange(_ request: ProviderRequest, _ body: [UInt8], of message: OutboundMessage) async -> ExchangeResult {
         let deadline = message.callDeadline
-        guard let target = request.target,
-            let head = request.head(to: target, length: body.readableBytes, trace: message.trace)
-        else { return .notSent(.invalidURL) }
+        guard let target = request.target, let bytes = request.bytes(body, trace: message.trace) else {
+            return .notSent(.invalidURL)
+        }
         guard deadline > .zero else { return .notSent(.timeout) }
         let end = NIODeadline.now() + TimeAmount(min(deadline, .seconds(3600)))
         let slot = NIOLoopBoundBox<ProviderCall?>.makeEmptyBox(valueType: ProviderCall.self, eventLoop: loop)
@@ -75,9 +75,8 @@ package final class ProviderClient: Sendable {
             await withCheckedContinuation { continuation in
                 runOnLoop {
                     let call = ProviderCall(
-                        head,
+                        bytes,
                         to: target.origin,
-                        body,
                         deadline: end,
                         leaveBy: message.leaveBy,
                         continuation

@@ -68,9 +68,8 @@ final class ProviderConnection: ChannelInboundHandler {
         guard let context, isIdle else { return call.fail(.connectionClosed) }
         phase = .calling(call)
         call.depart(on: self)
-        context.write(wrapOutboundOut(.head(call.request)), promise: nil)
-        context.write(wrapOutboundOut(.body(.byteBuffer(call.body))), promise: nil)
-        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        context.write(wrapOutboundOut(.head(WrittenRequests.head)), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(call.request))), promise: nil)
     }
 
     func close(_ failure: TransportFailure = .connectionClosed) {

@@ -6,37 +6,62 @@ import NIOHTTP1
 import Verification
 
 /// A request without its body: where it goes and what it says of itself.
+///
+/// Its head is written once, since most requests to one provider differ in their bodies only.
 struct ProviderRequest: Sendable {
     /// Nil where the address is none that a request can go to.
     let target: Target?
-    let method: HTTPMethod
-    var headers: HTTPHeaders
 
-    /// A request with the headers that every provider gets.
-    init(to url: String, method: HTTPMethod = .POST, contentType: String, accept: String = "application/json") {
-        target = Target(url)
-        self.method = method
-        headers = [
-            "Host": target?.authority ?? "", "Content-Type": contentType, "Accept": accept,
+    /// The request line and all headers but those that a body and a message bring; nil where a header could be taken for
+    /// two: values made from templates may hold anything.
+    private let head: ByteBuffer?
+
+    /// Whether the headers name a trace, so that a message's own is left out.
+    private let hasTrace: Bool
+
+    /// A request with these headers, and those that every provider gets where they have no other value.
+    init(to target: Target?, method: HTTPMethod = .POST, headers: HTTPHeaders) {
+        self.target = target
+        hasTrace = headers.contains(name: "traceparent")
+        guard let target, headers.areWellFormed else {
+            head = nil
+            return
+        }
+        var all: HTTPHeaders = [
+            "Host": target.authority, "Accept": "application/json",
             // Some gateways compress their answers unless told not to.
             "Accept-Encoding": "identity", "User-Agent": "code-courier",
         ]
+        for (name, value) in headers { all.replaceOrAdd(name: name, value: value) }
+        var head = ByteBuffer()
+        head.writeString("\(method.rawValue) \(target.path) HTTP/1.1\r\n")
+        for (name, value) in all { head.writeString("\(name): \(value)\r\n") }
+        self.head = head
     }
 
-    mutating func setBasicAuth(username: String, password: String) {
-        let credentials = Data("\(username):\(password)".utf8).base64EncodedString()
-        headers.replaceOrAdd(name: "Authorization", value: "Basic \(credentials)")
+    init(to url: String, method: HTTPMethod = .POST, headers: HTTPHeaders) {
+        self.init(to: Target(url), method: method, headers: headers)
     }
 
-    /// What goes before a body of so many bytes, with the trace that the message belongs to; nil where a header could be
-    /// taken for two.
-    func head(to target: Target, length: Int, trace: TraceContext?) -> HTTPRequestHead? {
-        var headers = headers
-        headers.reserveCapacity(headers.count + 2)
-        headers.replaceOrAdd(name: "Content-Length", value: String(length))
-        if let trace { headers.replaceOrAdd(name: "traceparent", value: trace.traceparent) }
-        guard headers.areWellFormed else { return nil }
-        return HTTPRequestHead(version: .http1_1, method: method, uri: target.path, headers: headers)
+    /// The whole request with a body, and with the trace that the message belongs to.
+    func bytes(_ body: some Collection<UInt8>, trace: TraceContext?) -> ByteBuffer? {
+        guard let head else { return nil }
+        var bytes = ByteBufferAllocator().buffer(capacity: head.readableBytes + 128 + body.count)
+        bytes.writeImmutableBuffer(head)
+        if let trace, !hasTrace {
+            bytes.writeStaticString("traceparent: ")
+            bytes.writeString(trace.traceparent)
+            bytes.writeStaticString("\r\n")
+        }
+        bytes.writeStaticString("Content-Length: ")
+        bytes.writeString(String(body.count))
+        bytes.writeStaticString("\r\n\r\n")
+        bytes.writeBytes(body)
+        return bytes
+    }
+
+    static func basicAuth(username: String, password: String) -> String {
+        "Basic \(Data("\(username):\(password)".utf8).base64EncodedString())"
     }
 
     /// An address to which a path can be appended.
@@ -48,58 +73,11 @@ struct ProviderRequest: Sendable {
 }
 
 extension HTTPHeaders {
-    /// Whether none can be taken for two: values made from templates may hold anything.
+    /// Whether none can be taken for two.
     fileprivate var areWellFormed: Bool {
         allSatisfy { name, value in
             !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }
                 && value.utf8.allSatisfy { $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }
         }
-    }
-}
-
-/// An address, taken apart once.
-struct Target: Sendable {
-    /// What connections are kept by.
-    struct Origin: Hashable, Sendable {
-        let isSecure: Bool
-        let host: String
-        let port: Int
-    }
-
-    let origin: Origin
-
-    /// Path and query, as the request line says them.
-    let path: String
-
-    /// Host and port, as the `Host` header says them: without the scheme's own port.
-    let authority: String
-
-    /// Takes `http` and `https` addresses; nil for any other.
-    init?(_ url: String) {
-        let parts = url.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, let isSecure = ["http": false, "https": true][parts[0].lowercased()] else { return nil }
-        let rest = parts[1].prefix { $0 != "#" }
-        let authority = rest.prefix { $0 != "/" && $0 != "?" }
-        let path = rest.dropFirst(authority.count)
-        guard !authority.contains("@"), let place = Self.place(authority, isSecure ? 443 : 80),
-            url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
-        else { return nil }
-        origin = Origin(isSecure: isSecure, host: place.host, port: place.port)
-        self.path = path.hasPrefix("/") ? String(path) : "/\(path)"
-        let host = place.host.contains(":") ? "[\(place.host)]" : place.host
-        self.authority = place.port == (isSecure ? 443 : 80) ? host : "\(host):\(place.port)"
-    }
-
-    /// Host and port; an IPv6 address stands in brackets.
-    private static func place(_ authority: Substring, _ defaultPort: Int) -> (host: String, port: Int)? {
-        let isBracketed = authority.hasPrefix("[")
-        let end = isBracketed ? authority.firstIndex(of: "]") : authority.lastIndex(of: ":") ?? authority.endIndex
-        guard let end else { return nil }
-        let host = isBracketed ? authority[..<end].dropFirst() : authority[..<end]
-        let rest = isBracketed ? authority[end...].dropFirst() : authority[end...]
-        guard !host.isEmpty, isBracketed || !host.contains(":") else { return nil }
-        if rest.isEmpty { return (String(host), defaultPort) }
-        guard rest.hasPrefix(":"), let port = UInt16(rest.dropFirst()), port > 0 else { return nil }
-        return (String(host), Int(port))
     }
 }

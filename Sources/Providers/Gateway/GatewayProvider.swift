@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NIOCore
 import NIOHTTP1
 package import Verification
 
@@ -14,32 +13,36 @@ package struct GatewayProvider: MessageProvider {
 
     private let configuration: GatewayConfiguration
     private let client: ProviderClient
+    private let target: Target?
 
     /// A provider over a client that outlives it.
     package init(configuration: GatewayConfiguration, client: ProviderClient) {
         self.configuration = configuration
         self.client = client
+        target = Target(configuration.url.revealed)
     }
 
     package func send(_ message: OutboundMessage) async -> ProviderAnswer {
         guard case .sms(let text) = message.content else { return ProviderAnswer(.misconfigured, errorCode: "channel") }
         let values = values(text, of: message)
         let body = configuration.body.filled(values, escaping: configuration.contentType.escaping)
-        let result = await client.exchange(request(values), ByteBuffer(string: body), of: message)
+        let result = await client.exchange(request(values), Array(body.utf8), of: message)
         return result.providerAnswer(GatewayAnswer(configuration: configuration, recipient: text.recipient).classify)
     }
 
     private func request(_ values: [GatewayTemplate.Variable: String]) -> ProviderRequest {
-        var request = ProviderRequest(
-            to: configuration.url.revealed,
-            method: HTTPMethod(rawValue: configuration.method.rawValue),
-            contentType: configuration.contentType.rawValue
-        )
-        request.headers.add(name: configuration.idempotencyHeader, value: values[.sendID] ?? "")
+        var headers: HTTPHeaders = [
+            "Content-Type": configuration.contentType.rawValue,
+            configuration.idempotencyHeader: values[.sendID] ?? "",
+        ]
         for header in configuration.headers {
-            request.headers.replaceOrAdd(name: header.name, value: header.value.filled(values, escaping: .none))
+            headers.replaceOrAdd(name: header.name, value: header.value.filled(values, escaping: .none))
         }
-        return request
+        return ProviderRequest(
+            to: target,
+            method: HTTPMethod(rawValue: configuration.method.rawValue),
+            headers: headers
+        )
     }
 
     private func values(_ text: TextMessage, of message: OutboundMessage) -> [GatewayTemplate.Variable: String] {

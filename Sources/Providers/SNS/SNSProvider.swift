@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Logs
-import NIOCore
 import NIOHTTP1
 package import Verification
 
@@ -14,33 +13,29 @@ package struct SNSProvider: MessageProvider {
 
     private let configuration: SNSConfiguration
     private let client: ProviderClient
-    private let unsigned: ProviderRequest
+    private let target: Target?
     private let signature: SignatureV4
 
     /// A provider over a client that outlives it.
     package init(configuration: SNSConfiguration, client: ProviderClient) {
         self.configuration = configuration
         self.client = client
-        let url = "\(ProviderRequest.base(configuration.baseURL))/"
-        unsigned = ProviderRequest(to: url, contentType: FormBody.contentType, accept: "text/xml")
+        target = Target("\(ProviderRequest.base(configuration.baseURL))/")
         signature = SignatureV4(accessKey: configuration.accessKey, region: configuration.region, service: "sns")
     }
 
     package func send(_ message: OutboundMessage) async -> ProviderAnswer {
         guard case .sms(let text) = message.content else { return ProviderAnswer(.misconfigured, errorCode: "channel") }
         let form = form(for: text)
-        let result = await client.exchange(request(form), ByteBuffer(string: form), of: message)
+        let result = await client.exchange(request(form), Array(form.utf8), of: message)
         return result.providerAnswer(SNSAnswer.classify)
     }
 
     private func request(_ form: String) -> ProviderRequest {
-        var request = unsigned
-        let host = request.target?.authority ?? ""
+        let host = target?.authority ?? ""
         let headers = [(name: "Host", value: host), (name: "Content-Type", value: FormBody.contentType)]
-        for (name, value) in signature.signed(headers, body: form, at: .now) {
-            request.headers.replaceOrAdd(name: name, value: value)
-        }
-        return request
+        let signed = signature.signed(headers, body: form, at: .now)
+        return ProviderRequest(to: target, headers: HTTPHeaders([("Accept", "text/xml")] + signed))
     }
 
     private func form(for text: TextMessage) -> String {

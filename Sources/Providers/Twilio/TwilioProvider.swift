@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NIOCore
+import NIOHTTP1
 package import Verification
 
 /// Twilio Programmable Messaging: `POST /2010-04-01/Accounts/{sid}/Messages.json`.
@@ -19,19 +19,19 @@ package struct TwilioProvider: MessageProvider {
         self.client = client
         let base = ProviderRequest.base(configuration.baseURL)
         let url = "\(base)/2010-04-01/Accounts/\(FormBody.encoded(configuration.accountSid))/Messages.json"
-        request = Self.request(to: url, configuration)
+        let authorization = ProviderRequest.basicAuth(
+            username: configuration.accountSid,
+            password: configuration.authToken.revealed
+        )
+        request = ProviderRequest(
+            to: url,
+            headers: ["Content-Type": FormBody.contentType, "Authorization": authorization]
+        )
     }
 
     package func send(_ message: OutboundMessage) async -> ProviderAnswer {
         guard case .sms(let text) = message.content else { return ProviderAnswer(.misconfigured, errorCode: "channel") }
-        let form = ByteBuffer(bytes: form(for: text, of: message))
-        return TwilioAnswer.classify(await client.exchange(request, form, of: message))
-    }
-
-    private static func request(to url: String, _ configuration: TwilioConfiguration) -> ProviderRequest {
-        var request = ProviderRequest(to: url, contentType: FormBody.contentType)
-        request.setBasicAuth(username: configuration.accountSid, password: configuration.authToken.revealed)
-        return request
+        return TwilioAnswer.classify(await client.exchange(request, form(for: text, of: message), of: message))
     }
 
     private func form(for text: TextMessage, of message: OutboundMessage) -> [UInt8] {

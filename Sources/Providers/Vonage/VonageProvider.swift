@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Logs
-import NIOCore
 import NIOHTTP1
 package import Verification
 
@@ -13,7 +12,7 @@ package struct VonageProvider: MessageProvider {
 
     private let configuration: VonageConfiguration
     private let client: ProviderClient
-    private let url: String
+    private let target: Target?
 
     /// A provider over a client that outlives it.
     package init(configuration: VonageConfiguration, client: ProviderClient) {
@@ -21,8 +20,8 @@ package struct VonageProvider: MessageProvider {
         self.client = client
         let base = ProviderRequest.base(configuration.baseURL)
         switch configuration.api {
-        case .sms: url = "\(base)/sms/json"
-        case .messages: url = "\(base)/v1/messages"
+        case .sms: target = Target("\(base)/sms/json")
+        case .messages: target = Target("\(base)/v1/messages")
         }
     }
 
@@ -30,20 +29,12 @@ package struct VonageProvider: MessageProvider {
         guard case .sms(let text) = message.content else { return ProviderAnswer(.misconfigured, errorCode: "channel") }
         switch configuration.api {
         case .sms:
-            let request = ProviderRequest(to: url, contentType: FormBody.contentType)
-            let result = await client.exchange(
-                request,
-                ByteBuffer(bytes: form(for: text, of: message)),
-                of: message
-            )
+            let request = ProviderRequest(to: target, headers: ["Content-Type": FormBody.contentType])
+            let result = await client.exchange(request, form(for: text, of: message), of: message)
             return result.providerAnswer(VonageSMSAnswer.classify)
         case .messages:
             guard let request = messagesRequest() else { return ProviderAnswer(.misconfigured, errorCode: "token") }
-            let result = await client.exchange(
-                request,
-                ByteBuffer(bytes: json(for: text, of: message)),
-                of: message
-            )
+            let result = await client.exchange(request, json(for: text, of: message), of: message)
             return result.providerAnswer(VonageMessagesAnswer.classify)
         }
     }
@@ -71,18 +62,21 @@ package struct VonageProvider: MessageProvider {
     }
 
     private func messagesRequest() -> ProviderRequest? {
-        var request = ProviderRequest(to: url, contentType: "application/json")
+        let authorization: String
         switch configuration.credentials {
         case .apiSecret(let apiKey, let secret):
-            request.setBasicAuth(username: apiKey, password: secret.revealed)
+            authorization = ProviderRequest.basicAuth(username: apiKey, password: secret.revealed)
         case .application(let application):
             var generator = SystemRandomNumberGenerator()
             let now = Timestamp.now
             let tokenID = UUIDValue.version7(at: now, using: &generator)
             guard let token = application.token(tokenID, at: now) else { return nil }
-            request.headers.add(name: "Authorization", value: "Bearer \(token)")
+            authorization = "Bearer \(token)"
         }
-        return request
+        return ProviderRequest(
+            to: target,
+            headers: ["Content-Type": "application/json", "Authorization": authorization]
+        )
     }
 
     /// The JSON of the Messages API, which finds the encoding by itself and counts the time to live in seconds.
