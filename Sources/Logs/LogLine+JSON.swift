@@ -20,7 +20,7 @@ extension LogLine {
                     isTruncated = true
                 }
             }
-            if isTruncated { line.member(LogField.truncated.rawValue, true) }
+            if isTruncated { line.member(named: LogField.truncated.rawValue, true) }
         }
         return writer.bytes
     }
@@ -30,12 +30,12 @@ extension JSONWriter {
     /// Writes a field with its own type.
     mutating func member(_ field: LogMember) {
         switch field.value {
-        case .text(let text): member(field.name, text)
-        case .integer(let number): member(field.name, number)
-        case .number(let number): member(field.name, number)
-        case .flag(let flag): member(field.name, flag)
+        case .text(let text): member(named: field.name, text)
+        case .integer(let number): member(named: field.name, number)
+        case .number(let number): member(named: field.name, number)
+        case .flag(let flag): member(named: field.name, flag)
         case .object(let members):
-            object(field.name) { writer in
+            object(named: field.name) { writer in
                 for inner in members { writer.member(inner) }
             }
         }

@@ -91,7 +91,7 @@ struct DecodingSeed: RandomNumberGenerator {
             var text = String.UnicodeScalarView()
             text.append(contentsOf: scalars)
             var writer = JSONWriter()
-            writer.object { $0.member(String(text), String(text)) }
+            writer.object { $0.member(named: String(text), String(text)) }
             guard case .object(let object) = try JSONScanner.parse(writer.bytes), let member = object.members.first,
                 case .string(let value) = member.value
             else {

@@ -50,9 +50,14 @@ import Testing
         #expect(Array(document.utf8) == Array("[\(literal)]".utf8))
     }
 
-    @Test func `a name is escaped like any text`() {
-        let document = written { writer in writer.object { $0.member("a\"\n", 1) } }
-        #expect(document == #"{"a\"\n":1}"#)
+    @Test func `a name that is no literal is escaped like any text`() {
+        let document = written { writer in
+            writer.object { root in
+                root.member(named: "a\"\n", 1)
+                root.object(named: "\u{2028}\\") { $0.member(named: "é", true) }
+            }
+        }
+        #expect(document == #"{"a\"\n":1,"\u2028\\":{"é":true}}"#)
     }
 
     @Test func `joined fields carry their length so that no two lists are alike`() {

@@ -84,7 +84,7 @@ enum ReceiptSample {
 
 extension JSONWriter {
     fileprivate mutating func members(_ texts: [String: String]) {
-        for (name, text) in texts.sorted(by: { $0.key < $1.key }) { member(name, text) }
+        for (name, text) in texts.sorted(by: { $0.key < $1.key }) { member(named: name, text) }
     }
 }
 

@@ -36,7 +36,7 @@ struct ErasureOutput {
             writer.member("recipient", recipient.masked)
             writer.member("dryRun", isRehearsal)
             writer.object("rows") { rows in
-                for (table, count) in counts { rows.member(table, count) }
+                for (table, count) in counts { rows.member(named: table, count) }
             }
             writer.member("cancelled", report.cancelled)
         }

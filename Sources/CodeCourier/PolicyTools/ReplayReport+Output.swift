@@ -107,10 +107,10 @@ extension ReplayReport {
 }
 
 extension JSONWriter {
-    fileprivate mutating func counts(_ name: String, _ counts: [(String, Pair<Int>)]) {
+    fileprivate mutating func counts(_ name: StaticString, _ counts: [(String, Pair<Int>)]) {
         object(name) { members in
             for (name, pair) in counts.sorted(by: { $0.0 < $1.0 }) {
-                members.object(name) { values in
+                members.object(named: name) { values in
                     values.member("current", pair.current)
                     values.member("candidate", pair.candidate)
                 }
@@ -124,7 +124,7 @@ extension ReplayReport.Flip {
         writer.member("tenant", tenant)
         writer.member("region", region)
         for (name, decision) in [("from", from), ("to", to)] {
-            writer.object(name) { member in
+            writer.object(named: name) { member in
                 member.member("decision", decision.kind.rawValue)
                 if !decision.reason.isEmpty { member.member("reason", decision.reason) }
                 if !decision.rule.isEmpty { member.member("rule", decision.rule) }

@@ -30,6 +30,9 @@ package final class Candidate: Sendable {
     package let verificationID: VerificationID
     package let sendID: SendID
 
+    /// All that the request may carry on with, whatever time it is decided at: what to lock and to read for it.
+    package let possiblyPassed: [Screening.Passed]
+
     package init(
         record: InboundRecord,
         content: Content,
@@ -44,6 +47,7 @@ package final class Candidate: Sendable {
         self.digest = digest
         self.verificationID = verificationID
         self.sendID = sendID
+        if case .request(_, let screening) = content { possiblyPassed = screening.possiblyPassed } else { possiblyPassed = [] }
     }
 
     /// The same record as a dead letter, remembered by its place.
@@ -80,12 +84,6 @@ package final class Candidate: Sendable {
     package var passed: Screening.Passed? {
         guard case .request(_, .passed(let passed)) = content else { return nil }
         return passed
-    }
-
-    /// All that the request may carry on with, whatever time it is decided at: what to lock and to read for it.
-    package var possiblyPassed: [Screening.Passed] {
-        guard case .request(_, let screening) = content else { return [] }
-        return screening.possiblyPassed
     }
 
     /// The same when what depends on the time of the decision is decided.

@@ -87,20 +87,3 @@ package struct JSONLimits: Sendable, Hashable {
         self.maximumDepth = maximumDepth
     }
 }
-
-extension String {
-    /// Whether both texts are the same UTF-8 bytes.
-    func hasSameBytes(as other: String) -> Bool {
-        guard utf8.count == other.utf8.count else { return false }
-        let isEqual = utf8.withContiguousStorageIfAvailable { bytes in
-            other.utf8.withContiguousStorageIfAvailable { bytes.elementsEqual($0) }
-        }
-        return isEqual.flatMap(\.self) ?? utf8.elementsEqual(other.utf8)
-    }
-
-    /// Whether the UTF-8 bytes come before those of the other text, as in PostgreSQL's collation C.
-    func hasBytes(before other: String) -> Bool {
-        var (own, others) = (self, other)
-        return own.withUTF8 { own in others.withUTF8 { own.lexicographicallyPrecedes($0) } }
-    }
-}

@@ -23,7 +23,15 @@ package struct JSONWriter: Sendable {
     }
 
     /// Writes a member that is an object.
-    package mutating func object(_ name: String, _ body: (inout JSONWriter) -> Void) {
+    package mutating func object(_ name: StaticString, _ body: (inout JSONWriter) -> Void) {
+        self.name(name)
+        open(UInt8(ascii: "{"))
+        body(&self)
+        close(UInt8(ascii: "}"))
+    }
+
+    /// Writes a member that is an object, and whose name is no literal.
+    package mutating func object(named name: String, _ body: (inout JSONWriter) -> Void) {
         self.name(name)
         open(UInt8(ascii: "{"))
         body(&self)
@@ -39,7 +47,7 @@ package struct JSONWriter: Sendable {
     }
 
     /// Writes a member that is an array.
-    package mutating func array(_ name: String, _ body: (inout JSONWriter) -> Void) {
+    package mutating func array(_ name: StaticString, _ body: (inout JSONWriter) -> Void) {
         self.name(name)
         open(UInt8(ascii: "["))
         body(&self)
@@ -47,19 +55,26 @@ package struct JSONWriter: Sendable {
     }
 
     /// Writes a member that is a string, a number or a boolean.
-    package mutating func member(_ name: String, _ value: some JSONScalar) {
+    package mutating func member(_ name: StaticString, _ value: some JSONScalar) {
+        self.name(name)
+        value.write(to: &self)
+        needsComma = true
+    }
+
+    /// Writes a member whose name is no literal.
+    package mutating func member(named name: String, _ value: some JSONScalar) {
         self.name(name)
         value.write(to: &self)
         needsComma = true
     }
 
     /// Writes a member, or nothing for nil.
-    package mutating func member(_ name: String, ifPresent value: (some JSONScalar)?) {
+    package mutating func member(_ name: StaticString, ifPresent value: (some JSONScalar)?) {
         if let value { member(name, value) }
     }
 
     /// Writes a member that is `null`.
-    package mutating func null(_ name: String) {
+    package mutating func null(_ name: StaticString) {
         self.name(name)
         raw("null")
         needsComma = true
@@ -70,6 +85,18 @@ package struct JSONWriter: Sendable {
         separate()
         value.write(to: &self)
         needsComma = true
+    }
+
+    /// Writes a name of this program's own, which is ASCII without anything to escape.
+    private mutating func name(_ name: StaticString) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        name.withUTF8Buffer { text in
+            assert(!Self.mayNeedEscape(text), "a name is written as it is")
+            bytes.append(contentsOf: text)
+        }
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(UInt8(ascii: ":"))
     }
 
     private mutating func name(_ name: String) {
@@ -102,6 +129,7 @@ package struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
         var text = text
         text.withUTF8 { source in
+            guard Self.mayNeedEscape(source) else { return bytes.append(contentsOf: source) }
             var start = 0
             var index = 0
             while index < source.count {
@@ -118,6 +146,18 @@ package struct JSONWriter: Sendable {
             bytes.append(contentsOf: UnsafeBufferPointer(rebasing: source[start..<source.count]))
         }
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// False for nearly every text; without a branch for each byte, so that many are looked at together.
+    private static func mayNeedEscape(_ source: UnsafeBufferPointer<UInt8>) -> Bool {
+        var found: UInt8 = 0
+        for byte in source {
+            found |= byte < 0x20 ? 1 : 0
+            found |= byte == UInt8(ascii: "\"") ? 1 : 0
+            found |= byte == UInt8(ascii: "\\") ? 1 : 0
+            found |= byte >= 0x7f ? 1 : 0
+        }
+        return found != 0
     }
 
     /// How many bytes from the index on make a character that is escaped: 0, 1, or 3 for a line separator.

@@ -77,24 +77,24 @@ package struct NumberPlan: Sendable, Equatable {
     }
 }
 
-/// A prefix and the length of the whole number, as integers: a lookup makes no strings.
+/// A prefix and the length of the whole number as one integer: a lookup makes no strings and hashes one word.
 private struct RangeKey: Hashable {
-    /// The prefix as a number; its length tells apart those that begin with zeros.
-    private let digits: UInt64
-    private let prefixLength: Int
-    private let length: Int
+    /// The prefix as a number, and below it in four bits each its length, which tells apart those that begin with zeros,
+    /// and the whole number's.
+    private let bits: UInt64
 
     /// A key from 1 to 15 digits, or nil: rows come from outside.
     init?(prefix: some Collection<UInt8>, length: Int) {
-        guard let digits = Self.number(prefix), (1...15).contains(prefix.count) else { return nil }
-        self.digits = digits
-        prefixLength = prefix.count
-        self.length = length
+        guard let digits = Self.number(prefix), (1...15).contains(prefix.count), (0...15).contains(length) else {
+            return nil
+        }
+        bits = digits << 8 | UInt64(prefix.count) << 4 | UInt64(length)
     }
 
     /// The three-digit beginnings that numbers with the prefix can have.
     var leads: Range<Int> {
-        var first = Int(clamping: digits)
+        let prefixLength = Int(bits >> 4 & 15)
+        var first = Int(bits >> 8)
         var width = 1
         for _ in 3..<max(3, prefixLength) { first /= 10 }
         for _ in min(3, prefixLength)..<3 {

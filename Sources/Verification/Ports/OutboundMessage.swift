@@ -2,8 +2,9 @@
 
 /// A rendered message for one attempt.
 ///
-/// It describes itself by its send only: the content holds the code.
-package struct OutboundMessage: Sendable, Redacted {
+/// It describes itself by its send only: the content holds the code. A class, since it is large, never changes, and goes
+/// through many functions that wait.
+package final class OutboundMessage: Sendable, Redacted {
     /// The reference given to the provider, and its idempotency key where it takes one.
     package let sendID: SendID
     package let content: MessageContent

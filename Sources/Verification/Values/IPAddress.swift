@@ -32,15 +32,25 @@ package struct IPAddress: Sendable, Hashable, Redacted {
     package var description: String { "address" }
 
     private static func version4(_ text: Substring) -> [UInt8]? {
-        let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard parts.count == 4 else { return nil }
         var bytes: [UInt8] = []
-        for part in parts {
-            guard (1...3).contains(part.count), part.allSatisfy(\.isASCIIDigit) else { return nil }
-            guard part.count == 1 || part.first != UInt8(ascii: "0") else { return nil }
-            guard let byte = UInt8(String(decoding: part, as: UTF8.self)) else { return nil }
-            bytes.append(byte)
+        bytes.reserveCapacity(4)
+        var number = 0
+        var digits = 0
+        for character in text.utf8 {
+            if character == UInt8(ascii: ".") {
+                guard digits > 0, bytes.count < 3 else { return nil }
+                bytes.append(UInt8(number))
+                (number, digits) = (0, 0)
+            } else {
+                // No byte but 0 begins with a zero.
+                guard character.isASCIIDigit, digits == 0 || number > 0 else { return nil }
+                number = number * 10 + Int(character - UInt8(ascii: "0"))
+                digits += 1
+                guard number <= 255 else { return nil }
+            }
         }
+        guard digits > 0, bytes.count == 3 else { return nil }
+        bytes.append(UInt8(number))
         return bytes
     }
 

@@ -25,6 +25,7 @@ package struct LanguageTag: Sendable, Hashable, CustomStringConvertible {
     ///
     /// A single letter or digit in front of what fell off goes with it.
     package var fallbacks: [String] {
+        guard text.utf8.contains(UInt8(ascii: "-")) else { return [text] }
         var subtags = text.split(separator: "-")
         var tags: [String] = []
         while !subtags.isEmpty {

@@ -91,7 +91,7 @@ extension JSONObject {
 }
 
 /// A JSON object of the texts that are there, in their order.
-func compactObject(_ members: KeyValuePairs<String, String?>) -> String {
+func compactObject(_ members: KeyValuePairs<StaticString, String?>) -> String {
     var writer = JSONWriter()
     writer.object { object in
         for (name, text) in members { object.member(name, ifPresent: text) }

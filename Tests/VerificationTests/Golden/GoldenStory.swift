@@ -57,7 +57,7 @@ struct GoldenStory {
         var headers = JSONWriter()
         headers.object { object in
             for header in record.headers {
-                object.member(header.name, String(decoding: header.value ?? [], as: UTF8.self))
+                object.member(named: header.name, String(decoding: header.value ?? [], as: UTF8.self))
             }
         }
         let key = String(decoding: record.key ?? [], as: UTF8.self)
