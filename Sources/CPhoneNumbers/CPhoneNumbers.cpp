@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "NumberPlan.h"
+#include "RegionPlan.h"
 
 namespace i18n {
 namespace phonenumbers {
@@ -33,7 +33,7 @@ constexpr size_t kCallingCodes = 1000;
 /// A calling code and the regions that share it.
 struct CallingCode {
     /// In the order in which a number is looked for: the main region first. Empty for a code that nobody has.
-    std::list<NumberPlan> plans;
+    std::list<RegionPlan> plans;
 
     /// Sorted, two letters each.
     std::vector<std::string> regions;
@@ -84,12 +84,12 @@ size_t find_calling_code(const Directory &directory, const char *digits, size_t 
     return 0;
 }
 
-void set_region(PhoneNumbersFacts *facts, const NumberPlan &plan) {
+void set_region(PhoneNumbersFacts *facts, const RegionPlan &plan) {
     if (plan.region().size() == 2) std::memcpy(facts->region, plan.region().data(), 2);
 }
 
 /// Whether the digits begin with the prefix of mobile numbers that Mexico has given up, which its plan still knows.
-bool has_old_prefix(const NumberPlan &plan, const re2::StringPiece &national) {
+bool has_old_prefix(const RegionPlan &plan, const re2::StringPiece &national) {
     return plan.region() == "MX" && national[0] == '1';
 }
 
@@ -107,11 +107,11 @@ void find(const char *e164, size_t length, PhoneNumbersFacts *facts) {
     }
     const re2::StringPiece national(e164 + prefix, length - prefix);
     if (code->plans.size() == 1) {
-        const NumberPlan &plan = code->plans.front();
+        const RegionPlan &plan = code->plans.front();
         set_region(facts, plan);
         if (!has_old_prefix(plan, national)) facts->type = plan.type_of(national);
     } else {
-        for (const NumberPlan &plan : code->plans) {
+        for (const RegionPlan &plan : code->plans) {
             const std::optional<PhoneNumbersType> type = plan.type_of_own(national);
             if (!type) continue;
             facts->type = *type;

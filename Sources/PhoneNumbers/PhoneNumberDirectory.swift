@@ -10,9 +10,11 @@ package struct PhoneNumberDirectory: NumberDirectory {
     private let overrides: NumberPlan
 
     /// Loads the metadata, so that no later lookup pays for it.
+    ///
+    /// Who has none would refuse everybody: a library that is installed without them, or with others, ends the process.
     package init(overrides: NumberPlan = NumberPlanTable.builtIn) {
         self.overrides = overrides
-        _ = PlanFacts(e164: "+10000000")
+        precondition(PlanFacts(e164: "+10000000").isAnswered, "libphonenumber's metadata cannot be read")
     }
 
     /// The facts about one number, in a few microseconds and from any thread.

@@ -14,13 +14,15 @@ struct PlanFacts {
     let isValid: Bool
     let type: NumberType
 
+    /// False after an exception inside, which leaves the facts of an unknown number: no policy lets it through.
+    let isAnswered: Bool
+
     private let facts: PhoneNumbersFacts
 
     init(e164: String) {
         var facts = PhoneNumbersFacts()
         var text = e164
-        // An exception inside leaves the facts of an unknown number, which no policy lets through.
-        _ = text.withUTF8 { bytes in
+        isAnswered = text.withUTF8 { bytes in
             bytes.withMemoryRebound(to: CChar.self) { characters in
                 guard let start = characters.baseAddress else { return false }
                 return phone_numbers_find_facts(start, characters.count, &facts)

@@ -39,10 +39,6 @@ struct ProviderRequest: Sendable {
         self.head = head
     }
 
-    init(to url: String, method: HTTPMethod = .POST, headers: HTTPHeaders) {
-        self.init(to: Target(url), method: method, headers: headers)
-    }
-
     /// The whole request with a body, and with the trace that the message belongs to.
     func bytes(_ body: some Collection<UInt8>, trace: TraceContext?) -> ByteBuffer? {
         guard let head else { return nil }

@@ -24,7 +24,7 @@ package struct TwilioProvider: MessageProvider {
             password: configuration.authToken.revealed
         )
         request = ProviderRequest(
-            to: url,
+            to: Target(url),
             headers: ["Content-Type": FormBody.contentType, "Authorization": authorization]
         )
     }

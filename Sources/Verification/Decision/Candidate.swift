@@ -47,7 +47,11 @@ package final class Candidate: Sendable {
         self.digest = digest
         self.verificationID = verificationID
         self.sendID = sendID
-        if case .request(_, let screening) = content { possiblyPassed = screening.possiblyPassed } else { possiblyPassed = [] }
+        if case .request(_, let screening) = content {
+            possiblyPassed = screening.possiblyPassed
+        } else {
+            possiblyPassed = []
+        }
     }
 
     /// The same record as a dead letter, remembered by its place.

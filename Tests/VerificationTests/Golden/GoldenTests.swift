@@ -90,7 +90,9 @@ import Verification
     private static func text(of headers: [RecordField]) -> String {
         var writer = JSONWriter()
         writer.object { object in
-            for header in headers { object.member(named: header.name, String(decoding: header.value ?? [], as: UTF8.self)) }
+            for header in headers {
+                object.member(named: header.name, String(decoding: header.value ?? [], as: UTF8.self))
+            }
         }
         return String(decoding: writer.bytes, as: UTF8.self)
     }

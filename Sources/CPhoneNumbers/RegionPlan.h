@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef NUMBER_PLAN_H
-#define NUMBER_PLAN_H
+#ifndef REGION_PLAN_H
+#define REGION_PLAN_H
 
 #include <phonenumbers/phonemetadata.pb.h>
 #include <re2/set.h>
@@ -17,9 +17,9 @@
 ///
 /// The library would match them one after the other with ICU, and look each up by its text: eighty times the work. Both
 /// give the same answers, and the library supports RE2 in ICU's place, so its patterns are RE2's.
-class NumberPlan {
+class RegionPlan {
 public:
-    explicit NumberPlan(const i18n::phonenumbers::PhoneMetadata &metadata);
+    explicit RegionPlan(const i18n::phonenumbers::PhoneMetadata &metadata);
 
     /// Two letters, or `001` for a calling code of no region.
     const std::string &region() const { return region_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "NumberPlan.h"
+#include "RegionPlan.h"
 
 #include <stdexcept>
 
@@ -20,7 +20,7 @@ RE2::Options options() {
 
 }  // namespace
 
-NumberPlan::NumberPlan(const PhoneMetadata &metadata)
+RegionPlan::RegionPlan(const PhoneMetadata &metadata)
     : region_(metadata.id()),
       has_one_pattern_for_both_(metadata.same_mobile_and_fixed_line_pattern()),
       has_leading_digits_(metadata.has_leading_digits()),
@@ -41,7 +41,7 @@ NumberPlan::NumberPlan(const PhoneMetadata &metadata)
 }
 
 /// A description without a pattern describes no number, and one without lengths has those of the general one.
-void NumberPlan::add(const PhoneNumberDesc &description, Kind kind) {
+void RegionPlan::add(const PhoneNumberDesc &description, Kind kind) {
     if (description.national_number_pattern().empty()) return;
     Lengths lengths;
     for (int length : description.possible_length()) {
@@ -51,19 +51,19 @@ void NumberPlan::add(const PhoneNumberDesc &description, Kind kind) {
     add(description.national_number_pattern(), {kind, lengths});
 }
 
-void NumberPlan::add(const std::string &pattern, Pattern entry) {
+void RegionPlan::add(const std::string &pattern, Pattern entry) {
     if (set_.Add(pattern, nullptr) < 0) throw std::runtime_error("a pattern is none");
     patterns_.push_back(entry);
 }
 
-std::optional<PhoneNumbersType> NumberPlan::type_of_own(const StringPiece &national) const {
+std::optional<PhoneNumbersType> RegionPlan::type_of_own(const StringPiece &national) const {
     const Kinds kinds = match(national);
     const PhoneNumbersType type = type_of(kinds);
     const bool is_own = has_leading_digits_ ? kinds[kLeadingDigits] : type != PhoneNumbersTypeUnknown;
     return is_own ? std::optional(type) : std::nullopt;
 }
 
-NumberPlan::Kinds NumberPlan::match(const StringPiece &national) const {
+RegionPlan::Kinds RegionPlan::match(const StringPiece &national) const {
     // One a thread, so that a lookup allocates little.
     thread_local std::vector<int> matches;
     RE2::Set::ErrorInfo error;
@@ -80,7 +80,7 @@ NumberPlan::Kinds NumberPlan::match(const StringPiece &national) const {
 }
 
 /// The library's order (PhoneNumberUtil::GetNumberTypeHelper).
-PhoneNumbersType NumberPlan::type_of(const Kinds &kinds) const {
+PhoneNumbersType RegionPlan::type_of(const Kinds &kinds) const {
     if (!kinds[kGeneral]) return PhoneNumbersTypeUnknown;
     if (kinds[kPremiumRate]) return PhoneNumbersTypePremiumRate;
     if (kinds[kTollFree]) return PhoneNumbersTypeTollFree;
