@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Testing
+
+@testable import Verification
+
+@Suite struct StringBytesTests {
+    /// Short texts of few letters, so that many are alike or begin alike; `é` is written in two ways.
+    private static func text(_ dice: inout TestSeed) -> String {
+        let letters = ["a", "b", "\u{e9}", "e\u{301}", "\u{0}", "zzzzzzzzzzzzzzzz"]
+        return (0..<dice.below(5)).map { _ in letters[dice.below(letters.count)] }.joined()
+    }
+
+    @Test func `texts are compared by their bytes`() {
+        var dice = TestSeed("texts by their bytes")
+        var alike = 0
+        for _ in 0..<20_000 {
+            let (one, other) = (Self.text(&dice), Self.text(&dice))
+            let (bytes, otherBytes) = (Array(one.utf8), Array(other.utf8))
+            #expect(one.hasSameBytes(as: other) == (bytes == otherBytes))
+            #expect(one.hasBytes(before: other) == bytes.lexicographicallyPrecedes(otherBytes))
+            alike += bytes == otherBytes ? 1 : 0
+        }
+        #expect(alike > 100)
+    }
+
+    @Test func `a request id comes before those that begin with it, as in every worker's order of locks`() {
+        let short = RequestKey(tenant: "default", requestID: "request")
+        let long = RequestKey(tenant: "default", requestID: "request-1")
+        #expect(short < long)
+        #expect(!(long < short))
+    }
+}
