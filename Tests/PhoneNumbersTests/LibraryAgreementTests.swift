@@ -83,8 +83,7 @@ extension PhoneNumbersType {
     fileprivate init(ofLibrary number: Int32) {
         let types: [PhoneNumbersType] = [
             .fixedLine, .mobile, .fixedLineOrMobile, .tollFree, .premiumRate, .sharedCost, .voIP, .personalNumber,
-            .pager,
-            .UAN, .voicemail, .unknown,
+            .pager, .UAN, .voicemail, .unknown,
         ]
         self = types[Int(number)]
     }

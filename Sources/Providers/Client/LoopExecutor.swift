@@ -25,7 +25,7 @@ package final class LoopExecutor: TaskExecutor {
         if isFirst { loop.execute { self.runJobs() } }
     }
 
-    /// Runs those that have come; what comes meanwhile has a turn of its own, so that connections are served between.
+    /// Runs those that have come; what comes meanwhile has a turn of its own.
     private func runJobs() {
         let turn = jobs.withLock { jobs in
             defer { jobs = [] }

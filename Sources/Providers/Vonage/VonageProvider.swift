@@ -14,26 +14,38 @@ package struct VonageProvider: MessageProvider {
     private let client: ProviderClient
     private let target: Target?
 
+    /// What goes before every body; nil where each message has a token of its own.
+    private let request: ProviderRequest?
+
     /// A provider over a client that outlives it.
     package init(configuration: VonageConfiguration, client: ProviderClient) {
         self.configuration = configuration
         self.client = client
         let base = ProviderRequest.base(configuration.baseURL)
-        switch configuration.api {
-        case .sms: target = Target("\(base)/sms/json")
-        case .messages: target = Target("\(base)/v1/messages")
+        switch (configuration.api, configuration.credentials) {
+        case (.sms, _):
+            target = Target("\(base)/sms/json")
+            request = ProviderRequest(to: target, headers: ["Content-Type": FormBody.contentType])
+        case (.messages, .apiSecret(let apiKey, let secret)):
+            target = Target("\(base)/v1/messages")
+            let authorization = ProviderRequest.basicAuth(username: apiKey, password: secret.revealed)
+            request = Self.messagesRequest(to: target, authorization)
+        case (.messages, .application):
+            target = Target("\(base)/v1/messages")
+            request = nil
         }
     }
 
     package func send(_ message: OutboundMessage) async -> ProviderAnswer {
         guard case .sms(let text) = message.content else { return ProviderAnswer(.misconfigured, errorCode: "channel") }
+        guard let request = request ?? requestWithToken() else {
+            return ProviderAnswer(.misconfigured, errorCode: "token")
+        }
         switch configuration.api {
         case .sms:
-            let request = ProviderRequest(to: target, headers: ["Content-Type": FormBody.contentType])
             let result = await client.exchange(request, form(for: text, of: message), of: message)
             return result.providerAnswer(VonageSMSAnswer.classify)
         case .messages:
-            guard let request = messagesRequest() else { return ProviderAnswer(.misconfigured, errorCode: "token") }
             let result = await client.exchange(request, json(for: text, of: message), of: message)
             return result.providerAnswer(VonageMessagesAnswer.classify)
         }
@@ -61,22 +73,16 @@ package struct VonageProvider: MessageProvider {
         return form.bytes
     }
 
-    private func messagesRequest() -> ProviderRequest? {
-        let authorization: String
-        switch configuration.credentials {
-        case .apiSecret(let apiKey, let secret):
-            authorization = ProviderRequest.basicAuth(username: apiKey, password: secret.revealed)
-        case .application(let application):
-            var generator = SystemRandomNumberGenerator()
-            let now = Timestamp.now
-            let tokenID = UUIDValue.version7(at: now, using: &generator)
-            guard let token = application.token(tokenID, at: now) else { return nil }
-            authorization = "Bearer \(token)"
-        }
-        return ProviderRequest(
-            to: target,
-            headers: ["Content-Type": "application/json", "Authorization": authorization]
-        )
+    private func requestWithToken() -> ProviderRequest? {
+        guard case .application(let application) = configuration.credentials else { return nil }
+        var generator = SystemRandomNumberGenerator()
+        let now = Timestamp.now
+        let tokenID = UUIDValue.version7(at: now, using: &generator)
+        return application.token(tokenID, at: now).map { Self.messagesRequest(to: target, "Bearer \($0)") }
+    }
+
+    private static func messagesRequest(to target: Target?, _ authorization: String) -> ProviderRequest {
+        ProviderRequest(to: target, headers: ["Content-Type": "application/json", "Authorization": authorization])
     }
 
     /// The JSON of the Messages API, which finds the encoding by itself and counts the time to live in seconds.

@@ -17,41 +17,31 @@ package struct JSONWriter: Sendable {
     /// Writes an object: the document's root, or an element of an array.
     package mutating func object(_ body: (inout JSONWriter) -> Void) {
         separate()
-        open(UInt8(ascii: "{"))
-        body(&self)
-        close(UInt8(ascii: "}"))
+        enclose("{", body, "}")
     }
 
     /// Writes a member that is an object.
     package mutating func object(_ name: StaticString, _ body: (inout JSONWriter) -> Void) {
         self.name(name)
-        open(UInt8(ascii: "{"))
-        body(&self)
-        close(UInt8(ascii: "}"))
+        enclose("{", body, "}")
     }
 
     /// Writes a member that is an object, and whose name is no literal.
     package mutating func object(named name: String, _ body: (inout JSONWriter) -> Void) {
         self.name(name)
-        open(UInt8(ascii: "{"))
-        body(&self)
-        close(UInt8(ascii: "}"))
+        enclose("{", body, "}")
     }
 
     /// Writes an array: the document's root, or an element of an array.
     package mutating func array(_ body: (inout JSONWriter) -> Void) {
         separate()
-        open(UInt8(ascii: "["))
-        body(&self)
-        close(UInt8(ascii: "]"))
+        enclose("[", body, "]")
     }
 
     /// Writes a member that is an array.
     package mutating func array(_ name: StaticString, _ body: (inout JSONWriter) -> Void) {
         self.name(name)
-        open(UInt8(ascii: "["))
-        body(&self)
-        close(UInt8(ascii: "]"))
+        enclose("[", body, "]")
     }
 
     /// Writes a member that is a string, a number or a boolean.
@@ -109,13 +99,16 @@ package struct JSONWriter: Sendable {
         if needsComma { bytes.append(UInt8(ascii: ",")) }
     }
 
-    private mutating func open(_ bracket: UInt8) {
-        bytes.append(bracket)
+    /// Writes what stands between two brackets.
+    private mutating func enclose(
+        _ opening: Unicode.Scalar,
+        _ body: (inout JSONWriter) -> Void,
+        _ closing: Unicode.Scalar
+    ) {
+        bytes.append(UInt8(ascii: opening))
         needsComma = false
-    }
-
-    private mutating func close(_ bracket: UInt8) {
-        bytes.append(bracket)
+        body(&self)
+        bytes.append(UInt8(ascii: closing))
         needsComma = true
     }
 
