@@ -7,8 +7,10 @@ package import Verification
 package struct IntakeKeys: Sendable {
     let slots: [(key: SlotKey, fresh: VerificationID)]
     package let windows: [LimitKey]
-    let requests: [(key: RequestKey, candidate: Candidate)]
-    let fresh: Set<VerificationID>
+    let requests: [Candidate]
+
+    /// Each candidate by the verification that it may begin: a row that points there is its own.
+    let candidates: [VerificationID: Candidate]
 
     /// The limits of the tenants whose requests may be let through, and how many of those each tenant has.
     let tenantLimits: [TenantLimit]
@@ -32,8 +34,8 @@ package struct IntakeKeys: Sendable {
         }
         self.slots = Array(slots).sortedByKey { $0.key }.map { ($0.key, $0.value) }
         self.windows = Array(windows).sortedByKey { $0 }
-        self.requests = requests.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-        fresh = Set(candidates.map(\.verificationID))
+        self.requests = requests.values.sorted { $0.key < $1.key }
+        self.candidates = Dictionary(candidates.map { ($0.verificationID, $0) }) { first, _ in first }
         tenantLimits = limits.keys.sorted().flatMap { tenant in
             (limits[tenant] ?? []).map { TenantLimit(tenant: tenant, limit: $0) }
         }
@@ -49,6 +51,11 @@ package struct IntakeKeys: Sendable {
             !full.contains(limit.tenant)
                 && usage[limit, default: 0] + tenantCounts[limit.tenant, default: 0] > limit.limit.count
         }
+    }
+
+    /// Those of the verifications that no candidate of this batch begins.
+    func before(_ ids: some Sequence<VerificationID>) -> Set<VerificationID> {
+        Set(ids.lazy.filter { candidates[$0] == nil })
     }
 
     var limitedTenants: [String] { Set(tenantLimits.map(\.tenant)).sorted() }

@@ -102,16 +102,16 @@ extension PostgresLedger {
         let results = try transaction.run([
             Self.lockSlots(keys), Self.lockWindows(others), Self.insertRequests(keys), Self.readTime(keys),
         ])
-        let slots = try Self.slots(results[0])
+        let slots = try Self.slots(results[0], keys)
         var windows = try Self.windows(results[1]).merging(full) { locked, _ in locked }
-        var requests = try Self.insertedRequests(results[2])
+        var requests = try Self.insertedRequests(results[2], keys)
         var time = try IntakeTime(results[3])
-        let older = keys.requests.map(\.key).filter { requests[$0] == nil }
-        if !older.isEmpty {
+        if requests.count < keys.requests.count {
+            let older = keys.requests.map(\.key).filter { requests[$0] == nil }
             let rows = try transaction.run([Self.readRequests(older)])[0]
             requests.merge(try Self.requests(rows)) { first, _ in first }
         }
-        let known = Set(slots.values).union(requests.values.compactMap(\.verificationID)).subtracting(keys.fresh)
+        let known = keys.before(slots.values).union(keys.before(requests.values.compactMap(\.verificationID)))
         var verifications: [VerificationID: StoredVerification] = [:]
         if !known.isEmpty {
             let locked = try transaction.run([Self.lockVerifications(known), Self.readTime(keys)])
@@ -157,11 +157,12 @@ extension PostgresLedger {
         if !changes.requests.isEmpty { statements.append(Self.updateRequests(changes.requests)) }
         if !changes.slots.isEmpty { statements.append(Self.updateSlots(changes.slots)) }
         if !changes.sends.isEmpty { statements.append(insertSends(changes.sends)) }
-        let outbox = statements.count
-        if !changes.outbox.isEmpty { statements.append(insertOutbox(changes.outbox)) }
+        let inserts = insertOutbox(changes.outbox)
+        let outbox = statements.endIndex..<statements.endIndex + inserts.count
+        statements += inserts
         if let admit = Self.admitTenants(changes.admissions, keys, at: facts.now) { statements.append(admit) }
         let results = try transaction.tryCommit(statements)
-        return changes.outbox.isEmpty ? [] : try Self.handedOver(changes.outbox, results[outbox])
+        return try Self.handedOver(changes.outbox, results[outbox])
     }
 }
 

@@ -4,12 +4,37 @@ package import PostgresClient
 package import Verification
 
 extension PostgresLedger {
-    /// Inserts records leased to this worker, which publishes them at once.
+    /// Inserts records leased to this worker, which publishes them at once: one statement for events that are the first of
+    /// their stream, and one for all others, where there are such.
+    package func insertOutbox(_ records: [OutboxRecord]) -> [Statement] {
+        let firsts = records.filter(\.isFirstEvent)
+        let others = firsts.count < records.count ? records.filter { !$0.isFirstEvent } : []
+        return (firsts.isEmpty ? [] : [insertFirstEvents(firsts)]) + (others.isEmpty ? [] : [insertOthers(others)])
+    }
+
+    /// Events that nothing can be before or in place of: their transaction is the only one that writes their number.
+    private func insertFirstEvents(_ records: [OutboxRecord]) -> Statement {
+        Statement(
+            """
+            INSERT INTO courier.outbox (stream, sequence, dead_letter, key, value, headers, lease_until)
+            SELECT
+                unnest($1::uuid[]), 1, false, unnest($2::bytea[]), unnest($3::bytea[]), unnest($4::bytea[]),
+                clock_timestamp() + $5 * interval '1 microsecond'
+            """,
+            [
+                .uuids(records.map(\.stream.value)), .bytesArray(records.map(\.key)),
+                .bytesArray(records.map(\.value)), .bytesArray(records.map { RecordField.encode($0.headers) }),
+                leaseParameter,
+            ]
+        )
+    }
+
+    /// Later events, and dead letters, which may be there already when their record has come once more.
     ///
     /// A record behind an unpublished one of its stream, here or in the table, is parked: it is due from the beginning of
     /// time, and a sweep takes it when the earlier one is gone or goes with it, so that a verification's events keep
     /// their order whoever publishes them.
-    package func insertOutbox(_ records: [OutboxRecord]) -> Statement {
+    private func insertOthers(_ records: [OutboxRecord]) -> Statement {
         Statement(
             """
             INSERT INTO courier.outbox (stream, sequence, dead_letter, key, value, headers, lease_until)
@@ -42,13 +67,17 @@ extension PostgresLedger {
         return records.map { !streams.insert($0.stream).inserted }
     }
 
-    /// The records that this worker publishes itself, in their order.
-    static func handedOver(_ records: [OutboxRecord], _ inserted: Rows) throws -> [OutboxRecord] {
-        var handedOver = Set<OutboxKey>(minimumCapacity: inserted.count)
-        for row in inserted where try !row.bool(2) {
-            handedOver.insert(OutboxKey(stream: UUIDValue(try row.uuid(0)), sequence: try row.int32(1)))
+    /// The records that this worker publishes itself, in their order, by the answers to their statements.
+    static func handedOver(_ records: [OutboxRecord], _ answers: some Sequence<Rows>) throws -> [OutboxRecord] {
+        var handedOver: Set<OutboxKey> = []
+        for rows in answers {
+            for row in rows where try !row.bool(2) {
+                handedOver.insert(OutboxKey(stream: UUIDValue(try row.uuid(0)), sequence: try row.int32(1)))
+            }
         }
-        return records.filter { handedOver.contains(OutboxKey(stream: $0.stream, sequence: $0.sequence)) }
+        return records.filter {
+            $0.isFirstEvent || handedOver.contains(OutboxKey(stream: $0.stream, sequence: $0.sequence))
+        }
     }
 
     package func sweepOutbox(of database: Int) async throws -> [OutboxRecord] {
@@ -181,6 +210,10 @@ extension PostgresLedger {
             [.uuids(records.map(\.stream.value)), .int32s(records.map(\.sequence))]
         )
     }
+}
+
+extension OutboxRecord {
+    fileprivate var isFirstEvent: Bool { sequence == 1 && !isDeadLetter }
 }
 
 private struct OutboxKey: Hashable {

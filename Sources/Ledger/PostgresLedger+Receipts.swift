@@ -57,10 +57,9 @@ extension PostgresLedger {
         let verifications = changes.verifications.values.sorted { $0.id < $1.id }
         if !verifications.isEmpty { statements.append(Self.updateVerifications(verifications)) }
         let outbox = deadLetters + changes.outbox
-        if !outbox.isEmpty { statements.append(insertOutbox(outbox)) }
-        let answers = try transaction.commit(statements)
-        guard !outbox.isEmpty, let inserted = answers.last else { return [] }
-        return try Self.handedOver(outbox, inserted)
+        let inserts = insertOutbox(outbox)
+        let answers = try transaction.commit(statements + inserts)
+        return try Self.handedOver(outbox, answers.suffix(inserts.count))
     }
 }
 

@@ -25,10 +25,9 @@ extension PostgresLedger {
                     unnest($1::text[]) AS tenant, unnest($2::text[]) AS request_id, unnest($3::bytea[]) AS digest,
                     unnest($4::text[]) AS places, unnest($5::uuid[]) AS verification_id
             ) AS r
-            WHERE NOT EXISTS (
-                SELECT FROM courier.request o
-                WHERE o.tenant = r.tenant AND o.request_id = r.request_id
-                  AND o.day = (statement_timestamp() AT TIME ZONE 'UTC')::date - 1
+            WHERE (r.tenant, r.request_id) NOT IN (
+                SELECT o.tenant, o.request_id FROM courier.request o
+                WHERE o.request_id = ANY ($2) AND o.day = (statement_timestamp() AT TIME ZONE 'UTC')::date - 1
             )
             ON CONFLICT (tenant, request_id, day) DO UPDATE SET places = request.places
             RETURNING tenant, request_id, digest, places, verification_id, status, reason, rule,
@@ -37,9 +36,9 @@ extension PostgresLedger {
             [
                 .texts(keys.requests.map(\.key.tenant)),
                 .texts(keys.requests.map(\.key.requestID)),
-                .bytesArray(keys.requests.map(\.candidate.digest)),
-                .texts(keys.requests.map(\.candidate.record).map { KnownRequest.place($0.source, $0.offset) }),
-                .uuids(keys.requests.map(\.candidate.verificationID.uuid.value)),
+                .bytesArray(keys.requests.map(\.digest)),
+                .texts(keys.requests.map(\.place)),
+                .uuids(keys.requests.map(\.verificationID.uuid.value)),
             ]
         )
     }
@@ -89,10 +88,14 @@ extension PostgresLedger {
         )
     }
 
-    /// What `insertRequests` tells.
-    static func insertedRequests(_ rows: Rows) throws -> [RequestKey: KnownRequest] {
+    /// What `insertRequests` tells; of a row that is a candidate's own, nothing is read that the candidate tells.
+    static func insertedRequests(_ rows: Rows, _ keys: IntakeKeys) throws -> [RequestKey: KnownRequest] {
         var requests = [RequestKey: KnownRequest](minimumCapacity: rows.count)
         for row in rows {
+            if let id = try row.optionalUUID(4), let own = keys.candidates[VerificationID(UUIDValue(id))] {
+                if requests[own.key] == nil { requests[own.key] = KnownRequest(of: own) }
+                continue
+            }
             let key = try RequestKey(row)
             let isOfDayBefore = try row.bool(8)
             if isOfDayBefore || requests[key] == nil { requests[key] = try KnownRequest(row) }

@@ -47,8 +47,10 @@ extension PostgresLedger {
             """
             UPDATE courier.send s
             SET state = 'dispatching'
-            FROM (SELECT unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence) AS u
-            WHERE s.id = u.id AND s.fence = u.fence AND s.state IN ('claimed', 'dispatching')
+            WHERE s.id = ANY ($1)
+              -- As a condition on a value this is looked up in a hash table, and not made a join.
+              AND ((s.id, s.fence) IN (SELECT unnest($1::uuid[]), unnest($2::int4[]))) IS TRUE
+              AND s.state IN ('claimed', 'dispatching')
               AND s.deadline > clock_timestamp()
               -- At least half of the lease is left for the call.
               AND s.lease_until > clock_timestamp() + $3 * interval '1 microsecond' / 2
@@ -118,10 +120,9 @@ extension PostgresLedger {
     ) throws -> [OutboxRecord] {
         var statements = earlier
         if !changes.verifications.isEmpty { statements.append(Self.updateVerifications(changes.verifications)) }
-        if !changes.outbox.isEmpty { statements.append(insertOutbox(changes.outbox)) }
-        let answers = try transaction.commit(statements)
-        guard !changes.outbox.isEmpty, let inserted = answers.last else { return [] }
-        return try Self.handedOver(changes.outbox, inserted)
+        let inserts = insertOutbox(changes.outbox)
+        let answers = try transaction.commit(statements + inserts)
+        return try Self.handedOver(changes.outbox, answers.suffix(inserts.count))
     }
 
     /// Takes results whose claim still holds; a write with an old fence changes nothing.

@@ -44,12 +44,17 @@ extension PostgresLedger {
         )
     }
 
-    static func slots(_ rows: Rows) throws -> [SlotKey: VerificationID] {
+    /// What `lockSlots` tells; of a slot that is new, nothing is read that its candidate tells.
+    static func slots(_ rows: Rows, _ keys: IntakeKeys) throws -> [SlotKey: VerificationID] {
         var slots = [SlotKey: VerificationID](minimumCapacity: rows.count)
         for row in rows {
+            let id = VerificationID(UUIDValue(try row.uuid(3)))
+            if let passed = keys.candidates[id]?.possiblyPassed, passed.count == 1 {
+                slots[passed[0].slot] = id
+                continue
+            }
             let purpose = try Purpose(stored: row.text(1))
-            let key = SlotKey(tenant: try row.text(0), purpose: purpose, fingerprint: try row.bytes(2))
-            slots[key] = VerificationID(UUIDValue(try row.uuid(3)))
+            slots[SlotKey(tenant: try row.text(0), purpose: purpose, fingerprint: try row.bytes(2))] = id
         }
         return slots
     }

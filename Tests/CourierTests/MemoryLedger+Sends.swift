@@ -18,17 +18,6 @@ extension ReportedSend {
     }
 }
 
-extension KnownRequest {
-    init(_ candidate: Candidate) {
-        self.init(
-            source: candidate.record.source,
-            offset: candidate.record.offset,
-            digest: candidate.digest,
-            verificationID: candidate.verificationID
-        )
-    }
-}
-
 extension SendResult {
     convenience init(unknown claim: ClaimedSend) {
         self.init(

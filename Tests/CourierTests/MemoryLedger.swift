@@ -161,7 +161,7 @@ extension MemoryLedger {
         }
         return try perform(.intake) { state in
             for candidate in candidates {
-                if state.requests[candidate.key] == nil { state.requests[candidate.key] = KnownRequest(candidate) }
+                if state.requests[candidate.key] == nil { state.requests[candidate.key] = KnownRequest(of: candidate) }
                 if let slot = candidate.possiblyPassed.first?.slot, state.slots[slot] == nil {
                     state.slots[slot] = candidate.verificationID
                 }

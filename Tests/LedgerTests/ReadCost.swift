@@ -115,7 +115,7 @@ extension LedgerDatabase {
                 clock_timestamp() + interval '2 hours', 60000, '{}'
             FROM person;
             INSERT INTO courier.outbox
-            SELECT id, 1, false, '', '', '', clock_timestamp() + interval '1 hour' FROM person;
+            SELECT id, 2, false, '', '', '', clock_timestamp() + interval '1 hour' FROM person;
             DROP TABLE person;
             -- Batches of the last ten minutes: the tenant's limit looks back to some, and the oldest may be forgotten.
             -- Each row is counted on from the newest before it, which old statistics would have looked for in all of them.

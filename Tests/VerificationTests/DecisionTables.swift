@@ -96,12 +96,7 @@ struct DecisionTables {
         var batchSlots: [SlotKey: VerificationID] = [:]
         var batchRequests: [RequestKey: KnownRequest] = [:]
         for candidate in candidates {
-            let own = KnownRequest(
-                source: candidate.record.source,
-                offset: candidate.record.offset,
-                digest: candidate.digest,
-                verificationID: candidate.verificationID
-            )
+            let own = KnownRequest(of: candidate)
             requests[candidate.key] = requests[candidate.key] ?? own
             batchRequests[candidate.key] = requests[candidate.key]
             for passed in candidate.possiblyPassed {

@@ -16,11 +16,36 @@ scripts=deploy/local
 bench=Tests/Benchmarks/bench
 python="$local_directory/bench"
 
+# PostgreSQL's memory lies in huge pages, as its manual advises for servers (19.4.5), where the user may reserve them.
+huge_pages=/proc/sys/vm/nr_hugepages
+huge_pages_before=
+postgres_settings=(shared_buffers=512MB max_wal_size=4GB)
+
+reserve_huge_pages() {
+    local wanted=300
+    if [[ -w $huge_pages ]]; then
+        huge_pages_before="$(<"$huge_pages")"
+        echo "$((huge_pages_before + wanted))" >"$huge_pages"
+        if (($(awk '$1 == "HugePages_Free:" { print $2 }' /proc/meminfo) >= wanted)); then
+            postgres_settings+=(huge_pages=on)
+            return
+        fi
+        release_huge_pages
+    fi
+    say "PostgreSQL runs without huge pages and needs a little more time: they can't be reserved here (vm.nr_hugepages)"
+}
+
+release_huge_pages() {
+    [[ -z "$huge_pages_before" ]] || echo "$huge_pages_before" >"$huge_pages"
+    huge_pages_before=
+}
+
 # shellcheck disable=SC2329 # called by the trap
 clean_up() {
     trap '' INT TERM HUP
     "$scripts/postgres.sh" remove bench 9>&-
     "$scripts/broker.sh" stop bench 9>&-
+    release_huge_pages
 }
 
 make_python() {
@@ -49,7 +74,8 @@ make_python
 run "$scripts/wheels.sh"
 trap clean_up EXIT
 "$scripts/postgres.sh" remove bench 9>&-
-COURIER_BENCH_POSTGRES_URL="$("$scripts/postgres.sh" start bench shared_buffers=512MB max_wal_size=4GB 9>&-)"
+reserve_huge_pages
+COURIER_BENCH_POSTGRES_URL="$("$scripts/postgres.sh" start bench "${postgres_settings[@]}" 9>&-)"
 COURIER_BENCH_POSTGRES_PROCESS="$("$scripts/postgres.sh" process bench)"
 COURIER_BENCH_PROGRAM="$program"
 COURIER_BENCH_PARTS="$parts"

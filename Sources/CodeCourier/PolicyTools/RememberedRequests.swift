@@ -33,10 +33,12 @@ struct RememberedRequests {
         let id = Self.id(of: candidate.key)
         guard let entry = today[id] ?? yesterday[id] else { return nil }
         return KnownRequest(
-            source: "",
-            offset: 0,
+            placesText: "",
             digest: UUIDValue(entry.digest).bytes,
-            verificationID: entry.verificationID
+            verificationID: entry.verificationID,
+            status: nil,
+            reason: nil,
+            rule: nil
         )
     }
 

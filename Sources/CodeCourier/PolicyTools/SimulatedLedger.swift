@@ -158,15 +158,3 @@ struct SimulatedLedger {
         sizeToForget = max(smallestSizeToForget, 2 * size)
     }
 }
-
-extension KnownRequest {
-    /// The row that is written before the decision.
-    fileprivate init(of candidate: Candidate) {
-        self.init(
-            source: candidate.record.source,
-            offset: candidate.record.offset,
-            digest: candidate.digest,
-            verificationID: candidate.verificationID
-        )
-    }
-}

@@ -23,6 +23,9 @@ package final class Candidate: Sendable {
     /// A record without a readable request id is remembered by its own place.
     package let key: RequestKey
 
+    /// The record's place, as a request's row keeps it.
+    package let place: String
+
     /// Keyed, 16 bytes.
     package let digest: [UInt8]
 
@@ -44,6 +47,7 @@ package final class Candidate: Sendable {
         self.record = record
         self.content = content
         self.key = key
+        place = KnownRequest.place(record.source, record.offset)
         self.digest = digest
         self.verificationID = verificationID
         self.sendID = sendID

@@ -15,21 +15,16 @@ package struct KnownRequest: Sendable, Equatable {
     package var reason: String?
     package var rule: String?
 
-    package init(
-        source: String,
-        offset: Int64,
-        digest: [UInt8],
-        verificationID: VerificationID?,
-        status: DeliveryStatus? = nil,
-        reason: String? = nil,
-        rule: String? = nil
-    ) {
-        placesText = Self.place(source, offset)
-        self.digest = digest
-        self.verificationID = verificationID
-        self.status = status
-        self.reason = reason
-        self.rule = rule
+    /// What is remembered of a request that a candidate begins.
+    package init(of candidate: Candidate) {
+        self.init(
+            placesText: candidate.place,
+            digest: candidate.digest,
+            verificationID: candidate.verificationID,
+            status: nil,
+            reason: nil,
+            rule: nil
+        )
     }
 
     /// Whether a record is one that has been decided before.

@@ -73,7 +73,7 @@ struct BatchMaker {
                 [
                     [ledger.settleSends(results), Statement("SELECT clock_timestamp()")],
                     [PostgresLedger.settleVerifications(outcome.verifications, known: claimed)],
-                    [ledger.insertOutbox(outcome.outbox)],
+                    ledger.insertOutbox(outcome.outbox),
                 ],
                 [PostgresLedger.forget(changes.outbox + outcome.outbox)],
             ],
@@ -105,7 +105,7 @@ struct BatchMaker {
         // Batches run side by side here, and an address of two of them would be begun twice.
         if !begun.isEmpty { writes.append(PostgresLedger.insertWindows(begun)) }
         writes.append(ledger.insertSends(changes.sends))
-        if !changes.outbox.isEmpty { writes.append(ledger.insertOutbox(changes.outbox)) }
+        writes += ledger.insertOutbox(changes.outbox)
         if let admit = PostgresLedger.admitTenants(changes.admissions, keys, at: facts.now) { writes.append(admit) }
         return trips + [writes]
     }
@@ -116,13 +116,7 @@ struct BatchMaker {
         var known: [VerificationID: StoredVerification] = [:]
         var limits: [LimitKey: LimitWindow] = [:]
         for candidate in candidates {
-            let record = candidate.record
-            requests[candidate.key] = KnownRequest(
-                source: record.source,
-                offset: record.offset,
-                digest: candidate.digest,
-                verificationID: candidate.verificationID
-            )
+            requests[candidate.key] = KnownRequest(of: candidate)
             for passed in candidate.possiblyPassed {
                 let id = slots[passed.slot] ?? found[passed.slot] ?? candidate.verificationID
                 found[passed.slot] = id

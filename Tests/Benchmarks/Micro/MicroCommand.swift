@@ -104,12 +104,7 @@ struct MicroCommand: ParsableCommand {
         var requests: [RequestKey: KnownRequest] = [:]
         var slots: [SlotKey: VerificationID] = [:]
         for candidate in candidates {
-            requests[candidate.key] = KnownRequest(
-                source: candidate.record.source,
-                offset: candidate.record.offset,
-                digest: candidate.digest,
-                verificationID: candidate.verificationID
-            )
+            requests[candidate.key] = KnownRequest(of: candidate)
             for passed in candidate.possiblyPassed where slots[passed.slot] == nil {
                 slots[passed.slot] = candidate.verificationID
             }
