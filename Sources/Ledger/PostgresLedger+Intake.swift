@@ -56,37 +56,44 @@ extension PostgresLedger {
         let full = fullWindows.among(keys.windows)
         return try await pool.withTransaction { transaction in
             var facts = try readFacts(keys, full, pace, transaction)
+            var changes = decide(facts)
+            var writes = IntakeWrites(changes, keys, self, at: facts.now)
             var trials = 3
             while true {
-                let changes = decide(facts)
                 let open = full.keys.filter { changes.windows[$0] != nil }
                 guard open.isEmpty else {
                     fullWindows.forget(open)
                     throw StaleWindow()
                 }
                 do {
-                    let outbox = try write(changes, keys, facts, transaction)
+                    let outbox = try writes.tryCommit(behind: Self.write(changes.windows, facts), transaction)
                     fullWindows.note(changes.fullWindows.filter { full[$0.key] == nil })
                     return Recorded(changes.sends, outbox: outbox)
                 } catch let error as PostgresError where error.sqlState == .uniqueViolation && trials > 0 {
                     trials -= 1
-                    guard let more = try readBegunWindows(facts, keys, transaction) else { throw error }
-                    facts = more
+                    let begun = try readBegunWindows(facts, keys, transaction)
+                    if begun.windows.isEmpty { throw error }
+                    facts = facts.adding(begun.windows, at: begun.time)
+                    if let same = changes.following(begun.windows) {
+                        changes = same
+                    } else {
+                        changes = decide(facts)
+                        writes = IntakeWrites(changes, keys, self, at: facts.now)
+                    }
                 }
             }
         }
     }
 
-    /// The facts with the windows that others have begun since; nil when none of them can be had without waiting.
+    /// The windows that others have begun since the facts were read, as far as they can be had without waiting.
     private func readBegunWindows(
         _ facts: IntakeFacts,
         _ keys: IntakeKeys,
         _ transaction: Transaction
-    ) throws -> IntakeFacts? {
+    ) throws -> (windows: [LimitKey: LimitWindow], time: IntakeTime) {
         let new = keys.windows.filter { facts.windows[$0] == nil }
         let results = try transaction.run([Self.lockFreeWindows(new), Self.readTime(keys)])
-        let begun = try Self.windows(results[0])
-        return begun.isEmpty ? nil : facts.adding(begun, at: try IntakeTime(results[1]))
+        return (try Self.windows(results[0]), try IntakeTime(results[1]))
     }
 
     /// Locks and reads, in the one order of locks; the time is read when the last lock is granted.
@@ -137,32 +144,39 @@ extension PostgresLedger {
         )
     }
 
-    private func write(
-        _ changes: IntakeChanges,
-        _ keys: IntakeKeys,
-        _ facts: IntakeFacts,
-        _ transaction: Transaction
-    ) throws -> [OutboxRecord] {
-        var statements: [Statement] = []
-        // First what may fail, so that little is undone.
-        let (known, new) = changes.windows.split { facts.windows[$0] != nil }
-        if !new.isEmpty { statements.append(Self.insertWindows(new)) }
-        if !known.isEmpty { statements.append(Self.updateWindows(known)) }
+    private static func write(_ windows: [LimitKey: WindowChange], _ facts: IntakeFacts) -> [Statement] {
+        let (known, new) = windows.split { facts.windows[$0] != nil }
+        return (new.isEmpty ? [] : [insertWindows(new)]) + (known.isEmpty ? [] : [updateWindows(known)])
+    }
+}
+
+/// All that a batch changes but windows, ready to be written.
+private struct IntakeWrites {
+    private var statements: [Statement] = []
+    private let outbox: [OutboxRecord]
+    private let inserts: Range<Int>
+
+    init(_ changes: IntakeChanges, _ keys: IntakeKeys, _ ledger: PostgresLedger, at now: Timestamp) {
         if !changes.insertedVerifications.isEmpty {
-            statements.append(Self.insertVerifications(changes.insertedVerifications))
+            statements.append(PostgresLedger.insertVerifications(changes.insertedVerifications))
         }
         if !changes.updatedVerifications.isEmpty {
-            statements.append(Self.updateVerifications(changes.updatedVerifications))
+            statements.append(PostgresLedger.updateVerifications(changes.updatedVerifications))
         }
-        if !changes.requests.isEmpty { statements.append(Self.updateRequests(changes.requests)) }
-        if !changes.slots.isEmpty { statements.append(Self.updateSlots(changes.slots)) }
-        if !changes.sends.isEmpty { statements.append(insertSends(changes.sends)) }
-        let inserts = insertOutbox(changes.outbox)
-        let outbox = statements.endIndex..<statements.endIndex + inserts.count
+        if !changes.requests.isEmpty { statements.append(PostgresLedger.updateRequests(changes.requests)) }
+        if !changes.slots.isEmpty { statements.append(PostgresLedger.updateSlots(changes.slots)) }
+        if !changes.sends.isEmpty { statements.append(ledger.insertSends(changes.sends)) }
+        outbox = changes.outbox
+        let inserts = ledger.insertOutbox(outbox)
+        self.inserts = statements.endIndex..<statements.endIndex + inserts.count
         statements += inserts
-        if let admit = Self.admitTenants(changes.admissions, keys, at: facts.now) { statements.append(admit) }
-        let results = try transaction.tryCommit(statements)
-        return try Self.handedOver(changes.outbox, results[outbox])
+        if let admit = PostgresLedger.admitTenants(changes.admissions, keys, at: now) { statements.append(admit) }
+    }
+
+    /// Writes behind statements that may fail, so that little is undone then, and returns what to publish.
+    func tryCommit(behind windows: [Statement], _ transaction: Transaction) throws -> [OutboxRecord] {
+        let answers = try transaction.tryCommit(windows + statements).dropFirst(windows.count)
+        return try PostgresLedger.handedOver(outbox, Array(answers)[inserts])
     }
 }
 

@@ -71,7 +71,7 @@ extension PostgresLedger {
     }
 
     /// Writes first admissions; a window that another worker has begun meanwhile is a unique violation.
-    package static func insertWindows(_ windows: [LimitKey: (window: LimitWindow, expiry: Timestamp)]) -> Statement {
+    package static func insertWindows(_ windows: [LimitKey: WindowChange]) -> Statement {
         Statement(
             """
             INSERT INTO courier.limit_window (scope, tenant, fingerprint, entries, expires_at)
@@ -83,7 +83,7 @@ extension PostgresLedger {
         )
     }
 
-    package static func updateWindows(_ windows: [LimitKey: (window: LimitWindow, expiry: Timestamp)]) -> Statement {
+    package static func updateWindows(_ windows: [LimitKey: WindowChange]) -> Statement {
         Statement(
             """
             UPDATE courier.limit_window w
@@ -99,9 +99,7 @@ extension PostgresLedger {
         )
     }
 
-    private static func windowParameters(
-        _ windows: [LimitKey: (window: LimitWindow, expiry: Timestamp)]
-    ) -> [Parameter] {
+    private static func windowParameters(_ windows: [LimitKey: WindowChange]) -> [Parameter] {
         let rows = Array(windows).sortedByKey { $0.key }
         return [
             .texts(rows.map(\.key.scope.rawValue)), .texts(rows.map(\.key.tenant)),

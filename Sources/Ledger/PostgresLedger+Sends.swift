@@ -47,10 +47,8 @@ extension PostgresLedger {
             """
             UPDATE courier.send s
             SET state = 'dispatching'
-            WHERE s.id = ANY ($1)
-              -- As a condition on a value this is looked up in a hash table, and not made a join.
-              AND ((s.id, s.fence) IN (SELECT unnest($1::uuid[]), unnest($2::int4[]))) IS TRUE
-              AND s.state IN ('claimed', 'dispatching')
+            FROM (SELECT unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence) AS u
+            WHERE s.id = u.id AND s.fence = u.fence AND s.state IN ('claimed', 'dispatching')
               AND s.deadline > clock_timestamp()
               -- At least half of the lease is left for the call.
               AND s.lease_until > clock_timestamp() + $3 * interval '1 microsecond' / 2

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Ledger
+import Synchronization
 import TestSupport
 import Testing
 import Verification
@@ -39,6 +40,47 @@ import Verification
                     #expect(try await database.count("SELECT count(*) FROM courier.limit_window") == 4)
                 }
             }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `a batch that breaks no limit behind another worker's new window is decided once`() async throws {
+        try await LedgerDatabase.with { database in
+            let policy = Policy.test { tenant in
+                tenant.limits = LimitPolicy(
+                    perRecipient: [RateLimit(count: 2, per: .seconds(3600))],
+                    perIP: [],
+                    perTenant: []
+                )
+            }
+            let worker = LedgerWorker(database.ledger(), policy: policy)
+            let candidates = try await worker.candidates(.people(3, at: try await worker.now()))
+            let person = Recipient.phone(try #require(PhoneNumber("+4915100000001")))
+            let fingerprint = hexadecimal(CodeKeys.test.fingerprint(of: person))
+
+            async let other: Void = database.script(Self.beginWindow(fingerprint))
+            try await database.waitForHolder()
+            let decisions = Mutex(0)
+            let recorded = try await worker.ledger.intake(candidates) { candidates, facts in
+                decisions.withLock { $0 += 1 }
+                return worker.decide(candidates, facts)
+            }
+            try await other
+
+            #expect(decisions.withLock(\.self) == 1)
+            #expect(recorded.value.count == 3 && recorded.outbox.isEmpty)
+            #expect(try await database.count("SELECT count(*) FROM courier.limit_window WHERE length(entries) = 24") == 1)
+            // Both count.
+            let later = try await worker.intake([
+                .request(
+                    id: "later",
+                    phoneNumber: "+4915100000001",
+                    purpose: "sign_up",
+                    offset: 9,
+                    at: try await worker.now()
+                )
+            ])
+            #expect(later.outbox.map { $0.json?.text("reason") } == ["quota_recipient"])
         }
     }
 

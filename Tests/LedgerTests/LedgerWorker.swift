@@ -39,17 +39,19 @@ struct LedgerWorker: Sendable {
     }
 
     func intake(candidates: [Candidate]) async throws -> Recorded<[ClaimedSend]> {
-        let recorded = try await ledger.intake(candidates) { candidates, facts in
-            IntakeDecision.decide(
-                candidates,
-                facts: facts,
-                policy: policy,
-                settings: .init(source: "/test", maxRequestAge: .seconds(300)),
-                keys: keys
-            )
-        }
+        let recorded = try await ledger.intake(candidates, decide: decide)
         #expect(EventContract.violations(in: recorded.outbox) == [])
         return recorded
+    }
+
+    func decide(_ candidates: [Candidate], _ facts: IntakeFacts) -> IntakeChanges {
+        IntakeDecision.decide(
+            candidates,
+            facts: facts,
+            policy: policy,
+            settings: .init(source: "/test", maxRequestAge: .seconds(300)),
+            keys: keys
+        )
     }
 
     /// Claims of new sends, each of a person of its own.

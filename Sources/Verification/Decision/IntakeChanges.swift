@@ -11,8 +11,8 @@ package struct IntakeChanges: Sendable {
     /// Slots that point to another verification than before.
     package var slots: [SlotKey: VerificationID] = [:]
 
-    /// Windows with the admissions of this batch, and when each may be forgotten.
-    package var windows: [LimitKey: (window: LimitWindow, expiry: Timestamp)] = [:]
+    /// Windows with the admissions of this batch.
+    package var windows: [LimitKey: WindowChange] = [:]
 
     /// Windows of IP addresses that refused a request of this batch.
     package var fullWindows: [LimitKey: LimitWindow] = [:]

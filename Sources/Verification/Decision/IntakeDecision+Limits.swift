@@ -14,7 +14,7 @@ extension IntakeDecision {
             var window = windows[key] ?? LimitWindow()
             window.admit(at: facts.now, limits: limits[key.scope])
             windows[key] = window
-            changes.windows[key] = (window, window.expiry(under: limits[key.scope]) ?? facts.now)
+            changes.windows[key] = WindowChange(window, under: limits[key.scope], at: facts.now)
         }
         changes.admissions[request.tenant, default: 0] += 1
         return true

@@ -15,17 +15,38 @@ package struct LimitWindow: Sendable, Equatable {
     ///
     /// An admission counts for less than `per`: at exactly `per` later it is forgotten.
     func firstBroken(of limits: [RateLimit], at now: Timestamp) -> RateLimit? {
-        limits.first { limit in
-            let start = now - limit.per
-            let used = entries.lazy.filter { $0.time > start }.reduce(0) { $0 + Int($1.count) }
-            return used >= limit.count
-        }
+        limits.first { used(in: $0, at: now) >= $0.count }
     }
+
+    /// Whether nothing of it should have been refused.
+    func holds(_ limits: [RateLimit], at now: Timestamp) -> Bool {
+        limits.allSatisfy { used(in: $0, at: now) <= $0.count }
+    }
+
+    private func used(in limit: RateLimit, at now: Timestamp) -> Int {
+        let start = now - limit.per
+        return entries.lazy.filter { $0.time > start }.reduce(0) { $0 + Int($1.count) }
+    }
+
+    /// The admissions of both that a limit looks back to.
+    func joined(with other: LimitWindow, under limits: [RateLimit], at now: Timestamp) -> LimitWindow {
+        var both = self
+        both.entries = (other.entries + entries).sorted { $0.time < $1.time }
+        both.forget(under: limits, at: now)
+        return both
+    }
+
+    private mutating func forget(under limits: [RateLimit], at now: Timestamp) {
+        let horizon = now - (limits.lazy.map(\.per).max() ?? .zero)
+        entries.removeAll { $0.time <= horizon }
+    }
+
+    /// The time of the newest admission.
+    var newest: Timestamp? { entries.lazy.map(\.time).max() }
 
     /// Counts one admission, and forgets those that no limit looks back to.
     package mutating func admit(at now: Timestamp, limits: [RateLimit]) {
-        let horizon = now - (limits.lazy.map(\.per).max() ?? .zero)
-        entries.removeAll { $0.time <= horizon }
+        forget(under: limits, at: now)
         if let last = entries.last, last.time == now {
             entries[entries.count - 1] = Entry(time: now, count: last.count + 1)
         } else {
@@ -35,7 +56,7 @@ package struct LimitWindow: Sendable, Equatable {
 
     /// When the window may be forgotten.
     package func expiry(under limits: [RateLimit]) -> Timestamp? {
-        entries.lazy.map(\.time).max().map { $0 + (limits.lazy.map(\.per).max() ?? .zero) }
+        newest.map { $0 + (limits.lazy.map(\.per).max() ?? .zero) }
     }
 
     /// As a row keeps it: 12 bytes an entry, microseconds since 1970 and a count, big-endian.
