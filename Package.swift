@@ -281,13 +281,12 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
+        .systemLibrary(name: "CEpoll", path: "Tests/CEpoll"),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "AllocationCounter", "Ledger", "PhoneNumbers", "PostgresClient", "TestSupport", "Verification",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                "AllocationCounter", "CEpoll", "Ledger", "PhoneNumbers", "PostgresClient", "TestSupport",
+                "Verification", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Benchmarks",
             exclude: ["bench"],

@@ -12,13 +12,13 @@ struct Benchmarks: AsyncParsableCommand {
     )
 }
 
-struct ProviderCommand: AsyncParsableCommand {
+struct ProviderCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "provider",
         abstract: "A provider that takes every message at once; prints its port."
     )
 
-    func run() async throws {
-        try await BenchmarkProvider.run()
+    func run() throws {
+        try BenchmarkProvider.run()
     }
 }

@@ -1,75 +1,111 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CEpoll
 import Glibc
-import NIOCore
-import NIOPosix
 
 /// A provider with Twilio's way of speaking that takes every message at once and remembers when it came.
 ///
-/// It reads no more of HTTP than it needs, so that it takes little of the machine that it shares with what is measured.
-enum BenchmarkProvider {
+/// One loop around the system's own calls, which reads no more of HTTP than it needs: it shares its machine with what is
+/// measured, and takes little of it.
+struct BenchmarkProvider {
+    private let listener: Int32
+    private let poll: Int32
+    private var buffer = [UInt8](repeating: 0, count: 1 << 16)
+
+    /// What has come of a request that is not whole, by connection.
+    private var beginnings: [Int32: [UInt8]] = [:]
+    private var arrivals: [(number: Int, time: Int64)] = []
+    private var count = 0
+
     /// Prints the port once it listens, and serves until it is killed.
-    static func run() async throws {
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let arrivals = NIOLoopBoundBox.makeBoxSendingValue(Arrivals(), eventLoop: group.next())
-        let listener = try await ServerBootstrap(group: group)
-            .serverChannelOption(.backlog, value: 4096)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(RequestHandler(arrivals.value))
-                }
+    static func run() throws {
+        var provider = try BenchmarkProvider()
+        try provider.serve()
+    }
+
+    private init() throws {
+        listener = try Self.check(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let listener = listener
+        try withUnsafeMutablePointer(to: &address) { pointer in
+            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { place in
+                _ = try Self.check(bind(listener, place, length))
+                _ = try Self.check(listen(listener, 4096))
+                _ = try Self.check(getsockname(listener, place, &length))
             }
-            .bind(host: "127.0.0.1", port: 0).get()
-        print(listener.localAddress?.port ?? 0)
+        }
+        poll = try Self.check(epoll_create1(0))
+        try watch(listener)
+        print(UInt16(bigEndian: address.sin_port))
         fflush(nil)
-        try await listener.closeFuture.get()
-    }
-}
-
-/// The number and the moment of each message, in microseconds since 1970; used on the one event loop.
-private final class Arrivals {
-    var lines = ""
-    var count = 0
-}
-
-private final class RequestHandler: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-    typealias OutboundOut = ByteBuffer
-
-    private var pending = ByteBuffer()
-    private let arrivals: Arrivals
-
-    init(_ arrivals: Arrivals) {
-        self.arrivals = arrivals
     }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        var bytes = unwrapInboundIn(data)
-        pending.writeBuffer(&bytes)
-        while let length = pending.readableBytesView.requestLength, let request = pending.readSlice(length: length) {
-            context.write(wrapOutboundOut(reply(to: request.readableBytesView)), promise: nil)
+    private mutating func serve() throws {
+        var events = [epoll_event](repeating: epoll_event(), count: 256)
+        while true {
+            let ready = epoll_wait(poll, &events, Int32(events.count), -1)
+            if ready < 0, errno == EINTR { continue }
+            for event in events.prefix(Int(try Self.check(ready))) {
+                if event.data.fd == listener { try accept() } else { read(from: event.data.fd) }
+            }
         }
-        context.flush()
-        pending.discardReadBytes()
     }
 
-    private func reply(to request: ByteBufferView) -> ByteBuffer {
-        if request.starts(with: "GET /arrivals".utf8) {
-            defer { arrivals.lines = "" }
-            return Self.response("200 OK", arrivals.lines)
+    private func accept() throws {
+        let connection = try Self.check(Glibc.accept(listener, nil, nil))
+        var on: Int32 = 1
+        setsockopt(connection, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+        try watch(connection)
+    }
+
+    private func watch(_ socket: Int32) throws {
+        var event = epoll_event()
+        event.events = EPOLLIN.rawValue
+        event.data.fd = socket
+        _ = try Self.check(epoll_ctl(poll, EPOLL_CTL_ADD, socket, &event))
+    }
+
+    private mutating func read(from connection: Int32) {
+        let size = Glibc.read(connection, &buffer, buffer.count)
+        guard size > 0 else {
+            beginnings[connection] = nil
+            close(connection)
+            return
         }
-        arrivals.count += 1
-        if let digits = request.digits(after: Self.recipient) { arrivals.lines += "\(digits) \(Self.now())\n" }
-        let sid = String(arrivals.count, radix: 16)
-        let padded = "SM" + String(repeating: "0", count: max(0, 32 - sid.count)) + sid
-        return Self.response("201 Created", #"{"sid":"\#(padded)","status":"queued","num_segments":"1"}"#)
+        var bytes = buffer[..<size]
+        if let beginning = beginnings.removeValue(forKey: connection) { bytes = (beginning + bytes)[...] }
+        while let length = bytes.withUnsafeBytes(\.requestLength) {
+            let end = bytes.startIndex + length
+            let answer = bytes[..<end].withUnsafeBytes { reply(to: $0) }
+            // So small that the system takes it whole.
+            answer.withUnsafeBytes { _ = write(connection, $0.baseAddress, $0.count) }
+            bytes = bytes[end...]
+        }
+        if !bytes.isEmpty { beginnings[connection] = Array(bytes) }
     }
 
-    private static func response(_ status: String, _ body: String) -> ByteBuffer {
-        let head = "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
-        return ByteBuffer(string: head + body)
+    private mutating func reply(to request: UnsafeRawBufferPointer) -> [UInt8] {
+        if request.offset(of: Self.arrivalsPath) == 0 {
+            defer { arrivals = [] }
+            let lines = arrivals.reduce(into: "") { $0 += "\($1.number) \($1.time)\n" }
+            return Array((Self.head("200 OK", length: lines.utf8.count) + lines).utf8)
+        }
+        count += 1
+        if let number = request.number(after: Self.recipient) { arrivals.append((number, Self.now())) }
+        var reply = Self.accepted
+        var rest = count
+        for digit in 1...16 {
+            reply[Self.idEnd - digit] = Self.digits[rest % 16]
+            rest /= 16
+        }
+        return reply
+    }
+
+    private static func head(_ status: String, length: Int) -> String {
+        "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\nContent-Length: \(length)\r\n\r\n"
     }
 
     private static func now() -> Int64 {
@@ -78,38 +114,62 @@ private final class RequestHandler: ChannelInboundHandler {
         return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
     }
 
+    private static func check(_ result: Int32) throws -> Int32 {
+        guard result >= 0 else { throw SystemFailure(number: errno) }
+        return result
+    }
+
+    /// A call of the system failed; see errno(3) for what the number says.
+    private struct SystemFailure: Error {
+        let number: Int32
+    }
+
+    /// What every message is answered by, but for the number in its id.
+    private static let accepted: [UInt8] = {
+        let body = #"{"sid":"SM\#(String(repeating: "0", count: 32))","status":"queued","num_segments":"1"}"#
+        return Array((head("201 Created", length: body.utf8.count) + body).utf8)
+    }()
+
+    private static let idEnd: Int = {
+        let start = Array(#"{"sid":"SM"#.utf8)
+        return (accepted.withUnsafeBytes { $0.offset(of: start) } ?? 0) + start.count + 32
+    }()
+
+    private static let digits = Array("0123456789abcdef".utf8)
+    private static let arrivalsPath = Array("GET /arrivals".utf8)
     private static let recipient = Array("To=%2B".utf8)
 }
 
-extension ByteBufferView {
+extension UnsafeRawBufferPointer {
     /// The length of the first whole request; nil while it has not come.
     fileprivate var requestLength: Int? {
         guard let head = offset(of: Self.headEnd) else { return nil }
-        let body = digits(after: Self.contentLength).flatMap { Int($0) } ?? 0
+        let fields = UnsafeRawBufferPointer(rebasing: self[..<head])
+        let body = Self.contentLength.lazy.compactMap { fields.number(after: $0) }.first ?? 0
         let length = head + Self.headEnd.count + body
         return length <= count ? length : nil
     }
 
-    fileprivate func digits(after words: [UInt8]) -> String? {
+    fileprivate func number(after words: [UInt8]) -> Int? {
         guard let offset = offset(of: words) else { return nil }
-        let rest = dropFirst(offset + words.count)
-        return String(decoding: rest.prefix { (0x30...0x39).contains($0) }, as: UTF8.self)
-    }
-
-    /// Where some bytes stand; ASCII letters count whatever their case.
-    private func offset(of words: [UInt8]) -> Int? {
-        withUnsafeBytes { bytes in
-            guard bytes.count >= words.count else { return nil }
-            return (0...(bytes.count - words.count)).first { start in
-                words.indices.allSatisfy { Self.folded(bytes[start + $0]) == Self.folded(words[$0]) }
-            }
+        return self[(offset + words.count)...].prefix { (0x30...0x39).contains($0) }.reduce(0) {
+            $0 &* 10 &+ Int($1 & 0xf)
         }
     }
 
-    private static func folded(_ byte: UInt8) -> UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+    fileprivate func offset(of words: [UInt8]) -> Int? {
+        guard let start = baseAddress else { return nil }
+        var place = 0
+        while place + words.count <= count, let found = memchr(start + place, Int32(words[0]), count - place) {
+            place = start.distance(to: UnsafeRawPointer(found))
+            if place + words.count <= count, memcmp(found, words, words.count) == 0 { return place }
+            place += 1
+        }
+        return nil
     }
 
     private static let headEnd = Array("\r\n\r\n".utf8)
-    private static let contentLength = Array("content-length: ".utf8)
+
+    /// As clients write it.
+    private static let contentLength = ["Content-Length: ", "content-length: "].map { Array($0.utf8) }
 }
