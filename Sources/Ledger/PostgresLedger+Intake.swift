@@ -93,7 +93,7 @@ extension PostgresLedger {
     ) throws -> (windows: [LimitKey: LimitWindow], time: IntakeTime) {
         let new = keys.windows.filter { facts.windows[$0] == nil }
         let results = try transaction.run([Self.lockFreeWindows(new), Self.readTime(keys)])
-        return (try Self.windows(results[0]), try IntakeTime(results[1]))
+        return (try Self.windows(results[0], of: new), try IntakeTime(results[1]))
     }
 
     /// Locks and reads, in the one order of locks; the time is read when the last lock is granted.
@@ -110,7 +110,7 @@ extension PostgresLedger {
             Self.lockSlots(keys), Self.lockWindows(others), Self.insertRequests(keys), Self.readTime(keys),
         ])
         let slots = try Self.slots(results[0], keys)
-        var windows = try Self.windows(results[1]).merging(full) { locked, _ in locked }
+        var windows = try Self.windows(results[1], of: others).merging(full) { locked, _ in locked }
         var requests = try Self.insertedRequests(results[2], keys)
         var time = try IntakeTime(results[3])
         if requests.count < keys.requests.count {
@@ -129,9 +129,8 @@ extension PostgresLedger {
             // Nobody may wait for a window behind a gate: others come to the gate with their new windows.
             let new = keys.windows.filter { windows[$0] == nil }
             let results = try transaction.run([Self.makeWindows(new), Self.lockTenants(keys), Self.readTime(keys)])
-            let made = try Self.windows(results[0])
-            guard made.count == new.count else { throw StaleWindow() }
-            windows.merge(made) { locked, _ in locked }
+            guard results[0].affectedRows == new.count else { throw StaleWindow() }
+            for key in new { windows[key] = LimitWindow() }
             time = try IntakeTime(results[2])
         }
         return IntakeFacts(

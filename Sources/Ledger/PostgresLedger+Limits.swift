@@ -8,9 +8,10 @@ extension PostgresLedger {
     package static func lockWindows(_ windows: [LimitKey]) -> Statement {
         Statement(
             """
-            SELECT w.scope, w.tenant, w.fingerprint, w.entries
+            SELECT u.place, w.entries
             FROM (
-                SELECT unnest($1::text[]) AS scope, unnest($2::text[]) AS tenant, unnest($3::bytea[]) AS fingerprint
+                SELECT unnest($1::text[]) AS scope, unnest($2::text[]) AS tenant, unnest($3::bytea[]) AS fingerprint,
+                    generate_subscripts($1::text[], 1) AS place
             ) AS u
             JOIN courier.limit_window w
                 ON w.scope = u.scope AND w.tenant = u.tenant AND w.fingerprint = u.fingerprint
@@ -25,9 +26,10 @@ extension PostgresLedger {
     static func lockFreeWindows(_ windows: [LimitKey]) -> Statement {
         Statement(
             """
-            SELECT w.scope, w.tenant, w.fingerprint, w.entries
+            SELECT u.place, w.entries
             FROM (
-                SELECT unnest($1::text[]) AS scope, unnest($2::text[]) AS tenant, unnest($3::bytea[]) AS fingerprint
+                SELECT unnest($1::text[]) AS scope, unnest($2::text[]) AS tenant, unnest($3::bytea[]) AS fingerprint,
+                    generate_subscripts($1::text[], 1) AS place
             ) AS u
             JOIN courier.limit_window w
                 ON w.scope = u.scope AND w.tenant = u.tenant AND w.fingerprint = u.fingerprint
@@ -47,7 +49,6 @@ extension PostgresLedger {
                 SELECT unnest($1::text[]) AS scope, unnest($2::text[]) AS tenant, unnest($3::bytea[]) AS fingerprint
             ) AS u
             ON CONFLICT (scope, tenant, fingerprint) DO NOTHING
-            RETURNING scope, tenant, fingerprint, entries
             """,
             windowParameters(windows)
         )
@@ -60,12 +61,13 @@ extension PostgresLedger {
         ]
     }
 
-    static func windows(_ rows: Rows) throws -> [LimitKey: LimitWindow] {
+    /// What was locked of some windows, which a row names by their places, counted from 1.
+    static func windows(_ rows: Rows, of keys: [LimitKey]) throws -> [LimitKey: LimitWindow] {
         var windows = [LimitKey: LimitWindow](minimumCapacity: rows.count)
         for row in rows {
-            guard let scope = LimitKey.Scope(rawValue: try row.text(0)) else { continue }
-            let key = LimitKey(scope: scope, tenant: try row.text(1), fingerprint: try row.bytes(2))
-            windows[key] = LimitWindow(encoded: try row.bytes(3))
+            let place = Int(try row.int32(0)) - 1
+            guard keys.indices.contains(place) else { throw PostgresError(.unexpectedResult) }
+            windows[keys[place]] = LimitWindow(encoded: try row.bytes(1))
         }
         return windows
     }

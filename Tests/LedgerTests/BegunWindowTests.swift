@@ -69,7 +69,8 @@ import Verification
 
             #expect(decisions.withLock(\.self) == 1)
             #expect(recorded.value.count == 3 && recorded.outbox.isEmpty)
-            #expect(try await database.count("SELECT count(*) FROM courier.limit_window WHERE length(entries) = 24") == 1)
+            let ofBoth: StaticString = "SELECT count(*) FROM courier.limit_window WHERE length(entries) = 24"
+            #expect(try await database.count(ofBoth) == 1)
             // Both count.
             let later = try await worker.intake([
                 .request(
