@@ -50,8 +50,9 @@ extension PostgresLedger {
             FROM (SELECT unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence) AS u
             WHERE s.id = u.id AND s.fence = u.fence AND s.state IN ('claimed', 'dispatching')
               AND s.deadline > clock_timestamp()
-              -- At least half of the lease is left for the call.
-              AND s.lease_until > clock_timestamp() + $3 * interval '1 microsecond' / 2
+              -- At least half of the lease is left for the call. In this form the time implies no index: where few sends
+              -- are leased, each of them would be compared with each of the batch.
+              AND (s.lease_until > clock_timestamp() + $3 * interval '1 microsecond' / 2) IS TRUE
             RETURNING s.id
             """,
             [.uuids(claims.map(\.id.uuid.value)), .int32s(claims.map(\.reference.fence)), leaseParameter]
