@@ -11,14 +11,14 @@ extension PostgresLedger {
             SELECT u.place, w.entries
             FROM (
                 SELECT unnest($1::text[]) AS scope, unnest($2::text[]) AS tenant, unnest($3::bytea[]) AS fingerprint,
-                    generate_subscripts($1::text[], 1) AS place
+                    unnest($4::int4[]) AS place
             ) AS u
             JOIN courier.limit_window w
                 ON w.scope = u.scope AND w.tenant = u.tenant AND w.fingerprint = u.fingerprint
             ORDER BY w.fingerprint, w.scope, w.tenant
             FOR UPDATE OF w
             """,
-            windowParameters(windows)
+            windowParameters(windows) + [.int32s(windows.indices.map(Int32.init))]
         )
     }
 
@@ -29,13 +29,13 @@ extension PostgresLedger {
             SELECT u.place, w.entries
             FROM (
                 SELECT unnest($1::text[]) AS scope, unnest($2::text[]) AS tenant, unnest($3::bytea[]) AS fingerprint,
-                    generate_subscripts($1::text[], 1) AS place
+                    unnest($4::int4[]) AS place
             ) AS u
             JOIN courier.limit_window w
                 ON w.scope = u.scope AND w.tenant = u.tenant AND w.fingerprint = u.fingerprint
             FOR UPDATE OF w SKIP LOCKED
             """,
-            windowParameters(windows)
+            windowParameters(windows) + [.int32s(windows.indices.map(Int32.init))]
         )
     }
 
@@ -61,11 +61,11 @@ extension PostgresLedger {
         ]
     }
 
-    /// What was locked of some windows, which a row names by their places, counted from 1.
+    /// What was locked of some windows, which a row names by their places.
     static func windows(_ rows: Rows, of keys: [LimitKey]) throws -> [LimitKey: LimitWindow] {
         var windows = [LimitKey: LimitWindow](minimumCapacity: rows.count)
         for row in rows {
-            let place = Int(try row.int32(0)) - 1
+            let place = Int(try row.int32(0))
             guard keys.indices.contains(place) else { throw PostgresError(.unexpectedResult) }
             windows[keys[place]] = LimitWindow(encoded: try row.bytes(1))
         }

@@ -31,9 +31,7 @@ import Verification
     }
 
     /// As they nearly always are: most of a day's sends have left, and most verifications have ended.
-    @Test(.timeLimit(.minutes(10))) func `no statement begins at what is open, though that was little when last analysed`()
-        async throws
-    {
+    @Test func `no statement begins at what is open, though that was little when it was last analysed`() async throws {
         try await Self.withFullTables { database, pool in
             try await database.script(
                 """
@@ -43,6 +41,17 @@ import Verification
             )
             try await database.script("ANALYZE courier.send")
             try await database.script("ANALYZE courier.verification")
+            for (name, statement) in Self.statements(database.ledger(on: pool)) {
+                let plan = try await Self.plan(of: statement, pool)
+                #expect(!plan.contains(#""Join Filter""#), "\(name): \(plan)")
+            }
+        }
+    }
+
+    /// A plan is kept until its tables are analysed again, however large they become until then.
+    @Test func `no statement begins at a table that was small when it was planned`() async throws {
+        try await Self.withFullTables { database, pool in
+            try await database.leave(30)
             for (name, statement) in Self.statements(database.ledger(on: pool)) {
                 let plan = try await Self.plan(of: statement, pool)
                 #expect(!plan.contains(#""Join Filter""#), "\(name): \(plan)")
@@ -169,5 +178,26 @@ import Verification
             default: "1::\(type.dropLast(2))"
             }
         return "array_fill(\(element), ARRAY[\(batch)])"
+    }
+}
+
+extension LedgerDatabase {
+    /// Deletes all but so many rows of each partition of the tables that `fill` fills, and analyses what is left.
+    fileprivate func leave(_ rows: Int) async throws {
+        for table in ["request", "slot", "limit_window", "verification", "send", "outbox"] {
+            try await pool.withSession { session in
+                try session.script(
+                    """
+                    DELETE FROM courier.\(table) t USING (
+                        SELECT tableoid AS part, ctid AS place,
+                            row_number() OVER (PARTITION BY tableoid ORDER BY ctid DESC) AS number
+                        FROM courier.\(table)
+                    ) AS r
+                    WHERE r.part = t.tableoid AND r.place = t.ctid AND r.number > \(rows)
+                    """
+                )
+                try session.script("VACUUM ANALYZE courier.\(table)")
+            }
+        }
     }
 }
