@@ -75,9 +75,9 @@ package struct PostgresLedger: Ledger {
     ///
     /// Every statement reaches its rows by their keys, a batch at a time. While a table's statistics are missing or old,
     /// the planner prefers plans that read a whole table or a whole index: a scan, a hash or merge join, a bitmap of all
-    /// that a limit would leave out, or a nested loop that begins at the table because its conditions look selective or
-    /// the table is small, as it is only when it was made. The first ones are switched off; the last is made dear by
-    /// charging for every index entry what many pages cost. So one plan is right for every batch, and is made once.
+    /// that a limit would leave out, or a nested loop that begins at the table because its conditions look selective, or
+    /// because the table is still small. The first ones are switched off; the last is made dear by charging for every
+    /// index entry what many pages cost. So one plan is right for every batch, and is made once.
     package static let sessionSettings = [
         (name: "enable_hashjoin", value: "off"), (name: "enable_mergejoin", value: "off"),
         (name: "enable_seqscan", value: "off"), (name: "enable_bitmapscan", value: "off"),

@@ -23,10 +23,10 @@ postgres_settings=(shared_buffers=512MB max_wal_size=4GB)
 
 reserve_huge_pages() {
     local wanted=300
-    if [[ -w $huge_pages ]]; then
+    if [[ -w $huge_pages ]] && grep -q '^Hugepagesize: *2048 kB' /proc/meminfo; then
         huge_pages_before="$(<"$huge_pages")"
-        echo "$((huge_pages_before + wanted))" >"$huge_pages"
-        if (($(awk '$1 == "HugePages_Free:" { print $2 }' /proc/meminfo) >= wanted)); then
+        if { echo "$((huge_pages_before + wanted))" >"$huge_pages"; } 2>/dev/null &&
+            (($(awk '$1 == "HugePages_Free:" { print $2 }' /proc/meminfo) >= wanted)); then
             postgres_settings+=(huge_pages=on)
             return
         fi
@@ -36,7 +36,7 @@ reserve_huge_pages() {
 }
 
 release_huge_pages() {
-    [[ -z "$huge_pages_before" ]] || echo "$huge_pages_before" >"$huge_pages"
+    [[ -z "$huge_pages_before" ]] || { echo "$huge_pages_before" >"$huge_pages"; } 2>/dev/null || true
     huge_pages_before=
 }
 
