@@ -4,8 +4,8 @@ package import PostgresClient
 package import Verification
 
 extension PostgresLedger {
-    /// Inserts records leased to this worker, which publishes them at once: one statement for events that are the first of
-    /// their stream, and one for all others, where there are such.
+    /// Inserts records leased to this worker, which publishes them at once: one statement for the first events of
+    /// verifications, and one for all others, where there are such.
     package func insertOutbox(_ records: [OutboxRecord]) -> [Statement] {
         let firsts = records.filter(\.isFirstEvent)
         let others = firsts.count < records.count ? records.filter { !$0.isFirstEvent } : []
@@ -29,7 +29,7 @@ extension PostgresLedger {
         )
     }
 
-    /// Later events, and dead letters, which may be there already when their record has come once more.
+    /// Later events, and what has a stream made from its record, which may be there when the record has come once more.
     ///
     /// A record behind an unpublished one of its stream, here or in the table, is parked: it is due from the beginning of
     /// time, and a sweep takes it when the earlier one is gone or goes with it, so that a verification's events keep
@@ -213,7 +213,8 @@ extension PostgresLedger {
 }
 
 extension OutboxRecord {
-    fileprivate var isFirstEvent: Bool { sequence == 1 && !isDeadLetter }
+    /// Of a verification: a stream that is made from a record is no UUIDv7.
+    fileprivate var isFirstEvent: Bool { sequence == 1 && stream.version7Time != nil }
 }
 
 private struct OutboxKey: Hashable {
