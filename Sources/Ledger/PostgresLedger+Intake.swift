@@ -66,7 +66,8 @@ extension PostgresLedger {
                     throw StaleWindow()
                 }
                 do {
-                    let outbox = try writes.tryCommit(behind: Self.write(changes.windows, facts), transaction)
+                    let windows = Self.statements(writing: changes.windows, facts)
+                    let outbox = try writes.tryCommit(behind: windows, transaction)
                     fullWindows.note(changes.fullWindows.filter { full[$0.key] == nil })
                     return Recorded(changes.sends, outbox: outbox)
                 } catch let error as PostgresError where error.sqlState == .uniqueViolation && trials > 0 {
@@ -143,39 +144,9 @@ extension PostgresLedger {
         )
     }
 
-    private static func write(_ windows: [LimitKey: WindowChange], _ facts: IntakeFacts) -> [Statement] {
+    private static func statements(writing windows: [LimitKey: WindowChange], _ facts: IntakeFacts) -> [Statement] {
         let (known, new) = windows.split { facts.windows[$0] != nil }
         return (new.isEmpty ? [] : [insertWindows(new)]) + (known.isEmpty ? [] : [updateWindows(known)])
-    }
-}
-
-/// All that a batch changes but windows, ready to be written.
-private struct IntakeWrites {
-    private var statements: [Statement] = []
-    private let outbox: [OutboxRecord]
-    private let inserts: Range<Int>
-
-    init(_ changes: IntakeChanges, _ keys: IntakeKeys, _ ledger: PostgresLedger, at now: Timestamp) {
-        if !changes.insertedVerifications.isEmpty {
-            statements.append(PostgresLedger.insertVerifications(changes.insertedVerifications))
-        }
-        if !changes.updatedVerifications.isEmpty {
-            statements.append(PostgresLedger.updateVerifications(changes.updatedVerifications))
-        }
-        if !changes.requests.isEmpty { statements.append(PostgresLedger.updateRequests(changes.requests)) }
-        if !changes.slots.isEmpty { statements.append(PostgresLedger.updateSlots(changes.slots)) }
-        if !changes.sends.isEmpty { statements.append(ledger.insertSends(changes.sends)) }
-        outbox = changes.outbox
-        let inserts = ledger.insertOutbox(outbox)
-        self.inserts = statements.endIndex..<statements.endIndex + inserts.count
-        statements += inserts
-        if let admit = PostgresLedger.admitTenants(changes.admissions, keys, at: now) { statements.append(admit) }
-    }
-
-    /// Writes behind statements that may fail, so that little is undone then, and returns what to publish.
-    func tryCommit(behind windows: [Statement], _ transaction: Transaction) throws -> [OutboxRecord] {
-        let answers = try transaction.tryCommit(windows + statements).dropFirst(windows.count)
-        return try PostgresLedger.handedOver(outbox, Array(answers)[inserts])
     }
 }
 

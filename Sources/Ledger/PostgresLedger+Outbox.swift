@@ -8,7 +8,7 @@ extension PostgresLedger {
     /// verifications, and one for all others, where there are such.
     package func insertOutbox(_ records: [OutboxRecord]) -> [Statement] {
         let firsts = records.filter(\.isFirstEvent)
-        let others = firsts.count < records.count ? records.filter { !$0.isFirstEvent } : []
+        let others = records.filter { !$0.isFirstEvent }
         return (firsts.isEmpty ? [] : [insertFirstEvents(firsts)]) + (others.isEmpty ? [] : [insertOthers(others)])
     }
 

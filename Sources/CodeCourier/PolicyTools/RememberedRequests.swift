@@ -35,10 +35,7 @@ struct RememberedRequests {
         return KnownRequest(
             placesText: "",
             digest: UUIDValue(entry.digest).bytes,
-            verificationID: entry.verificationID,
-            status: nil,
-            reason: nil,
-            rule: nil
+            verificationID: entry.verificationID
         )
     }
 

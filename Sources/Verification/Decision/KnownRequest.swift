@@ -20,10 +20,7 @@ package struct KnownRequest: Sendable, Equatable {
         self.init(
             placesText: candidate.place,
             digest: candidate.digest,
-            verificationID: candidate.verificationID,
-            status: nil,
-            reason: nil,
-            rule: nil
+            verificationID: candidate.verificationID
         )
     }
 
@@ -62,9 +59,9 @@ package struct KnownRequest: Sendable, Equatable {
         placesText: String,
         digest: [UInt8],
         verificationID: VerificationID?,
-        status: DeliveryStatus?,
-        reason: String?,
-        rule: String?
+        status: DeliveryStatus? = nil,
+        reason: String? = nil,
+        rule: String? = nil
     ) {
         self.placesText = placesText
         self.digest = digest

@@ -41,9 +41,6 @@ package struct LimitWindow: Sendable, Equatable {
         entries.removeAll { $0.time <= horizon }
     }
 
-    /// The time of the newest admission.
-    var newest: Timestamp? { entries.lazy.map(\.time).max() }
-
     /// Counts one admission, and forgets those that no limit looks back to.
     package mutating func admit(at now: Timestamp, limits: [RateLimit]) {
         forget(under: limits, at: now)
@@ -55,8 +52,8 @@ package struct LimitWindow: Sendable, Equatable {
     }
 
     /// When the window may be forgotten.
-    package func expiry(under limits: [RateLimit]) -> Timestamp? {
-        newest.map { $0 + (limits.lazy.map(\.per).max() ?? .zero) }
+    func expiry(under limits: [RateLimit]) -> Timestamp? {
+        entries.lazy.map(\.time).max().map { $0 + (limits.lazy.map(\.per).max() ?? .zero) }
     }
 
     /// As a row keeps it: 12 bytes an entry, microseconds since 1970 and a count, big-endian.

@@ -7,20 +7,21 @@ package struct WindowChange: Sendable {
     /// When it may be forgotten.
     package let expiry: Timestamp
 
-    /// The limits that count it.
+    /// The limits that count it, and when the batch was let through.
     private let limits: [RateLimit]
+    private let now: Timestamp
 
     package init(_ window: LimitWindow, under limits: [RateLimit], at now: Timestamp) {
         self.window = window
         self.limits = limits
+        self.now = now
         expiry = window.expiry(under: limits) ?? now
     }
 
     /// The same behind what another batch let through first; nil where some of it would have been refused then.
     package func following(_ earlier: LimitWindow) -> WindowChange? {
-        guard let newest = window.newest else { return self }
-        let both = window.joined(with: earlier, under: limits, at: newest)
-        return both.holds(limits, at: newest) ? WindowChange(both, under: limits, at: newest) : nil
+        let both = window.joined(with: earlier, under: limits, at: now)
+        return both.holds(limits, at: now) ? WindowChange(both, under: limits, at: now) : nil
     }
 }
 

@@ -94,20 +94,13 @@ struct BatchMaker {
             ]
         ]
         if !known.isEmpty { trips.append([PostgresLedger.lockVerifications(known), PostgresLedger.readTime(keys)]) }
-        var writes = [PostgresLedger.insertVerifications(changes.insertedVerifications)]
-        if !changes.updatedVerifications.isEmpty {
-            writes.append(PostgresLedger.updateVerifications(changes.updatedVerifications))
-        }
-        if !changes.requests.isEmpty { writes.append(PostgresLedger.updateRequests(changes.requests)) }
+        var windows: [Statement] = []
         let begun = changes.windows.filter { facts.windows[$0.key] == nil }
         let continued = changes.windows.filter { facts.windows[$0.key] != nil }
-        if !continued.isEmpty { writes.append(PostgresLedger.updateWindows(continued)) }
+        if !continued.isEmpty { windows.append(PostgresLedger.updateWindows(continued)) }
         // Batches run side by side here, and an address of two of them would be begun twice.
-        if !begun.isEmpty { writes.append(PostgresLedger.insertWindows(begun)) }
-        writes.append(ledger.insertSends(changes.sends))
-        writes += ledger.insertOutbox(changes.outbox)
-        if let admit = PostgresLedger.admitTenants(changes.admissions, keys, at: facts.now) { writes.append(admit) }
-        return trips + [writes]
+        if !begun.isEmpty { windows.append(PostgresLedger.insertWindows(begun)) }
+        return trips + [windows + IntakeWrites(changes, keys, ledger, at: facts.now).statements]
     }
 
     private func facts(for candidates: [Candidate], at now: Timestamp) -> IntakeFacts {

@@ -80,8 +80,8 @@ struct BenchmarkProvider {
         while let length = bytes.withUnsafeBytes(\.requestLength) {
             let end = bytes.startIndex + length
             let answer = bytes[..<end].withUnsafeBytes { reply(to: $0) }
-            // So small that the system takes it whole.
-            answer.withUnsafeBytes { _ = write(connection, $0.baseAddress, $0.count) }
+            // The socket blocks until it has all; one whose other end is gone is closed by the next read.
+            answer.withUnsafeBytes { _ = send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
             bytes = bytes[end...]
         }
         if !bytes.isEmpty { beginnings[connection] = Array(bytes) }

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import PostgresClient
+package import Verification
+
+/// All that a batch changes but windows, ready to be written.
+package struct IntakeWrites {
+    package private(set) var statements: [Statement] = []
+    private let outbox: [OutboxRecord]
+    private let inserts: Range<Int>
+
+    package init(_ changes: IntakeChanges, _ keys: IntakeKeys, _ ledger: PostgresLedger, at now: Timestamp) {
+        if !changes.insertedVerifications.isEmpty {
+            statements.append(PostgresLedger.insertVerifications(changes.insertedVerifications))
+        }
+        if !changes.updatedVerifications.isEmpty {
+            statements.append(PostgresLedger.updateVerifications(changes.updatedVerifications))
+        }
+        if !changes.requests.isEmpty { statements.append(PostgresLedger.updateRequests(changes.requests)) }
+        if !changes.slots.isEmpty { statements.append(PostgresLedger.updateSlots(changes.slots)) }
+        if !changes.sends.isEmpty { statements.append(ledger.insertSends(changes.sends)) }
+        outbox = changes.outbox
+        let inserts = ledger.insertOutbox(outbox)
+        self.inserts = statements.endIndex..<statements.endIndex + inserts.count
+        statements += inserts
+        if let admit = PostgresLedger.admitTenants(changes.admissions, keys, at: now) { statements.append(admit) }
+    }
+
+    /// Writes behind statements that may fail, so that little is undone then, and returns what to publish.
+    func tryCommit(behind windows: [Statement], _ transaction: Transaction) throws -> [OutboxRecord] {
+        let answers = Array(try transaction.tryCommit(windows + statements).dropFirst(windows.count))
+        return try PostgresLedger.handedOver(outbox, answers[inserts])
+    }
+}
