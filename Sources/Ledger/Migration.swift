@@ -33,5 +33,6 @@ package struct Migration: Sendable {
         Migration(11, "0011_admissions", PackageResources._011_admissions_sql),
         Migration(12, "0012_safeguards", PackageResources._012_safeguards_sql),
         Migration(13, "0013_erase_windows", PackageResources._013_erase_windows_sql),
+        Migration(14, "0014_samples", PackageResources._014_samples_sql),
     ]
 }

@@ -36,6 +36,21 @@ import Verification
         }
     }
 
+    @Test func `of no table and no new day more is sampled than plans need`() async throws {
+        try await LedgerDatabase.with { database in
+            try await database.script("SELECT courier.maintain_partitions('24 hours', 5)")
+            let others = try await database.texts(
+                """
+                SELECT format('%s.%s: %s', c.relname, a.attname, a.attstattarget)
+                FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+                WHERE c.relnamespace = 'courier'::regnamespace AND c.relkind IN ('r', 'p')
+                  AND a.attstattarget IS DISTINCT FROM 10
+                """
+            )
+            #expect(others == [])
+        }
+    }
+
     @Test func `maintenance drops a day past retention with its rows, and keeps a day within it`() async throws {
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())

@@ -36,6 +36,7 @@ import Testing
         "maintain_days": "worker, definer",
         "take_partitions": "worker, definer",
         "forget_slices": "worker, definer",
+        "sample_less": "",
         "is_due": "",
         "oldest_kept": "",
         "check_code": "verifier, definer",
