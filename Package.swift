@@ -10,6 +10,8 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     .enableUpcomingFeature("InferIsolatedConformances"),
     .treatAllWarnings(as: .error),
+    // The host's C libraries are of any version: what a newer one deprecates must not end a build.
+    .treatWarning("DeprecatedDeclaration", as: .warning),
 ]
 
 /// The targets that hold C handles: every use of an unsafe pointer is spelt `unsafe`.
@@ -35,18 +37,18 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [.executable(name: "code-courier", targets: ["CodeCourier"])],
     dependencies: [
-        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
-        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
-        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
-        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.1.3"),
+        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-configuration", exact: "1.2.0"),
+        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.0"),
+        .package(url: "https://github.com/apple/swift-log", exact: "1.14.0"),
+        .package(url: "https://github.com/apple/swift-nio", exact: "2.101.3"),
+        .package(url: "https://github.com/apple/swift-nio-http2", exact: "1.44.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.2"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.26.0"),
+        .package(url: "https://github.com/jpsim/Yams", exact: "6.2.1"),
+        .package(url: "https://github.com/swift-server/async-http-client", exact: "1.33.1"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.11.0"),
     ],
     targets: [
         // C libraries
