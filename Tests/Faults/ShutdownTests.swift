@@ -116,7 +116,7 @@ extension Drill {
             worker.program.send(SIGTERM)
             let time = try await timeUntil("the worker ends", within: .seconds(60)) { !worker.program.isRunning }
             let exit = try await worker.program.exit()
-            #expect(exit == .code(0), "\(moment): \(worker.program.errors)")
+            #expect(exit == .code(0), "\(moment): \(worker.said)")
             #expect(time < .seconds(25), "\(moment)")
             scenario.countFaults()
             return time / .seconds(1)

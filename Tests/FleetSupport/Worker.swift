@@ -16,6 +16,11 @@ package struct Worker: Sendable {
         program.lines.compactMap { Self.entry($0) }
     }
 
+    /// Its last lines on both outputs, for a failure's message.
+    package var said: String {
+        (program.lines.suffix(20) + program.errorLines.suffix(20)).joined(separator: "\n")
+    }
+
     /// What one line says; nil for a line that is no entry.
     package static func entry(_ line: String) -> LogEntry? {
         try? JSONDecoder().decode(LogEntry.self, from: Data(line.utf8))
@@ -33,7 +38,7 @@ package struct Worker: Sendable {
     package func stop() async throws {
         program.send(15)
         let exit = try await program.exit(within: .seconds(25))
-        #expect(exit == .code(0), "\(program.errors)")
+        #expect(exit == .code(0), "\(said)")
     }
 
     /// Ends it at once, as a crash does.

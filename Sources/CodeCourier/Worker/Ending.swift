@@ -10,16 +10,35 @@ import Verification
 /// How a worker ends: in order at the first signal, at the end of its time in any case, and at once at the second.
 ///
 /// Ending without order loses nothing: what a worker held is in the database, and others take it over.
-struct Ending: Sendable {
+///
+/// It is a service of the worker's group, which stops when this one returns: a stop that comes before the services run
+/// waits until they do. A group that is told to stop before it runs fails instead.
+struct Ending: Service {
     let drainTimeout: Duration
     let heartbeat: Heartbeat?
     let logger: Logger
+    private let stops: AsyncStream<Void>
+    private let stop: AsyncStream<Void>.Continuation
+
+    init(drainTimeout: Duration, heartbeat: Heartbeat?, logger: Logger) {
+        self.drainTimeout = drainTimeout
+        self.heartbeat = heartbeat
+        self.logger = logger
+        (stops, stop) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
 
     /// What is left of the time when services that still work are cancelled.
     var reserve: Duration { min(.seconds(3), drainTimeout / 2) }
 
+    /// Returns at the first signal that is served, or when the group stops for another reason.
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            for await _ in stops { return }
+        }
+    }
+
     /// Serves the signals until its task is cancelled.
-    func serve(_ signals: UnixSignalsSequence, stopping group: ServiceGroup) async {
+    func serve(_ signals: some AsyncSequence<UnixSignal, Never>) async {
         var count = 0
         for await signal in signals {
             count += 1
@@ -28,7 +47,7 @@ struct Ending: Sendable {
             // First of all: writing the health file may hang.
             endInTime()
             heartbeat?.stop()
-            await group.triggerGracefulShutdown()
+            stop.yield()
         }
     }
 

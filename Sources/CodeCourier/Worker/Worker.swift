@@ -111,7 +111,7 @@ struct Worker {
     ) async throws {
         let ending = Ending(drainTimeout: drainTimeout, heartbeat: heartbeat, logger: logger)
         var configuration = ServiceGroupConfiguration(
-            services: (others + [watchdog(heartbeat, logger), report(logger)] + courier.services).map {
+            services: ([ending] + others + [watchdog(heartbeat, logger), report(logger)] + courier.services).map {
                 .init(
                     service: $0,
                     successTerminationBehavior: .gracefullyShutdownGroup,
@@ -123,7 +123,7 @@ struct Worker {
         configuration.maximumGracefulShutdownDuration = drainTimeout - ending.reserve
         let group = ServiceGroup(configuration: configuration)
         let outcome = await withTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { await ending.serve(signals, stopping: group) }
+            tasks.addTask { await ending.serve(signals) }
             defer { tasks.cancelAll() }
             do {
                 return Result<Void, any Error>.success(try await group.run())
