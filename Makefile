@@ -3,13 +3,14 @@
 # Both need Debian 12 with Swift 6.3 and, for the packages they install, root or sudo.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test faults bench build docs lint format stop clean
+.PHONY: help demo check test faults bench build docs lint format stop clean
 
 help:
 	@echo 'code-courier delivers one-time verification codes from Kafka to phones.'
 	@echo ''
 	@echo '  make demo          see it work: builds it, starts all it needs, shows codes arrive; Ctrl-C ends it'
 	@echo '  make demo ONCE=1   the same without waiting; the last line of stdout is its result in JSON'
+	@echo '  make check         the loop while you change something: style, rules, providers, one pass over the servers'
 	@echo '  make test          set up and run every test: PostgreSQL, the mock cluster, and a broker process'
 	@echo ''
 	@echo '  make faults        kill, pause and stop workers and what they stand on; the last line of stdout sums it up'
@@ -30,6 +31,9 @@ help:
 
 demo:
 	@deploy/local/demo.sh $(if $(filter-out 0 no false,$(ONCE)),--once)
+
+check:
+	@deploy/local/test.sh --check
 
 test:
 	@deploy/local/test.sh

@@ -4,6 +4,10 @@
 # Kafka once more against a broker process with a newer librdkafka, and at last fleets under faults. What failed is said
 # again at the end, above the closing lines.
 #
+#   test.sh           everything
+#   test.sh --check   the part for everyone who changes something, in minutes: style, rules, providers, and one pass over
+#                     PostgreSQL and the mock cluster
+#
 # COURIER_TEST_POSTGRES_URL (a superuser's libpq URL) and COURIER_TEST_KAFKA (host:port,…) name a team's own servers:
 # those are used, and nothing is started in their place.
 set -euo pipefail
@@ -14,8 +18,23 @@ cd "$root"
 scripts=deploy/local
 results="$local_directory/test"
 
+# The suites that need no server.
+rules='^((VerificationTests|CodeCourierTests|PhoneNumbersTests)\.|Faults\.CheckerTests/)'
+
 # The suites that take their Kafka from COURIER_TEST_KAFKA.
 kafka_suites='^(KafkaClientTests|Integration(Tests)?)\.'
+
+# One pass over PostgreSQL and the mock cluster: the suites that a mistake is most likely to turn red, each within seconds.
+one_pass='^((PostgresClientTests|CourierTests|LogsTests)\.|KafkaClientTests\.(RoundTrip|State)Tests/'
+one_pass+='|LedgerTests\.(Intake|Outcome|Outbox|Sweep|Receipt|CheckCode|Migrator|Privilege|LedgerContract)Tests/'
+one_pass+='|Integration\.Scenarios/Delivery/)'
+
+titles=(broker rules tables end-to-end providers mock-cluster)
+case "${1:-}" in
+"") ;;
+--check) titles=(rules providers one-pass) ;;
+*) fail "unknown option: $1" "Use: $0 [--check]" ;;
+esac
 
 # What a caller has set is a team's own; what this script starts it also stops.
 own_postgres="${COURIER_TEST_POSTGRES_URL:-}"
@@ -56,7 +75,7 @@ check_library() {
 
 # Suites that keep both cores busy run apart from those that watch the clock.
 on_mock_cluster() {
-    local code=0 rules='^((VerificationTests|CodeCourierTests|PhoneNumbersTests)\.|Faults\.CheckerTests/)'
+    local code=0
     swift_test rules --filter "$rules" || code=$?
     if [[ -z "$stopping" ]]; then swift_test tables --filter '^LedgerTests\.' || code=$?; fi
     if [[ -z "$stopping" ]]; then swift_test end-to-end --filter '^Integration\.' || code=$?; fi
@@ -65,6 +84,14 @@ on_mock_cluster() {
         swift_test mock-cluster --skip "$rules" --skip '^(LedgerTests|Integration|ProvidersTests)\.' \
             --skip '^KafkaClientTests\.BrokerProcessTests' --skip '^Faults\.' || code=$?
     fi
+    return "$code"
+}
+
+in_minutes() {
+    local code=0
+    swift_test rules --filter "$rules" || code=$?
+    if [[ -z "$stopping" ]]; then swift_test providers --filter '^ProvidersTests\.' || code=$?; fi
+    if [[ -z "$stopping" ]]; then swift_test one-pass --filter "$one_pass" || code=$?; fi
     return "$code"
 }
 
@@ -103,11 +130,15 @@ fi
 
 # A failure in the first run does not hide what the second would say.
 code=0
-on_mock_cluster || code=$?
-if [[ -z "$stopping" ]]; then on_broker || code=$?; fi
-if [[ -z "$stopping" ]]; then
-    say "Testing: faults"
-    run under_faults || code=$?
+if [[ "${1:-}" == --check ]]; then
+    in_minutes || code=$?
+else
+    on_mock_cluster || code=$?
+    if [[ -z "$stopping" ]]; then on_broker || code=$?; fi
+    if [[ -z "$stopping" ]]; then
+        say "Testing: faults"
+        run under_faults || code=$?
+    fi
 fi
 
 if ((code != 0)); then
@@ -118,9 +149,9 @@ if ((code != 0)); then
 fi
 
 say ""
-for title in broker rules tables end-to-end providers mock-cluster; do
+for title in "${titles[@]}"; do
     closing="$(grep -a 'Test run with' "$results/$title.log" 2>/dev/null | tail -n 1 || true)"
     printf '%s: %s\n' "$title" "${closing:-no result}"
 done
-printf 'faults: %s\n' "$(grep -a '"summary"' "$results/faults.jsonl" 2>/dev/null || printf 'no result')"
+[[ "${1:-}" == --check ]] || printf 'faults: %s\n' "$(grep -a '"summary"' "$results/faults.jsonl" 2>/dev/null || printf 'no result')"
 exit "$code"
