@@ -39,6 +39,9 @@ struct Publish: Service {
 
         /// What the broker has and the table still holds.
         let published = BatchQueue<OutboxRecord>()
+
+        /// Records of streams that the broker did not take, and that stay in the table.
+        let refused = BatchQueue<OutboxRecord>()
         let looks: AsyncStream<Void>
         let look: AsyncStream<Void>.Continuation
 
@@ -52,7 +55,10 @@ struct Publish: Service {
     func run() async throws {
         let tables = (0..<ledger.databases).map { Table(database: $0) }
         await withDiscardingTaskGroup { group in
-            for table in tables { group.addTask { await forget(table) } }
+            for table in tables {
+                group.addTask { await forget(table) }
+                group.addTask { await giveBack(table) }
+            }
             await withDiscardingTaskGroup { group in
                 group.addTask { await settle(tables) }
                 await withDiscardingTaskGroup { sources in
@@ -72,7 +78,10 @@ struct Publish: Service {
                 await unacknowledged.waitForAll()
                 answers.finish()
             }
-            for table in tables { table.published.finish() }
+            for table in tables {
+                table.published.finish()
+                table.refused.finish()
+            }
         }
         await shutdownTurn()
     }
@@ -98,8 +107,13 @@ struct Publish: Service {
     private func settle(_ tables: [Table]) async {
         for await batch in answers.batches(of: 2 * settings.batchSize) {
             let goesOn = !Task.isStopping
-            let next = batch.compactMap {
-                unacknowledged.end($0.record, isDelivered: $0.failure == nil, goesOn: goesOn)
+            var next: [OutboxRecord] = []
+            var refused: [OutboxRecord] = []
+            for answer in batch {
+                let isDelivered = answer.failure == nil
+                let continuation = unacknowledged.end(answer.record, isDelivered: isDelivered, goesOn: goesOn)
+                if let record = continuation.next { next.append(record) }
+                if continuation.leavesSome { refused.append(answer.record) }
             }
             progress.end(.publish, count: batch.count)
             note(failures: batch.compactMap(\.failure))
@@ -108,6 +122,7 @@ struct Publish: Service {
                 statistics.notePublished(part.map(\.record), since: start, at: settings.now())
             }
             note(delivered: delivered.map(\.record), tables)
+            for (database, part) in parts(refused, of: tables) { tables[database].refused.append(part) }
             await give(next)
         }
     }
@@ -115,7 +130,7 @@ struct Publish: Service {
     private func note(failures: [any Error]) {
         guard let first = failures.first else { return }
         statistics.noteFailure(of: .kafka, count: failures.count)
-        // They stay in the outbox, and are taken from there when their lease is over.
+        // They stay in the outbox, and are taken from there soon.
         logger.log(.publishFailed, [.records: LogValue(failures.count), .error: LogValue(first)])
     }
 
@@ -123,10 +138,23 @@ struct Publish: Service {
         guard !delivered.isEmpty else { return }
         report(delivered)
         settings.observe(.publishDelivered)
-        for (database, part) in Dictionary(grouping: delivered, by: { Int($0.shard) % tables.count }) {
-            tables[database].published.append(part)
+        for (database, part) in parts(delivered, of: tables) { tables[database].published.append(part) }
+    }
+
+    private func parts(_ records: [OutboxRecord], of tables: [Table]) -> [Int: [OutboxRecord]] {
+        Dictionary(grouping: records) { Int($0.shard) % tables.count }
+    }
+
+    /// Ends the leases on what the broker did not take, so that it goes soon after the topic takes records again, and
+    /// not when a lease is over.
+    private func giveBack(_ table: Table) async {
+        for await batch in table.refused.batches(of: 2 * settings.batchSize, after: { .milliseconds(100) }) {
+            _ = await retry.once(.forget) { try await ledger.giveBack(batch, after: Self.refusalPause) }
         }
     }
+
+    /// The time between two attempts at what a topic refuses: short enough for events to follow its recovery within 5 s.
+    private static let refusalPause = Duration.seconds(2)
 
     /// Deletes what is published, for which no event waits: many records together.
     ///

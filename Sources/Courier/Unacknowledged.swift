@@ -104,30 +104,39 @@ final class Unacknowledged: Sendable {
         }
     }
 
-    /// Forgets a record that the broker has answered for; returns the next one of its stream when it `goesOn`, which is
-    /// to be given to the broker now.
+    /// The outcome of an answer for one stream.
+    struct Continuation {
+        /// The record that is to be given to the broker now.
+        var next: OutboxRecord?
+
+        /// Whether a record of the stream that is leased to this worker stays in the table, with nobody to publish it.
+        var leavesSome = false
+    }
+
+    /// Forgets a record that the broker has answered for; returns the next one of its stream when it `goesOn`.
     ///
     /// What the broker does not take goes once more where it was taken from the table meanwhile. Where nothing goes on,
     /// what follows is left in the table.
-    func end(_ record: OutboxRecord, isDelivered: Bool, goesOn: Bool) -> OutboxRecord? {
-        let next: OutboxRecord? = state.withLock { state in
-            guard let run = state.runs.removeValue(forKey: record.stream) else { return nil }
+    func end(_ record: OutboxRecord, isDelivered: Bool, goesOn: Bool) -> Continuation {
+        let continuation = state.withLock { state in
+            guard let run = state.runs.removeValue(forKey: record.stream) else { return Continuation() }
             state.weights[run.way, default: 0] -= record.weight + run.weightOfFollowing
             state.weights[.takenOver, default: 0] -= run.weightOfAgain
-            guard goesOn else { return nil }
+            let isLast = isDelivered && run.following.isEmpty && run.again.count <= 1
+            guard goesOn else { return Continuation(leavesSome: !isLast) }
             let now = ContinuousClock.now
             let isFollowed = isDelivered && !run.following.isEmpty && now < run.end
             let rest = isFollowed ? run.following : isDelivered ? Array(run.again.dropFirst()) : run.again
             let end = isFollowed ? run.end : run.againEnd
-            guard let next = rest.first, now < end else { return nil }
+            guard let next = rest.first, now < end else { return Continuation(leavesSome: !isLast) }
             var going = Run(next, by: isFollowed ? run.way : .takenOver, until: end)
             going.following = Array(rest.dropFirst())
             state.weights[going.way, default: 0] += next.weight + going.weightOfFollowing
             state.runs[record.stream] = going
-            return next
+            return Continuation(next: next)
         }
         signal.yield()
-        return next
+        return continuation
     }
 
     /// Waits until there is room for what is handed over, or the task is cancelled.

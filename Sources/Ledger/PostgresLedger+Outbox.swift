@@ -182,6 +182,36 @@ extension PostgresLedger {
         ]
     }
 
+    package func giveBack(_ records: [OutboxRecord], after pause: Duration) async throws {
+        let statement = Self.shortenLeases(of: records, to: pause)
+        try await pool.withTransaction { transaction in
+            _ = try transaction.commit([statement])
+        }
+    }
+
+    /// Shortens leases of whole streams: what follows a record goes with it.
+    ///
+    /// Parked records stay parked.
+    static func shortenLeases(of records: [OutboxRecord], to pause: Duration) -> Statement {
+        Statement(
+            """
+            UPDATE courier.outbox o
+            SET lease_until = clock_timestamp() + $2 * interval '1 microsecond'
+            FROM (
+                SELECT e.stream, e.sequence
+                FROM courier.outbox e
+                -- In this form the time implies no index: the records are looked up by their streams.
+                WHERE e.stream = ANY ($1)
+                  AND (e.lease_until > clock_timestamp() + $2 * interval '1 microsecond') IS TRUE
+                ORDER BY e.stream, e.sequence
+                FOR UPDATE SKIP LOCKED
+            ) AS u
+            WHERE o.stream = u.stream AND o.sequence = u.sequence
+            """,
+            [.uuids(records.map(\.stream.value)), .int64(pause.microseconds)]
+        )
+    }
+
     /// Whether a record of these streams is parked, of which mostly there is none at all.
     static func isAnyParked(behind records: [OutboxRecord]) -> Statement {
         Statement(

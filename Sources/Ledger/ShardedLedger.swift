@@ -85,11 +85,13 @@ package final class ShardedLedger: Ledger {
 
     @discardableResult
     package func published(_ records: [OutboxRecord]) async throws -> Bool {
-        var parts = [[OutboxRecord]](repeating: [], count: shards.count)
-        for record in records { parts[Int(record.shard) % shards.count].append(record) }
-        let results = await each(parts) { shard, part in try await shard.published(part) }
+        let results = await each(held(records)) { shard, part in try await shard.published(part) }
         try failing(results)
         return results.values.contains { $0.value }
+    }
+
+    package func giveBack(_ records: [OutboxRecord], after pause: Duration) async throws {
+        try failing(await each(held(records)) { shard, part in try await shard.giveBack(part, after: pause) })
     }
 
     package func maintain() async throws {
@@ -150,6 +152,13 @@ extension ShardedLedger {
     func parts<Element>(_ elements: [Element], _ id: (Element) -> UUIDValue) -> [[Element]] {
         var parts = [[Element]](repeating: [], count: shards.count)
         for element in elements { parts[shard(of: id(element))].append(element) }
+        return parts
+    }
+
+    /// Records by the shard whose table holds them.
+    private func held(_ records: [OutboxRecord]) -> [[OutboxRecord]] {
+        var parts = [[OutboxRecord]](repeating: [], count: shards.count)
+        for record in records { parts[Int(record.shard) % shards.count].append(record) }
         return parts
     }
 

@@ -8,7 +8,8 @@ import Verification
 /// A ledger in memory, whose methods fail when they are told to.
 final class MemoryLedger: Ledger {
     enum Method: String, CaseIterable, Sendable {
-        case intake, markDispatching, record, release, sweepSends, sweepExpired, sweepOutbox, published, maintain
+        case intake, markDispatching, record, release, sweepSends, sweepExpired, sweepOutbox, published
+        case giveBack, maintain
         case receive, sweepReceipts
     }
 
@@ -277,6 +278,10 @@ extension MemoryLedger {
             state.outbox.remove(records)
             return state.outbox.hasWaiting
         }
+    }
+
+    func giveBack(_ records: [OutboxRecord], after pause: Duration) async throws {
+        try perform(.giveBack) { $0.outbox.giveBack(records) }
     }
 
     func maintain() async throws {

@@ -42,6 +42,13 @@ struct MemoryOutbox {
         entries.removeAll { records.contains($0.record) }
     }
 
+    mutating func giveBack(_ records: [OutboxRecord]) {
+        let streams = Set(records.map(\.stream))
+        for index in entries.indices where streams.contains(entries[index].record.stream) {
+            entries[index].isHeld = false
+        }
+    }
+
     /// Lets whoever holds something lose it.
     mutating func lapse() {
         for index in entries.indices { entries[index].isHeld = false }

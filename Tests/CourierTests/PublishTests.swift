@@ -3,6 +3,7 @@
 import KafkaClient
 import Logging
 import ServiceLifecycle
+import Synchronization
 import TestSupport
 import Testing
 import Verification
@@ -116,6 +117,21 @@ import Verification
         #expect(sequences.values.allSatisfy { $0 == ["1", "2", "3", "4"] }, "\(sequences)")
     }
 
+    @Test func `what a topic refuses goes in order when it takes records again, whatever is left of its lease`()
+        async throws
+    {
+        let sink = RefusingSink()
+        try await Stage.with(sink) { stage in
+            try await stage.add((Int32(1)...3).map { Self.event(1, $0) })
+            try await eventually("the first is refused three times") { sink.refused.count >= 3 }
+            #expect(Set(sink.refused) == [1])
+            sink.accept()
+            // No lease ends in this ledger by itself.
+            try await eventually("all are published and forgotten") { stage.ledger.unpublished == 0 }
+        }
+        #expect(sink.accepted == [1, 2, 3])
+    }
+
     @Test func `a database that is away keeps no other from forgetting what is published`() async throws {
         let sink = TakingSink()
         try await Stage.with(sink, databases: 2) { stage in
@@ -146,6 +162,39 @@ private struct TakingSink: RecordSink, Service {
         _ answer: @escaping @Sendable (OutboxRecord, (any Error)?) -> Void
     ) async {
         for record in records { answer(record, nil) }
+    }
+
+    func run() async throws {
+        try? await gracefulShutdown()
+    }
+}
+
+/// A sink whose topic refuses records until it accepts them.
+private final class RefusingSink: RecordSink, Service {
+    private let state = Mutex((isOpen: false, refused: [Int32](), accepted: [Int32]()))
+
+    var refused: [Int32] { state.withLock(\.refused) }
+    var accepted: [Int32] { state.withLock(\.accepted) }
+
+    func accept() {
+        state.withLock { $0.isOpen = true }
+    }
+
+    func publish(
+        _ records: [OutboxRecord],
+        _ answer: @escaping @Sendable (OutboxRecord, (any Error)?) -> Void
+    ) async {
+        for record in records {
+            let isOpen = state.withLock { state in
+                if state.isOpen {
+                    state.accepted.append(record.sequence)
+                } else {
+                    state.refused.append(record.sequence)
+                }
+                return state.isOpen
+            }
+            answer(record, isOpen ? nil : KafkaError(.timedOut))
+        }
     }
 
     func run() async throws {

@@ -71,6 +71,21 @@ import Verification
         }
     }
 
+    @Test func `a stream that is given back goes after the pause, and no other stream does`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let events = try await worker.settle(try await worker.claims(2), .sent).outbox
+            _ = try await worker.intake(.people(2, round: 1, at: try await worker.now()))
+            let refused = [events[0]]
+            try await worker.ledger.giveBack(refused, after: .seconds(3600))
+            #expect(try await worker.ledger.sweepOutbox().isEmpty, "a pause makes no lease longer")
+            try await worker.ledger.giveBack(refused, after: .zero)
+            let swept = try await worker.ledger.sweepOutbox()
+            #expect(swept.map(\.stream) == [events[0].stream, events[0].stream])
+            #expect(swept.map(\.sequence) == [1, 2])
+        }
+    }
+
     @Test func `a sweep's size may cut a run, whose rest goes when the beginning is published`() async throws {
         try await LedgerDatabase.with { database in
             try await database.park(streams: 2, records: 3)

@@ -126,6 +126,7 @@ import Verification
             ("lock due receipts", ledger.lockDueReceipts()),
             ("delete receipts", PostgresLedger.deleteReceipts([])),
             ("delete outbox", PostgresLedger.delete([])),
+            ("shorten leases", PostgresLedger.shortenLeases(of: [], to: .seconds(2))),
             ("is any parked", PostgresLedger.isAnyParked(behind: [])),
         ]
     }

@@ -52,6 +52,10 @@ package protocol Ledger: Sendable {
     /// Forgets records that the broker has; true when some wait behind these.
     @discardableResult func published(_ records: [OutboxRecord]) async throws -> Bool
 
+    /// Lets the unpublished records of these records' streams be taken over after a pause, and not when their lease is
+    /// over.
+    func giveBack(_ records: [OutboxRecord], after pause: Duration) async throws
+
     /// Creates the partitions to come, drops those past retention, and forgets a part of what else is old.
     ///
     /// To be called every few seconds: it does what is due for all workers together.
