@@ -9,8 +9,28 @@ import Verification
 /// Repeats ledger operations while the database is away, and tells in the log that it is, and when it is back.
 ///
 /// Every operation of the ledger may be repeated, so an answer lost with the connection is no special case.
+///
+/// An outage is over for a stage when that stage itself succeeds: with a full disk, reading goes on and writing does not.
 final class LedgerRetry: Sendable {
-    private let outage = Mutex(OutageNotice())
+    private struct Outage {
+        var notice = OutageNotice()
+
+        /// The newest failure of each stage that has not succeeded since.
+        var failures: [Progress.Stage: ContinuousClock.Instant] = [:]
+
+        /// Forgets a stage's failure, and those of stages that have given up and had nothing to do since; true when that
+        /// ends the outage.
+        mutating func succeeded(_ stage: Progress.Stage, at now: ContinuousClock.Instant) -> Bool {
+            failures[stage] = nil
+            failures = failures.filter { $0.value + LedgerRetry.longestAttempt > now }
+            return failures.isEmpty && notice.succeeded()
+        }
+    }
+
+    /// The time in which a stage that still tries fails again.
+    private static let longestAttempt = OutageNotice.interval
+
+    private let outage = Mutex(Outage())
     private let lease: Duration
     private let progress: Progress
     private let statistics: Statistics
@@ -23,8 +43,8 @@ final class LedgerRetry: Sendable {
         self.logger = logger
     }
 
-    /// Whether the newest operation, of whatever stage, was answered.
-    var isAnswered: Bool { !outage.withLock(\.isOn) }
+    /// Whether no stage waits for the database.
+    var isAnswered: Bool { outage.withLock(\.failures.isEmpty) }
 
     /// Repeats until it succeeds or the worker stops; nil then.
     func untilStopped<Value: Sendable>(
@@ -97,7 +117,11 @@ final class LedgerRetry: Sendable {
         statistics.noteFailure(of: .postgres)
         // One of several databases: the ledger has told of it, and the others' success must not say that it is back.
         if error is ShardFailure { return }
-        guard outage.withLock({ $0.failed() }) else { return }
+        let isDue = outage.withLock { outage in
+            outage.failures[stage] = .now
+            return outage.notice.failed()
+        }
+        guard isDue else { return }
         logger.log(.postgresFailing, [.stage: .text(stage.rawValue), .error: LogValue(error)])
     }
 
@@ -112,7 +136,7 @@ final class LedgerRetry: Sendable {
     }
 
     private func noteSuccess(_ stage: Progress.Stage) {
-        guard outage.withLock({ $0.succeeded() }) else { return }
+        guard outage.withLock({ $0.succeeded(stage, at: .now) }) else { return }
         logger.log(.postgresRecovered, [.stage: .text(stage.rawValue)])
     }
 }

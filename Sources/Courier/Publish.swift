@@ -149,7 +149,7 @@ struct Publish: Service {
     /// not when a lease is over.
     private func giveBack(_ table: Table) async {
         for await batch in table.refused.batches(of: 2 * settings.batchSize, after: { .milliseconds(100) }) {
-            _ = await retry.once(.forget) { try await ledger.giveBack(batch, after: Self.refusalPause) }
+            _ = await retry.once(.catchUp) { try await ledger.giveBack(batch, after: Self.refusalPause) }
         }
     }
 

@@ -61,6 +61,25 @@ import Verification
         #expect(log.lines.allSatisfy { $0.fields["trace_id"] == nil })
     }
 
+    @Test func `a stage that cannot write is told once, and back only by its own success`() async throws {
+        let journal = Journal()
+        let log = LogRecord()
+        try await MemoryWorker.with([MemoryProvider(journal: journal)], journal: journal, log: log) { worker in
+            worker.ledger.fail(.intake, .init(repeating: .refused, count: 4))
+            worker.source.add(records: [Self.request(traceparent: nil)])
+            try await eventually("intake has failed three times, and sweeps have succeeded between") {
+                worker.journal.work.count { $0 == .ledger(.intake) } >= 3
+            }
+            #expect(!worker.isDatabaseAnswering)
+            #expect(log.lines(.postgresRecovered).isEmpty)
+            try await worker.settle(events: 1)
+            try await eventually("it is told that the database is back") { !log.lines(.postgresRecovered).isEmpty }
+            #expect(worker.isDatabaseAnswering)
+        }
+        #expect(log.lines(.postgresFailing).map { $0.fields["stage"] } == ["intake"])
+        #expect(log.lines(.postgresRecovered).map { $0.fields["stage"] } == ["intake"])
+    }
+
     @Test func `what the broker does not take has a line with its cause`() async throws {
         let journal = Journal()
         let log = LogRecord()

@@ -118,6 +118,7 @@ struct MemoryWorker: Sendable {
 
     /// How its stages get on.
     var progress: Progress { courier.progress }
+    var isDatabaseAnswering: Bool { courier.isDatabaseAnswering }
 
     /// Begins the graceful shutdown; `with` waits for its end.
     func stop() async {
