@@ -25,10 +25,27 @@ import CLibrdkafka
     /// Sets an option, and returns why it is not taken; nil when it is.
     func set(_ name: String, to value: String) -> KafkaConfiguration.OptionRefusal? {
         switch unsafe rd_kafka_conf_set(options, name, value, nil, 0) {
-        case RD_KAFKA_CONF_OK: nil
+        case RD_KAFKA_CONF_OK: isTakenWhole(name, value) ? nil : .noWholeNumber
         case RD_KAFKA_CONF_UNKNOWN: .unknownName
         default: .invalidValue
         }
+    }
+
+    /// Whether a value was taken as it stands: of `10s` librdkafka takes 10 for a number, and drops the rest.
+    private func isTakenWhole(_ name: String, _ value: String) -> Bool {
+        guard let taken = self.value(of: name), taken != value, let number = Double(taken) else { return true }
+        // A word that stands for a number, such as `all`.
+        guard value.contains(where: \.isNumber) else { return true }
+        return Double(value) == number && value.allSatisfy { $0.isWholeNumber || ".+-".contains($0) }
+    }
+
+    /// An option's value as the library has it; nil where it has none, or one that is longer than any number.
+    private func value(of name: String) -> String? {
+        var text = [CChar](repeating: 0, count: 64)
+        var size = text.count
+        let isFound = unsafe rd_kafka_conf_get(options, name, &text, &size) == RD_KAFKA_CONF_OK
+        guard isFound, size <= text.count else { return nil }
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     /// Makes a client of them.

@@ -18,9 +18,10 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible, CustomRefl
     /// Options that are not the operator's to set: the promises of this package rest on them.
     package static let refusedOptions: Set<String> = [
         "acks", "auto.offset.reset", "bootstrap.servers", "client.id", "enable.auto.commit", "enable.auto.offset.store",
-        "enable.idempotence", "enable.partition.eof", "group.id", "group.protocol", "log.queue", "max.in.flight",
-        "max.in.flight.requests.per.connection", "metadata.broker.list", "partition.assignment.strategy",
-        "plugin.library.paths", "request.required.acks", "test.mock.num.brokers", "transactional.id",
+        "enable.idempotence", "enable.partition.eof", "group.id", "group.instance.id", "group.protocol",
+        "isolation.level", "log.queue", "max.in.flight", "max.in.flight.requests.per.connection",
+        "metadata.broker.list", "partition.assignment.strategy", "partitioner", "plugin.library.paths",
+        "request.required.acks", "test.mock.num.brokers", "transactional.id",
     ]
 
     /// Why librdkafka takes no option of this name and value, as far as it tells before there is a client; nil when it does.
@@ -30,6 +31,9 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible, CustomRefl
 
     package enum OptionRefusal: Sendable {
         case unknownName, invalidValue
+
+        /// A number with something else around it, of which librdkafka would take a part and drop the rest.
+        case noWholeNumber
     }
 
     /// All options of a client, defaults under the operator's under what is fixed.
@@ -47,9 +51,16 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible, CustomRefl
         return settings
     }
 
+    /// Defaults of all clients.
+    ///
+    /// A connection that died without a word, as behind a firewall that forgot it, is found by the request that gets no
+    /// answer: the clients ask for metadata every 10 s, and wait 10 s for an answer. A partition or a topic that is made
+    /// later is found by the same request.
     private static let commonDefaults = [
-        "socket.keepalive.enable": "true",
         "reconnect.backoff.max.ms": "2000",
+        "socket.keepalive.enable": "true",
+        "socket.timeout.ms": "10000",
+        "topic.metadata.refresh.interval.ms": "10000",
     ]
 
     /// Not the options' values, among which are passwords.

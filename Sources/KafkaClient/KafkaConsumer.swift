@@ -104,11 +104,15 @@ package actor KafkaConsumer {
         noticeSink.finish()
     }
 
+    /// A member that died is given up by the group after its session, and a group that rebalances meanwhile waits for it:
+    /// the session is the shortest that brokers allow by default (`group.min.session.timeout.ms`).
     private static let defaults = [
         "check.crcs": "true",
         "fetch.wait.max.ms": "50",
+        "heartbeat.interval.ms": "1500",
         "max.poll.interval.ms": "60000",
         "queued.max.messages.kbytes": "16384",
+        "session.timeout.ms": "6000",
     ]
 
     private static let fixed = [

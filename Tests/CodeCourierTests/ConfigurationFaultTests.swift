@@ -86,6 +86,28 @@ struct ConfigurationFaultTests {
         #expect(faults.first?.hasPrefix("courier.yaml:1: kafka.options.\(option): cannot be set here: ") == true)
     }
 
+    @Test(arguments: [
+        ("session.timeout.ms", "10s"), ("session.timeout.ms", "1e4"), ("session.timeout.ms", "10_000"),
+        ("fetch.wait.max.ms", "5 0"), ("linger.ms", "0.5.1"), ("request.timeout.ms", "0x10"),
+        ("message.max.bytes", "1000000B"), ("queue.buffering.max.messages", "1,000"), ("retries", "3 times"),
+    ])
+    func `an option's number is taken whole or not at all`(option: String, value: String) throws {
+        let faults = try folder.faults("kafka: { options: { \(option): \"\(value)\" } }\n\(ExampleFiles.smallest)")
+        #expect(faults.count == 1)
+        #expect(faults.first?.hasPrefix("courier.yaml:1: kafka.options.\(option): ") == true, "\(faults)")
+        #expect(faults.first?.contains(value) == false)
+    }
+
+    @Test(arguments: [
+        ("session.timeout.ms", "10000"), ("socket.keepalive.enable", "true"), ("socket.keepalive.enable", "1"),
+        ("security.protocol", "SASL_SSL"), ("compression.type", "zstd"), ("sasl.username", "007"),
+        ("sasl.password", "1s"),
+        ("log_level", "6"), ("linger.ms", "0.5"), ("linger.ms", "5"),
+    ])
+    func `an option's value that librdkafka takes whole is no fault`(option: String, value: String) throws {
+        #expect(try folder.faults("kafka: { options: { \(option): \"\(value)\" } }\n\(ExampleFiles.smallest)").isEmpty)
+    }
+
     @Test(arguments: ["[::1]", "[::1]:9092", "a:1,[fe80::1]:65535", "broker"])
     func `a broker may have a name or an address of either family`(servers: String) throws {
         let text = "kafka: { bootstrapServers: \"\(servers)\" }\n\(ExampleFiles.smallest)"

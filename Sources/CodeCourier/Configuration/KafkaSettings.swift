@@ -34,6 +34,9 @@ extension KafkaSettings {
         "bootstrap.servers": "use kafka.bootstrapServers instead",
         "metadata.broker.list": "use kafka.bootstrapServers instead",
         "group.id": "use kafka.groupId instead",
+        "group.instance.id": "all workers read this file, and an instance's id is of one; remove it",
+        "isolation.level": "code-courier reads what is committed, and only that; remove it",
+        "partitioner": "code-courier keeps the events of a verification on one partition; remove it",
         "enable.auto.commit": "offsets are committed by code-courier; remove it",
         "enable.auto.offset.store": "offsets are committed by code-courier; remove it",
         "enable.idempotence": "code-courier always sets it; remove it",
@@ -110,6 +113,7 @@ extension KafkaSettings {
         switch refusal {
         case .unknownName: "is none of librdkafka's options"
         case .invalidValue: "is an option that librdkafka does not take this value for"
+        case .noWholeNumber: "must be a whole number without a unit, such as 10000 for ten seconds in an option in ms"
         }
     }
 
