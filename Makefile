@@ -3,7 +3,7 @@
 # Both need Debian 12 with Swift 6.3 and, for the packages they install, root or sudo.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test faults bench build docs lint format stop clean
+.PHONY: help demo check test test-kafka faults bench build docs lint format stop clean
 
 help:
 	@echo 'code-courier delivers one-time verification codes from Kafka to phones.'
@@ -12,6 +12,9 @@ help:
 	@echo '  make demo ONCE=1   the same without waiting; the last line of stdout is its result in JSON'
 	@echo '  make check         the loop while you change something: style, rules, providers, one pass over the servers'
 	@echo '  make test          set up and run every test: PostgreSQL, the mock cluster, and a broker process'
+	@echo ''
+	@echo '  make test-kafka    test on a real Apache Kafka, which KAFKA_HOME names: one node, and three'
+	@echo '  make test-kafka FULL=1  with both versions of librdkafka on both'
 	@echo ''
 	@echo '  make faults        kill, pause and stop workers and what they stand on; the last line of stdout sums it up'
 	@echo '  make faults FULL=1 the same for over an hour instead of five minutes'
@@ -37,6 +40,9 @@ check:
 
 test:
 	@deploy/local/test.sh
+
+test-kafka:
+	@FULL=$(FULL) deploy/local/test-kafka.sh
 
 faults:
 	@deploy/local/faults.sh $(if $(filter-out 0 no false,$(FULL)),--full)

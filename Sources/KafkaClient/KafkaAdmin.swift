@@ -5,17 +5,33 @@ import PinnedThread
 
 /// Questions about topics and their creation, each through a client of its own for the time of the call.
 package enum KafkaAdmin {
-    /// Creates a topic with one replica of each partition; one of that name that is there already is left as it is.
+    /// Creates a topic; one of that name that is there already is left as it is.
+    ///
+    /// A broker knows a new topic a moment after the controller: it returns when ten requests in a row, each to a broker
+    /// of the client's choice, find the topic, or when the time is over.
     package static func createTopic(
         _ name: String,
         partitions: Int,
+        replicas: Int = 1,
         configuration: KafkaConfiguration,
         within limit: Duration = .seconds(10)
     ) async throws(KafkaError) {
         let session = try AdminSession(configuration: configuration)
-        let failure = await session.createTopic(name, partitions, within: limit)
+        let failure = await session.createTopic(name, partitions, replicas, within: limit)
         await session.close()
         if let failure, failure.code != .topicAlreadyExists { throw failure }
+        let deadline = ContinuousClock.now + limit
+        var known = 0
+        while known < 10, ContinuousClock.now < deadline, !Task.isCancelled {
+            do {
+                _ = try await partitionCount(of: name, configuration: configuration, within: limit)
+                known += 1
+            } catch {
+                known = 0
+                // No signal tells that a broker knows it.
+                try? await Task.sleep(for: .milliseconds(50))
+            }
+        }
     }
 
     /// How many partitions a topic has; throws `.unknownTopicOrPartition` when there is none of that name.
@@ -69,8 +85,8 @@ private actor AdminSession {
         )
     }
 
-    func createTopic(_ name: String, _ partitions: Int, within limit: Duration) -> KafkaError? {
-        handle?.createTopic(name, partitions: partitions, within: limit)
+    func createTopic(_ name: String, _ partitions: Int, _ replicas: Int, within limit: Duration) -> KafkaError? {
+        handle?.createTopic(name, partitions: partitions, replicas: replicas, within: limit)
     }
 
     func partitionCount(of topic: String, within limit: Duration) -> Result<Int, KafkaError> {
@@ -105,9 +121,15 @@ private actor AdminSession {
 
 extension ClientHandle {
     /// Asks the cluster for a topic and blocks the thread until it answered.
-    fileprivate func createTopic(_ name: String, partitions: Int, within limit: Duration) -> KafkaError? {
+    fileprivate func createTopic(
+        _ name: String,
+        partitions: Int,
+        replicas: Int,
+        within limit: Duration
+    ) -> KafkaError? {
         // SAFETY: the description and the options are read by the call only, and freed here.
-        guard let topic = unsafe rd_kafka_NewTopic_new(name, Int32(clamping: partitions), 1, nil, 0) else {
+        let sizes = (partitions: Int32(clamping: partitions), replicas: Int32(clamping: replicas))
+        guard let topic = unsafe rd_kafka_NewTopic_new(name, sizes.partitions, sizes.replicas, nil, 0) else {
             return KafkaError(.invalidArgument)
         }
         defer { unsafe rd_kafka_NewTopic_destroy(topic) }

@@ -54,13 +54,13 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible, CustomRefl
     /// Defaults of all clients.
     ///
     /// A connection that died without a word, as behind a firewall that forgot it, is found by the request that gets no
-    /// answer: the clients ask for metadata every 10 s, and wait 10 s for an answer. A partition or a topic that is made
+    /// answer: the clients ask for metadata every 5 s, and wait 10 s for an answer. A partition or a topic that is made
     /// later is found by the same request.
     private static let commonDefaults = [
         "reconnect.backoff.max.ms": "2000",
         "socket.keepalive.enable": "true",
         "socket.timeout.ms": "10000",
-        "topic.metadata.refresh.interval.ms": "10000",
+        "topic.metadata.refresh.interval.ms": "5000",
     ]
 
     /// Not the options' values, among which are passwords.

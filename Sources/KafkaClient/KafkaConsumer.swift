@@ -88,7 +88,7 @@ package actor KafkaConsumer {
         limits: ConsumerLimits = ConsumerLimits()
     ) throws(KafkaError) {
         let settings = try configuration.settings(
-            defaults: Self.defaults,
+            defaults: Self.defaults(beside: configuration.options),
             fixed: Self.fixed.merging(["group.id": groupID]) { $1 }
         )
         let handle = try ClientHandle(.consumer, settings: settings)
@@ -106,13 +106,18 @@ package actor KafkaConsumer {
 
     /// A member that died is given up by the group after its session, and a group that rebalances meanwhile waits for it:
     /// the session is the shortest that brokers allow by default (`group.min.session.timeout.ms`).
+    ///
+    /// Who sets a heartbeat or a session alone gets the library's own for the other: the two have to fit each other.
+    private static func defaults(beside options: [String: String]) -> [String: String] {
+        let session = ["heartbeat.interval.ms": "1500", "session.timeout.ms": "6000"]
+        return session.keys.contains { options[$0] != nil } ? defaults : defaults.merging(session) { $1 }
+    }
+
     private static let defaults = [
         "check.crcs": "true",
         "fetch.wait.max.ms": "50",
-        "heartbeat.interval.ms": "1500",
         "max.poll.interval.ms": "60000",
         "queued.max.messages.kbytes": "16384",
-        "session.timeout.ms": "6000",
     ]
 
     private static let fixed = [

@@ -41,6 +41,9 @@ package actor TopicReader {
     }
 
     /// Opens a reader; what is written after the call returns is surely read.
+    ///
+    /// A partition that has no leader for a moment is asked for again, and for 2 s a topic that a broker does not know: it
+    /// may have been created just now.
     package static func open(
         configuration: KafkaConfiguration,
         topic: String,
@@ -48,13 +51,27 @@ package actor TopicReader {
         within limit: Duration = .seconds(10)
     ) async throws(KafkaError) -> TopicReader {
         let reader = try TopicReader(configuration: configuration, topic: topic, start: start)
-        do {
-            try await reader.assign(within: limit)
-        } catch {
-            await reader.close()
-            throw error
+        let start = ContinuousClock.now
+        let deadline = start + limit
+        while true {
+            do {
+                try await reader.assign(within: ContinuousClock.now.duration(to: deadline))
+                return reader
+            } catch {
+                let end: ContinuousClock.Instant? =
+                    switch error.code {
+                    case .notLeader, .leaderNotAvailable: deadline
+                    case .unknownTopicOrPartition, .unknownPartition: min(deadline, start + .seconds(2))
+                    default: nil
+                    }
+                guard let end, ContinuousClock.now < end, !Task.isCancelled else {
+                    await reader.close()
+                    throw error
+                }
+                // No signal tells that there is a leader.
+                try? await Task.sleep(for: .milliseconds(100))
+            }
         }
-        return reader
     }
 
     private init(configuration: KafkaConfiguration, topic: String, start: Start) throws(KafkaError) {

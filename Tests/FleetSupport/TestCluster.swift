@@ -23,13 +23,23 @@ package struct TestCluster: Sendable {
         }
     }
 
+    /// Replicas of each partition that topics are made with: `COURIER_TEST_KAFKA_REPLICAS`, or one.
+    package static var replicas: Int {
+        ProcessInfo.processInfo.environment["COURIER_TEST_KAFKA_REPLICAS"].flatMap { Int($0) } ?? 1
+    }
+
     package var configuration: KafkaConfiguration { KafkaConfiguration(bootstrapServers: bootstrapServers) }
 
     package func makeTopic(_ name: String, partitions: Int) async throws {
         if let mock {
             try mock.createTopic(name, partitions: partitions)
         } else {
-            try await KafkaAdmin.createTopic(name, partitions: partitions, configuration: configuration)
+            try await KafkaAdmin.createTopic(
+                name,
+                partitions: partitions,
+                replicas: Self.replicas,
+                configuration: configuration
+            )
         }
         try await eventually("the topic has its partitions") {
             (try? await KafkaAdmin.partitionCount(of: name, configuration: configuration)) == partitions

@@ -8,7 +8,12 @@ import Testing
     @Test func `a topic that exists is not an error to create`() async throws {
         let broker = try TestBroker(.external)
         let topic = try await broker.makeTopic(partitions: 2)
-        try await KafkaAdmin.createTopic(topic, partitions: 2, configuration: broker.configuration())
+        try await KafkaAdmin.createTopic(
+            topic,
+            partitions: 2,
+            replicas: BrokerKind.replicas,
+            configuration: broker.configuration()
+        )
         #expect(try await KafkaAdmin.partitionCount(of: topic, configuration: broker.configuration()) == 2)
     }
 

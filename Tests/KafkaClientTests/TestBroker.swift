@@ -16,6 +16,11 @@ enum BrokerKind: String, CaseIterable, CustomTestStringConvertible {
 
     static var externalServers: String? { ProcessInfo.processInfo.environment["COURIER_TEST_KAFKA"] }
 
+    /// Replicas of each partition that topics of the external one are made with.
+    static var replicas: Int {
+        ProcessInfo.processInfo.environment["COURIER_TEST_KAFKA_REPLICAS"].flatMap { Int($0) } ?? 1
+    }
+
     /// The kinds that the shared tests run on.
     static var available: [BrokerKind] { externalServers == nil ? [.mock] : allCases }
 }
@@ -48,12 +53,21 @@ struct TestBroker {
     /// A topic of the test's own.
     func makeTopic(partitions: Int) async throws -> String {
         let name = uniqueName("topic")
+        try await makeTopic(name, partitions: partitions)
+        return name
+    }
+
+    func makeTopic(_ name: String, partitions: Int) async throws {
         if let mock {
             try mock.createTopic(name, partitions: partitions)
         } else {
-            try await KafkaAdmin.createTopic(name, partitions: partitions, configuration: configuration())
+            try await KafkaAdmin.createTopic(
+                name,
+                partitions: partitions,
+                replicas: BrokerKind.replicas,
+                configuration: configuration()
+            )
         }
-        return name
     }
 
     /// Sends records through a producer of the call's own and expects all to be delivered.

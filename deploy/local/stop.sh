@@ -11,3 +11,6 @@ done
 for state in "$local_directory"/brokers/*/; do
     if [[ -d "$state" ]]; then "$root/deploy/local/broker.sh" stop "$(basename "$state")"; fi
 done
+for state in "$local_directory"/kafka/*/; do
+    if [[ -d "$state" ]]; then "$root/deploy/local/kafka.sh" stop "$(basename "$state")"; fi
+done

@@ -13,6 +13,8 @@
 set -euo pipefail
 # shellcheck source=deploy/local/shared.sh
 source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
+# shellcheck source=deploy/local/suites.sh
+source "$(dirname "${BASH_SOURCE[0]}")/suites.sh"
 cd "$root"
 
 scripts=deploy/local
@@ -20,9 +22,6 @@ results="$local_directory/test"
 
 # The suites that need no server.
 rules='^((VerificationTests|CodeCourierTests|PhoneNumbersTests)\.|Faults\.CheckerTests/)'
-
-# The suites that take their Kafka from COURIER_TEST_KAFKA.
-kafka_suites='^(KafkaClientTests|Integration(Tests)?)\.'
 
 # One pass over PostgreSQL and the mock cluster: the suites that a mistake is most likely to turn red, each within seconds.
 one_pass='^((PostgresClientTests|CourierTests|LogsTests)\.|KafkaClientTests\.(RoundTrip|State)Tests/'
@@ -48,41 +47,16 @@ clean_up() {
     if [[ -z "$own_kafka" ]]; then "$scripts/broker.sh" stop test 9>&-; fi
 }
 
-# Runs the built tests that are named, keeps their words, and fails when one failed, was skipped, or none was there.
-swift_test() {
-    local title="$1" log="$results/$1.log" report="$results/$1.xml" code=0
-    shift
-    say "Testing: $title"
-    run report_to "$log" swift test --skip-build --disable-xctest --xunit-output "$report" "$@" || code=$?
-    if ((code == 0)); then "$scripts/check_report.py" "$report" || code=$?; fi
-    return "$code"
-}
-
-# shellcheck disable=SC2329 # called by `run`
-report_to() {
-    local log="$1"
-    shift
-    "$@" 2>&1 | tee "$log"
-}
-
-# The broker needs librdkafka 2.2 or newer, which Debian's is not: the tests must really have got the other one.
-check_library() {
-    local tests
-    tests="$(find "$(swift build --show-bin-path)" -maxdepth 1 -name '*.xctest' | head -n 1)"
-    [[ "$(ldd "$tests")" == *"librdkafka.so.1 => $local_directory/broker/lib/"* ]] ||
-        fail "the tests do not load librdkafka from .local/broker/lib"
-}
-
 # Suites that keep both cores busy run apart from those that watch the clock.
 on_mock_cluster() {
     local code=0
     swift_test rules --filter "$rules" || code=$?
     if [[ -z "$stopping" ]]; then swift_test tables --filter '^LedgerTests\.' || code=$?; fi
-    if [[ -z "$stopping" ]]; then swift_test end-to-end --filter '^Integration\.' || code=$?; fi
+    if [[ -z "$stopping" ]]; then swift_test end-to-end --filter '^Integration\.' --skip "$apache_suites" || code=$?; fi
     if [[ -z "$stopping" ]]; then swift_test providers --filter '^ProvidersTests\.' || code=$?; fi
     if [[ -z "$stopping" ]]; then
         swift_test mock-cluster --skip "$rules" --skip '^(LedgerTests|Integration|ProvidersTests)\.' \
-            --skip '^KafkaClientTests\.BrokerProcessTests' --skip '^Faults\.' || code=$?
+            --skip '^KafkaClientTests\.BrokerProcessTests' --skip "$apache_suites" --skip '^Faults\.' || code=$?
     fi
     return "$code"
 }
@@ -105,7 +79,7 @@ on_broker() {
         local -x LD_LIBRARY_PATH="$local_directory/broker/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
         check_library
     fi
-    swift_test broker --filter "$kafka_suites"
+    swift_test broker --filter "$kafka_suites" --skip "$apache_suites"
 }
 
 # shellcheck disable=SC2329 # called by `run`
@@ -141,17 +115,8 @@ else
     fi
 fi
 
-if ((code != 0)); then
-    printf '\nWhat failed (whole logs: .local/test and .local/faults):\n'
-    grep -ah -A1 '✘' "$results"/*.log "$local_directory/faults/tests.log" 2>/dev/null |
-        grep -a '✘\|↳ [^/]' | cut -c 1-600 | head -n 60 || true
-    grep -ah '"broken"' "$results/faults.jsonl" 2>/dev/null | cut -c 1-4000 || true
-fi
-
-say ""
-for title in "${titles[@]}"; do
-    closing="$(grep -a 'Test run with' "$results/$title.log" 2>/dev/null | tail -n 1 || true)"
-    printf '%s: %s\n' "$title" "${closing:-no result}"
-done
+tell_failures "$code" "$local_directory/faults/tests.log"
+if ((code != 0)); then grep -ah '"broken"' "$results/faults.jsonl" 2>/dev/null | cut -c 1-4000 || true; fi
+tell_results "${titles[@]}"
 [[ "${1:-}" == --check ]] || printf 'faults: %s\n' "$(grep -a '"summary"' "$results/faults.jsonl" 2>/dev/null || printf 'no result')"
 exit "$code"

@@ -1,0 +1,210 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A private Apache Kafka for tests and trials: one node, or three with factor 3 and `min.insync.replicas` 2, each broker
+# and controller at once, on free ports of 127.0.0.1. It runs from KAFKA_HOME, an official download of Kafka 4 or
+# whatever has its `libs`, with Java 17 or newer. Data and logs are under .local/kafka.
+#
+#   kafka.sh check                   says what is missing to start one; nothing when all is there
+#   kafka.sh start [name] [nodes]    makes and starts a cluster of 1 node or 3, prints host:port[,host:port…]
+#   kafka.sh url [name]              prints that of a cluster that was started
+#   kafka.sh status [name]           says which nodes run; exit code 1 if none does
+#   kafka.sh process name node       prints the number of a node's process
+#   kafka.sh kill-node name node     ends a node at once, as a crash does
+#   kafka.sh stop-node name node     ends a node in order
+#   kafka.sh start-node name node    starts a node that was ended, with its data
+#   kafka.sh stop [name]             stops all nodes and deletes their data
+#
+# The name (default: test) tells several clusters of one checkout apart; nodes count from 1.
+set -euo pipefail
+# shellcheck source=deploy/local/shared.sh
+source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
+
+command="${1:-help}"
+name="${2:-test}"
+argument="${3:-}"
+[[ "$name" =~ ^[a-z0-9-]+$ ]] || fail "a cluster's name has only a–z, 0–9 and -: $name"
+
+state="$local_directory/kafka/$name"
+
+check_kafka() {
+    [[ -n "${KAFKA_HOME:-}" ]] || fail "KAFKA_HOME is not set: it names the folder of an Apache Kafka 4" \
+        "Get one from https://kafka.apache.org/downloads, unpack it, and set KAFKA_HOME to its folder"
+    compgen -G "$KAFKA_HOME/libs/kafka-server-*.jar" >/dev/null ||
+        fail "there is no Apache Kafka in KAFKA_HOME: $KAFKA_HOME has no libs/kafka-server-*.jar"
+    command -v java >/dev/null || fail "there is no java" "Run: apt-get install default-jre-headless"
+}
+
+# A Java program of Kafka's; its options come after the class.
+kafka() { java -Xmx512m -cp "$KAFKA_HOME/libs/*" "$@"; }
+
+nodes() { cat "$state/nodes" 2>/dev/null || printf '0\n'; }
+
+# The process of a running node, or nothing; a number left from a crash counts only when it is this node's.
+node_process() {
+    local process
+    process="$(cat "$state/$1/pid" 2>/dev/null || true)"
+    [[ "$process" =~ ^[0-9]+$ ]] && alive "$process" || return 0
+    if tr '\0' '\n' <"/proc/$process/cmdline" 2>/dev/null | grep -qxF -- "$state/$1/node.properties"; then
+        printf '%s\n' "$process"
+    fi
+}
+
+check_node() {
+    [[ -f "$state/$argument/node.properties" ]] || fail "the cluster \"$name\" has no node \"$argument\"" \
+        "Its nodes count from 1 to $(nodes)"
+}
+
+# Writes the properties of all nodes, each with two ports of its own, and formats their data.
+make_cluster() {
+    local count="$1" replicas=1 in_sync=1 voters="" node client controller
+    if ((count == 3)); then replicas=3 in_sync=2; fi
+    local clients=() controllers=()
+    for ((node = 1; node <= count; node++)); do
+        client="$(free_port)"
+        controller="$(free_port)"
+        clients+=("127.0.0.1:$client")
+        controllers+=("127.0.0.1:$controller")
+        voters+="${voters:+,}$node@127.0.0.1:$controller"
+    done
+    for ((node = 1; node <= count; node++)); do
+        mkdir -p "$state/$node"
+        cat >"$state/$node/node.properties" <<-PROPERTIES
+			process.roles=broker,controller
+			node.id=$node
+			controller.quorum.voters=$voters
+			listeners=PLAINTEXT://${clients[node - 1]},CONTROLLER://${controllers[node - 1]}
+			advertised.listeners=PLAINTEXT://${clients[node - 1]}
+			controller.listener.names=CONTROLLER
+			log.dirs=$state/$node/data
+			auto.create.topics.enable=false
+			default.replication.factor=$replicas
+			min.insync.replicas=$in_sync
+			offsets.topic.num.partitions=4
+			offsets.topic.replication.factor=$replicas
+			transaction.state.log.num.partitions=4
+			transaction.state.log.replication.factor=$replicas
+			transaction.state.log.min.isr=$in_sync
+			share.coordinator.state.topic.replication.factor=$replicas
+			share.coordinator.state.topic.min.isr=$in_sync
+			group.initial.rebalance.delay.ms=0
+			log.retention.ms=-1
+		PROPERTIES
+        kafka kafka.tools.StorageTool format -t MkU3OEVBNTcwNTJENDM2Qk -c "$state/$node/node.properties" \
+            >"$state/$node/format.log" 2>&1 || fail "a node cannot be formatted" "$(tail -n 5 "$state/$node/format.log")"
+    done
+    printf '%s\n' "$count" >"$state/nodes"
+    (IFS=, && printf '%s\n' "${clients[*]}") >"$state/address"
+}
+
+# In a session of its own, so that Ctrl-C in the terminal is not the node's to answer, and without what it inherited: a
+# caller that waits until its descriptors are closed would wait for the node's end.
+launch() {
+    (
+        for descriptor in /proc/self/fd/*; do
+            descriptor="${descriptor##*/}"
+            if ((descriptor > 2)); then eval "exec $descriptor>&-"; fi
+        done
+        exec setsid java -Xmx512m -cp "$KAFKA_HOME/libs/*" kafka.Kafka "$state/$1/node.properties"
+    ) >>"$state/$1/node.log" 2>&1 </dev/null &
+    printf '%s\n' "$!" >"$state/$1/pid"
+}
+
+# Waits until a node serves clients, which it does when the controllers have a leader.
+wait_for_node() {
+    local port
+    port="$(sed -n 's/^advertised.listeners=.*:\([0-9]*\)$/\1/p' "$state/$1/node.properties")"
+    for _ in {1..600}; do
+        if accepts "$port"; then return; fi
+        [[ -n "$(node_process "$1")" ]] || break
+        sleep 0.1
+    done
+    fail "node $1 does not start" "$(tail -n 5 "$state/$1/node.log")"
+}
+
+# Waits until every partition has all its replicas again.
+wait_for_replicas() {
+    local missing
+    for _ in {1..30}; do
+        missing="$(kafka org.apache.kafka.tools.TopicCommand --bootstrap-server "$(cat "$state/address")" --describe \
+            --under-replicated-partitions 2>/dev/null || printf 'no answer')"
+        if [[ -z "$missing" ]]; then return; fi
+        sleep 0.5
+    done
+    say "partitions lack replicas a while after node $argument has started"
+}
+
+start() {
+    local count="${argument:-1}" node
+    [[ "$count" == 1 || "$count" == 3 ]] || fail "a cluster has 1 node or 3, not $count"
+    check_kafka
+    if [[ "$(nodes)" != "$count" ]]; then
+        stop
+        make_cluster "$count"
+    fi
+    for ((node = 1; node <= count; node++)); do
+        if [[ -z "$(node_process "$node")" ]]; then launch "$node"; fi
+    done
+    for ((node = 1; node <= count; node++)); do wait_for_node "$node"; done
+    cat "$state/address"
+}
+
+end_node() {
+    local node="$1" signal="$2" process
+    process="$(node_process "$node")"
+    [[ -n "$process" ]] || return 0
+    kill -s "$signal" "$process"
+    wait_for_end "$process" 300 || { kill -KILL "$process" && wait_for_end "$process" 50; } ||
+        fail "node $node does not stop: process $process"
+}
+
+stop() {
+    local node count
+    count="$(nodes)"
+    # At once: a node that stops in order waits for a majority of controllers.
+    for ((node = 1; node <= count; node++)); do end_node "$node" KILL; done
+    rm -rf "$state"
+}
+
+status() {
+    local node process count running=1
+    count="$(nodes)"
+    for ((node = 1; node <= count; node++)); do
+        process="$(node_process "$node")"
+        if [[ -n "$process" ]]; then
+            running=0
+            printf 'node %s of Kafka "%s" runs as process %s\n' "$node" "$name" "$process"
+        else
+            printf 'node %s of Kafka "%s" does not run\n' "$node" "$name"
+        fi
+    done
+    ((count > 0)) || printf 'Kafka "%s" does not run\n' "$name"
+    return "$running"
+}
+
+case "$command" in
+start | stop)
+    take_turns "kafka-$name"
+    "$command"
+    ;;
+check) check_kafka ;;
+start-node)
+    check_kafka
+    check_node
+    if [[ -z "$(node_process "$argument")" ]]; then launch "$argument"; fi
+    wait_for_node "$argument"
+    wait_for_replicas
+    ;;
+stop-node) check_node && end_node "$argument" TERM ;;
+kill-node) check_node && end_node "$argument" KILL ;;
+process) check_node && node_process "$argument" ;;
+status) status ;;
+url)
+    [[ -n "$(node_process 1)$(node_process 2)$(node_process 3)" ]] ||
+        fail "Kafka \"$name\" does not run" "Run: $0 start $name"
+    cat "$state/address"
+    ;;
+*)
+    sed -n '3,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0" >&2
+    exit 2
+    ;;
+esac
