@@ -49,19 +49,29 @@ package struct KafkaRecordSink: RecordSink, Service {
     ) async {
         await producer.take(
             records.map { record in
-                OutgoingRecord(message(of: record)) { result in
-                    guard record.isDeadLetter, result.failure?.code == .messageTooLarge else {
-                        return answer(record, result.failure)
-                    }
-                    // What no broker takes whole would be tried for ever: its beginning tells as much, and the rest has
-                    // its place. A task of its own: the producer, which calls this, cannot wait for itself.
-                    Task {
-                        let shortened = message(of: record.shortened)
-                        await producer.take([OutgoingRecord(shortened) { answer(record, $0.failure) }])
-                    }
+                guard record.isDeadLetter else {
+                    return OutgoingRecord(message(of: record)) { answer(record, $0.failure) }
                 }
+                return outgoing(record, room: record.roomInOneRecord, answer)
             }
         )
+    }
+
+    /// A dead letter with as many bytes of its record as there is room; where a topic takes no record of this size, it is
+    /// sent again with less.
+    private func outgoing(
+        _ record: OutboxRecord,
+        room: Int?,
+        _ answer: @escaping @Sendable (OutboxRecord, (any Error)?) -> Void
+    ) -> OutgoingRecord {
+        OutgoingRecord(message(of: room.map { record.shortened(to: $0) } ?? record)) { result in
+            guard result.failure?.code.saysTooLarge == true, let less = record.room(below: room) else {
+                return answer(record, result.failure)
+            }
+            // What no broker takes whole would be tried for ever: its beginning tells as much, and the rest has its
+            // place. A task of its own: the producer, which calls this, cannot wait for itself.
+            Task { await producer.take([outgoing(record, room: less, answer)]) }
+        }
     }
 
     private func message(of record: OutboxRecord) -> ProducerRecord {
@@ -75,23 +85,51 @@ package struct KafkaRecordSink: RecordSink, Service {
 }
 
 extension OutboxRecord {
-    /// A dead letter with the beginning of its value and our own headers, and how long it was in one more.
-    fileprivate var shortened: OutboxRecord {
-        let length = RecordField("dead-letter-value-bytes", String(value?.count ?? 0))
-        var room = 65_536
-        // Our own stand last.
-        let kept = headers.reversed().filter { header in
-            guard header.size <= min(1024, room) else { return false }
-            room -= header.size
+    /// The most headers of a dead letter; of a record with more than 100,000 librdkafka shows none at all.
+    private static let maximumHeaders = 1000
+
+    /// The most bytes of a value, and of its sender's headers, that a shortened dead letter keeps.
+    private static let largestRoom = 65_536
+
+    /// The room for a dead letter that cannot be sent whole, wherever it goes; nil for one that can.
+    fileprivate var roomInOneRecord: Int? { headers.count > Self.maximumHeaders ? Self.largestRoom : nil }
+
+    /// The next smaller room, in which something is cut off; nil when our own headers alone were too much.
+    fileprivate func room(below room: Int?) -> Int? {
+        guard room != 0 else { return nil }
+        var next = room.map { $0 / 4 } ?? Self.largestRoom
+        while next >= size { next /= 4 }
+        return next
+    }
+
+    /// A dead letter with the beginnings of its key and its value, its last headers, all of ours, and how long the value
+    /// and the list of headers were in two more.
+    fileprivate func shortened(to room: Int) -> OutboxRecord {
+        let lengths = [
+            RecordField("dead-letter-value-bytes", String(value?.count ?? 0)),
+            RecordField("dead-letter-headers", String(headers.count - ownHeaders.count)),
+        ]
+        var headerRoom = room
+        let foreign = headers.dropLast(ownHeaders.count).suffix(
+            Self.maximumHeaders - ownHeaders.count - lengths.count
+        )
+        let kept = foreign.reversed().filter { header in
+            guard header.size <= min(1024, headerRoom) else { return false }
+            headerRoom -= header.size
             return true
         }
         return OutboxRecord(
             stream: stream,
             sequence: sequence,
             isDeadLetter: isDeadLetter,
-            key: key.map { Array($0.prefix(1024)) },
-            value: value.map { Array($0.prefix(65_536)) },
-            headers: kept.reversed() + [length]
+            key: key.map { Array($0.prefix(min(1024, room))) },
+            value: value.map { Array($0.prefix(room)) },
+            headers: kept.reversed() + ownHeaders + lengths
         )
+    }
+
+    /// The headers that we added: they stand last, and begin with the last id.
+    private var ownHeaders: ArraySlice<RecordField> {
+        headers[(headers.lastIndex { $0.name == "dead-letter-id" } ?? headers.endIndex)...]
     }
 }

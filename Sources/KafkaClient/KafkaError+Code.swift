@@ -53,6 +53,7 @@ extension KafkaError {
         package static let notLeader = Code(RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION)
         package static let outOfOrderSequence = Code(RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER)
         package static let rebalanceInProgress = Code(RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS)
+        package static let recordListTooLarge = Code(RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE)
         package static let requestTimedOut = Code(RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT)
         package static let topicAlreadyExists = Code(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
         package static let unknownMember = Code(RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID)
@@ -71,6 +72,9 @@ extension KafkaError {
 
         /// True for what a broker answers to a member that no longer owns the partition.
         var saysNotOwner: Bool { Self.ownership.contains(self) }
+
+        /// True for what a broker, or the client before it, answers to a record that is larger than the topic takes.
+        package var saysTooLarge: Bool { self == .messageTooLarge || self == .recordListTooLarge }
 
         private static let ownership: Set<Code> = [
             .assignmentLost, .fencedInstance, .illegalGeneration, .unknownMember,

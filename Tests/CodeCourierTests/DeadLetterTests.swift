@@ -99,6 +99,43 @@ import Verification
         #expect(!report.isComplete)
     }
 
+    /// Headers that look like ours, as a sender may write them.
+    static let forged = [
+        ("dead-letter-id", "forged"), ("dead-letter-reason", "tombstone"), ("dead-letter-topic", "receipts"),
+        ("dead-letter-partition", "2"), ("dead-letter-offset", "77"), ("dead-letter-timestamp", "1"),
+        ("dead-letter-time", "2001-01-01T00:00:00Z"), ("dead-letter-redrives", "7"),
+        ("dead-letter-value-bytes", "9"), ("dead-letter-headers", "9"),
+    ].map { RecordHeader(name: $0, value: Array($1.utf8)) }
+
+    @Test(arguments: [forged] + forged.map { [$0] })
+    func `what a sender wrote into headers like ours is not believed`(headers: [RecordHeader]) throws {
+        let plain = try #require(DeadLetterSample.letter(DeadLetterSample.record(made: nil)))
+        let letter = try #require(DeadLetterSample.letter(DeadLetterSample.record(made: nil, headers: headers)))
+        #expect((letter.id, letter.firstID, letter.reason) == (plain.id, plain.id, "not_json"))
+        #expect((letter.topic, letter.partition, letter.offset) == ("requests", 0, 0))
+        #expect(letter.timestamp == nil && letter.time == plain.time)
+        #expect(letter.redrives == 0 && !letter.isShortened && letter.size == 1)
+        #expect(Array(letter.redriven(partitions: 1).headers.dropLast(2)) == headers)
+        let again = try #require(DeadLetterSample.letter(DeadLetterSample.diedAgain(letter, offset: 9)))
+        #expect((again.firstID, again.redrives) == (letter.id, 1))
+        #expect(again.identity == letter.identity)
+    }
+
+    @Test func `a record with another one's id in its headers keeps no other from going back`() throws {
+        let letter = try #require(DeadLetterSample.letter(DeadLetterSample.record("{a")))
+        let claim = [("dead-letter-id", letter.id), ("dead-letter-redrives", "1000000")].map {
+            RecordHeader(name: $0, value: Array($1.utf8))
+        }
+        let liar = try #require(DeadLetterSample.letter(DeadLetterSample.record("{b", offset: 1, headers: claim)))
+        var topics = KafkaSettings.Topics()
+        topics.requests = "requests"
+        for letters in [[letter, liar], [liar, letter]] {
+            var plan = RedrivePlan(.all, topics: topics)
+            for letter in letters { plan.consider(letter) }
+            #expect(plan.waiting == [letter.id, liar.id])
+        }
+    }
+
     @Test func `of a record whose beginning alone is left nothing goes back`() throws {
         let whole = try #require(DeadLetterSample.letter(DeadLetterSample.record()))
         let record = DeadLetterSample.shortened(DeadLetterSample.record(offset: 7), bytes: 100_000)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Courier
+import Crypto
 import KafkaClient
 import Verification
 
@@ -35,24 +35,40 @@ struct DeadLetter: Redacted {
     /// How many bytes the record's value had; nil for a tombstone.
     let size: Int?
 
+    /// The same for all dead letters of one record, whatever its sender wrote into its headers.
+    var identity: [UInt8] {
+        var fields = [RecordField("", firstID), RecordField("", topic), RecordField(name: "", value: record.key)]
+        fields.append(RecordField(name: "", value: record.value))
+        fields += senderHeaders.map { RecordField(name: $0.name, value: $0.value) }
+        return Array(SHA256.hash(data: RecordField.encode(fields)))
+    }
+
     private(set) var record: ConsumerRecord
+
+    /// How many headers the record had as its sender made it.
+    private let senderHeaderCount: Int
+    private var senderHeaders: ArraySlice<RecordHeader> { record.headers.prefix(senderHeaderCount) }
 
     /// Nil for a record that is no dead letter of ours.
     ///
-    /// Headers of an earlier death stand before those of the last.
+    /// A record's sender can give it headers by any name: what a worker wrote stands behind them, and what a redrive wrote
+    /// between the two.
     init?(_ record: ConsumerRecord) {
-        let headers = Headers(InboundRecord(record))
-        guard let id = headers["id"], let firstID = headers.firstID, let reason = headers["reason"] else { return nil }
+        guard let headers = Headers(record.headers), let id = headers["id"], let reason = headers["reason"] else {
+            return nil
+        }
         guard let topic = headers["topic"], let time = headers["time"].flatMap({ Timestamp(rfc3339: $0) }) else {
             return nil
         }
         guard let partition = headers["partition"].flatMap({ Int32($0) }), partition >= 0 else { return nil }
         guard let offset = headers["offset"].flatMap({ Int64($0) }) else { return nil }
-        (self.id, self.firstID, self.time, self.reason) = (id, firstID, time, reason)
+        (self.id, self.time, self.reason) = (id, time, reason)
         (self.topic, self.partition, self.offset) = (topic, partition, offset)
         timestamp = headers["timestamp"].flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) }
-        redrives = headers["redrives"].flatMap { Int($0) }.map { min(max($0, 0), 1_000_000) } ?? 0
-        isShortened = record.headers.contains { $0.name == "\(Self.prefix)value-bytes" }
+        firstID = headers.redrive?.firstID ?? id
+        redrives = headers.redrive?.count ?? 0
+        senderHeaderCount = headers.senderCount
+        isShortened = headers.contains("value-bytes")
         size = record.value.map { value in max(value.count, headers["value-bytes"].flatMap { Int($0) } ?? 0) }
         self.record = record
     }
@@ -79,7 +95,7 @@ struct DeadLetter: Redacted {
     /// It keeps its time, so that it is not taken for a fresh one; a record that had none gets that of its death.
     /// `partitions` is how many the topic has now: the key chooses where the old one is gone.
     func redriven(partitions: Int) -> ProducerRecord {
-        var headers = record.headers.filter { !$0.name.hasPrefix(Self.prefix) }
+        var headers = Array(senderHeaders)
         headers.append(RecordHeader(name: "\(Self.prefix)id", value: Array(firstID.utf8)))
         headers.append(RecordHeader(name: "\(Self.prefix)redrives", value: Array(String(redrives + 1).utf8)))
         let made = timestamp.flatMap { $0.microseconds >= 1000 ? $0 : nil } ?? time
@@ -95,20 +111,39 @@ struct DeadLetter: Redacted {
 
     static let prefix = "dead-letter-"
 
-    /// The texts of our headers by their names after the prefix, the last of each name.
+    /// What the headers of a dead letter say, by who wrote them: sender, redrive, worker, in this order.
     private struct Headers {
-        let record: InboundRecord
+        /// Those of the worker that found the record unreadable.
+        private let added: ArraySlice<RecordHeader>
 
-        init(_ record: InboundRecord) {
-            self.record = record
+        /// Those of the redrive that put the record back before; nil when there was none.
+        let redrive: (firstID: String, count: Int)?
+
+        /// How many the sender's are.
+        let senderCount: Int
+
+        /// Nil without the id that a worker's headers begin with.
+        init?(_ headers: [RecordHeader]) {
+            guard let start = headers.lastIndex(where: { $0.name == "\(prefix)id" }) else { return nil }
+            added = headers[start...]
+            redrive = Self.redrive(headers[..<start].suffix(2))
+            senderCount = redrive == nil ? start : start - 2
         }
 
         subscript(name: String) -> String? {
-            record.header(prefix + name).flatMap(Self.text)
+            added.last { $0.name == prefix + name }?.value.flatMap(Self.text)
         }
 
-        var firstID: String? {
-            record.headers.first { $0.name == "\(prefix)id" }?.value.flatMap(Self.text)
+        func contains(_ name: String) -> Bool { added.contains { $0.name == prefix + name } }
+
+        /// A redrive writes exactly two, last.
+        private static func redrive(_ headers: ArraySlice<RecordHeader>) -> (firstID: String, count: Int)? {
+            guard headers.map(\.name) == ["\(prefix)id", "\(prefix)redrives"] else { return nil }
+            guard let id = headers.first?.value.flatMap(text), let count = headers.last?.value.flatMap(text) else {
+                return nil
+            }
+            guard let count = Int(count), count > 0 else { return nil }
+            return (id, min(count, 1_000_000))
         }
 
         private static func text(_ bytes: [UInt8]) -> String? {

@@ -16,8 +16,14 @@ struct RedrivePlan {
     /// The topics that records may go back to: those that workers read.
     private let topics: Set<String>
 
-    /// By the first id of what may be several dead letters of one record.
-    private var choices: [String: Choice] = [:]
+    /// By the identity of what may be several dead letters of one record.
+    ///
+    /// The id of the first of them is not enough: a sender who guesses one can write it into a header of another record,
+    /// which would keep the true one from going back.
+    private var choices: [[UInt8]: Choice] = [:]
+
+    /// The first ids of what goes back.
+    private var chosen: Set<String> = []
 
     /// The ids of selected dead letters from other topics, by topic.
     private var refusals: [String: Set<String>] = [:]
@@ -52,7 +58,7 @@ struct RedrivePlan {
     /// How many records are refused because only their beginning is left.
     ///
     /// One of which an earlier dead letter is whole goes back as that.
-    var shortenedCount: Int { shortened.count { choices[$0] == nil } }
+    var shortenedCount: Int { shortened.count { !chosen.contains($0) } }
 
     /// Takes a dead letter into the plan, if it is meant.
     mutating func consider(_ letter: DeadLetter) {
@@ -66,9 +72,11 @@ struct RedrivePlan {
             shortened.insert(letter.firstID)
             return
         }
-        let earlier = choices[letter.firstID]
+        let identity = letter.identity
+        let earlier = choices[identity]
         if let earlier, earlier.redrives >= letter.redrives { return }
-        choices[letter.firstID] = Choice(id: letter.id, redrives: letter.redrives, topic: letter.topic)
+        chosen.insert(letter.firstID)
+        choices[identity] = Choice(id: letter.id, redrives: letter.redrives, topic: letter.topic)
         if let earlier { waiting.remove(earlier.id) }
         waiting.insert(letter.id)
     }
