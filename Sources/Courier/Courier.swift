@@ -165,7 +165,8 @@ package struct Courier: Sendable {
             inFlight: inFlight,
             retry: retry,
             progress: progress,
-            statistics: statistics
+            statistics: statistics,
+            logger: logger
         )
         publish = Publish(
             outbox: outbox,

@@ -166,7 +166,7 @@ struct Dispatch: Service {
     /// Hands back claims that may not leave any more, and those whose mark got no answer and may have been made.
     private func giveBack(_ claims: [ClaimedSend]) async {
         await progress.during(.dispatch) {
-            _ = await retry.persistently(.dispatch) { try await ledger.release(claims) }
+            _ = await retry.withinLease(.dispatch) { try await ledger.release(claims) }
         }
         inFlight.remove(claims.count)
     }

@@ -7,14 +7,20 @@ extension LedgerRetry {
     /// Records a batch of records in one transaction; nil when the worker stops before.
     ///
     /// What the database can never take is halved until the record at fault is alone, and `record` is told to make a
-    /// dead letter of that one: it neither stops its partition nor takes others with it.
+    /// dead letter of that one: it neither stops its partition nor takes others with it. What takes too long is halved, too.
     func recordAll<Value: Sendable>(
         _ records: [InboundRecord],
         _ stage: Progress.Stage,
         _ record: @Sendable ([InboundRecord], DeadLetterReason?) async throws -> Recorded<Value>
     ) async -> [Recorded<Value>]? {
         let outcome = await untilStopped(stage) { () async throws -> Recorded<Value>? in
-            do { return try await record(records, nil) } catch is UnrecordableBatch { return nil }
+            do {
+                return try await record(records, nil)
+            } catch is UnrecordableBatch {
+                return nil
+            } catch  where error.isBatchTimeout && records.count > 1 {
+                return nil
+            }
         }
         guard let outcome else { return nil }
         if let recorded = outcome { return [recorded] }

@@ -54,16 +54,12 @@ final class LedgerRetry: Sendable {
         await attempt(stage, operation) { _ in !Task.isShuttingDownGracefully }
     }
 
-    /// Repeats what only this worker knows: through an outage of any length, and after another failure for a lease.
+    /// Repeats what only this worker knows, however long the database or a lock keeps it; nil when the task is cancelled.
     func persistently<Value: Sendable>(
         _ stage: Progress.Stage,
         _ operation: @Sendable () async throws -> Value
     ) async -> Value? {
-        let end = ContinuousClock.now + lease
-        return await attempt(stage, operation) { error in
-            let cause = (error as? ShardFailure)?.error ?? error
-            return (cause as? any OutageTelling)?.isOutage == true || ContinuousClock.now < end
-        }
+        await attempt(stage, operation) { _ in true }
     }
 
     /// Repeats for as long as claims may still be this worker's; nil then, and the sweep takes over.

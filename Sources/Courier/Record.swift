@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Logging
+import Logs
 import ServiceLifecycle
 import Verification
 
@@ -13,6 +15,7 @@ struct Record: Service {
     let retry: LedgerRetry
     let progress: Progress
     let statistics: Statistics
+    let logger: Logger
 
     /// Ends when the stage before has finished its queue and everything in it is written.
     func run() async throws {
@@ -35,20 +38,89 @@ struct Record: Service {
     }
 
     private func record(_ results: BatchQueue<SendResult>) async {
-        // Answers come one by one, and a transaction for each would cost the database more than the sends did.
-        for await batch in results.batches(of: settings.batchSize, after: { .milliseconds(5) }) {
-            await progress.during(.record) {
-                let start = ContinuousClock.now
-                // A receipt may follow its send's answer closely.
-                for round in batch.rounds(by: \.send.id) {
-                    if let recorded = await retry.persistently(.record, { try await ledger.record(round) }) {
-                        settings.observe(.recordRecorded)
-                        outbox.append(recorded.outbox)
-                    }
-                }
-                statistics.noteRecorded(batch.count, since: start)
+        let waiting = BatchQueue<SendResult>()
+        await withDiscardingTaskGroup { group in
+            group.addTask { await recordWaiting(waiting) }
+            // Answers come one by one, and a transaction for each would cost the database more than the sends did.
+            for await batch in results.batches(of: settings.batchSize, after: { .milliseconds(5) }) {
+                waiting.append(await write(batch))
             }
-            inFlight.remove(batch.count)
+            waiting.finish()
+        }
+    }
+
+    /// Retries results whose rows another transaction locks, beside the others, until all are written or the time to
+    /// drain is over.
+    private func recordWaiting(_ waiting: BatchQueue<SendResult>) async {
+        var last: [SendResult] = []
+        for await batch in waiting.batches(of: settings.batchSize) {
+            let rest = await writeLater(batch)
+            if !waiting.append(rest) { last += rest }
+        }
+        while !last.isEmpty, !Task.isCancelled { last = await writeLater(last) }
+        giveUp(last)
+    }
+
+    /// Nothing tells when a lock is gone.
+    private func writeLater(_ batch: [SendResult]) async -> [SendResult] {
+        try? await Task.sleep(for: .milliseconds(500))
+        return await write(batch)
+    }
+
+    /// Writes results, and returns those that wait for another transaction's lock.
+    private func write(_ batch: [SendResult]) async -> [SendResult] {
+        await progress.during(.record) {
+            let start = ContinuousClock.now
+            var waiting: [SendResult] = []
+            // A receipt may follow its send's answer closely.
+            for round in batch.rounds(by: \.send.id) {
+                let sends = Set(waiting.map(\.send.id))
+                waiting += round.filter { sends.contains($0.send.id) }
+                waiting += await writeRound(round.filter { !sends.contains($0.send.id) })
+            }
+            let count = batch.count - waiting.count
+            if count > 0 { statistics.noteRecorded(count, since: start) }
+            inFlight.remove(count)
+            return waiting
+        }
+    }
+
+    /// Writes results of different sends, half of them at a time where all take too long; of those that the database can
+    /// never take only the one at fault is given up.
+    private func writeRound(_ round: [SendResult]) async -> [SendResult] {
+        guard !round.isEmpty else { return [] }
+        let outcome = await retry.persistently(.record) { () async throws -> Recorded<[SendResult]>? in
+            do {
+                return try await ledger.record(round)
+            } catch is UnrecordableBatch {
+                return nil
+            } catch  where error.isBatchTimeout && round.count > 1 {
+                return nil
+            }
+        }
+        if let recorded = outcome ?? nil {
+            settings.observe(.recordRecorded)
+            outbox.append(recorded.outbox)
+            return recorded.value
+        }
+        guard outcome != nil, round.count > 1 else {
+            giveUp(round)
+            return []
+        }
+        let middle = round.count / 2
+        let first = await writeRound(Array(round[..<middle]))
+        return first + (await writeRound(Array(round[middle...])))
+    }
+
+    private func giveUp(_ results: [SendResult]) {
+        for result in results {
+            logger.log(
+                .recordGivenUp,
+                [
+                    .verificationID: LogValue(result.send.verificationID), .sendID: LogValue(result.send.id),
+                    .requestID: .text(result.send.requestID), .provider: .text(result.attempt?.provider ?? ""),
+                ].adding(result.send.trace)
+            )
         }
     }
 }

@@ -4,53 +4,87 @@ import PostgresClient
 package import Verification
 
 extension PostgresLedger {
-    package func record(_ results: [SendResult]) async throws -> Recorded<Void> {
+    package func record(_ results: [SendResult]) async throws -> Recorded<[SendResult]> {
         let results = results.sorted { $0.send.id < $1.send.id }
-        do {
-            return try await record(results, .asClaimed)
-        } catch is MustLockFirst {
-            return try await record(results, .locked)
+        return try await Self.tellingData {
+            do {
+                return try await recordAsClaimed(results)
+            } catch is ChangedSinceClaim {
+                return try await recordUnlocked(results)
+            } catch let error as PostgresError where error.isContention {
+                return try await recordUnlocked(results)
+            }
         }
-    }
-
-    /// How the verifications of a batch are known.
-    private enum Knowledge {
-        /// As they were when their sends were claimed, which is nearly always how they still are.
-        case asClaimed
-
-        /// Read under their locks, all the sends' first.
-        case locked
     }
 
     /// Another transaction may hold what was not expected to change: waiting for it here, with others locked already,
     /// could be waiting for each other.
-    private struct MustLockFirst: Error {}
+    private struct ChangedSinceClaim: Error {}
 
-    private func record(_ results: [SendResult], _ knowledge: Knowledge) async throws -> Recorded<Void> {
+    /// The longest wait for rows that others lock, before those that nobody locks are recorded without the rest.
+    private static let maxWait = Statement("SELECT set_config('lock_timeout', '1s', true)")
+
+    /// Records results of verifications that are as they were when their sends were claimed, which is nearly always so.
+    private func recordAsClaimed(_ results: [SendResult]) async throws -> Recorded<[SendResult]> {
         try await pool.withTransaction { transaction in
-            if knowledge == .locked { _ = try transaction.run([Self.lockSends(results)]) }
-            let answers = try transaction.run([settleSends(results), Statement("SELECT clock_timestamp()")])
-            let settled = try Self.sendIDs(answers[0])
-            let late = results.filter { !settled.contains($0.send.id) && $0.attempt?.messageID != nil }
-            if knowledge == .asClaimed, !late.isEmpty { throw MustLockFirst() }
+            let answers = try transaction.run([
+                Self.maxWait, settleSends(results), Statement("SELECT clock_timestamp()"),
+            ])
+            let settled = try Self.sendIDs(answers[1])
+            if results.contains(where: { !settled.contains($0.send.id) && $0.attempt?.messageID != nil }) {
+                throw ChangedSinceClaim()
+            }
             let open = results.filter { settled.contains($0.send.id) && $0.disposition.settles }
-            let now = try answers[1].clock()
+            let now = try answers[2].clock()
 
             // 1. Those as they were claimed change in one statement, unless they have changed since.
-            let known = knowledge == .asClaimed ? Self.byID(open.compactMap(\.verification)) : [:]
+            let known = Self.byID(open.compactMap(\.verification))
             var changes = settle(open, known, now)
             let written = try writeKnown(changes.verifications, known, transaction)
             changes.keep(written)
 
             // 2. The others are read first.
             let rest = open.filter { !written.contains($0.send.verificationID) }
-            let read = try readOthers(Set(rest.map(\.send.verificationID)), knowledge, transaction)
-            let others = settle(rest, read, now)
+            let others = settle(rest, try readOthers(Set(rest.map(\.send.verificationID)), transaction), now)
             changes.outbox += others.outbox
             changes.verifications = others.verifications
+            return Recorded([], outbox: try write(changes, transaction))
+        }
+    }
 
+    /// Records results whose rows nobody else locks, and returns the others, whose leases it extends: a worker that waits
+    /// for a lock lives.
+    private func recordUnlocked(_ results: [SendResult]) async throws -> Recorded<[SendResult]> {
+        let sends = results.map(\.send.id)
+        let verifications = Set(results.filter(\.disposition.settles).map(\.send.verificationID))
+        return try await pool.withTransaction { transaction in
+            // 1. What can be had without waiting, sends before verifications as everywhere; what is not there needs no lock.
+            let locks = try transaction.run([
+                Self.maxWait, Self.lockFreeSends(sends), Self.existingSends(sends),
+                Self.lockFreeVerifications(verifications), Self.existingVerifications(verifications),
+            ])
+            let lockedSends = try Self.sendIDs(locks[1])
+            let busySends = try Self.sendIDs(locks[2]).subtracting(lockedSends)
+            let read = try Self.verifications(locks[3])
+            let busyVerifications = Set(try locks[4].map { VerificationID(UUIDValue(try $0.uuid(0))) })
+                .subtracting(read.keys)
+            let waiting = results.filter {
+                busySends.contains($0.send.id)
+                    || $0.disposition.settles && busyVerifications.contains($0.send.verificationID)
+            }
+            let ids = Set(waiting.map(\.send.id))
+            let free = results.filter { !ids.contains($0.send.id) }
+
+            // 2. Those are written.
+            let answers = try transaction.run([settleSends(free), Statement("SELECT clock_timestamp()")])
+            let settled = try Self.sendIDs(answers[0])
+            let late = free.filter { !settled.contains($0.send.id) && $0.attempt?.messageID != nil }
+            let open = free.filter { settled.contains($0.send.id) && $0.disposition.settles }
+            let changes = settle(open, read, try answers[1].clock())
             let evidence = late.isEmpty ? [] : [Self.keepEvidence(late)]
-            return Recorded((), outbox: try write(changes, transaction, after: evidence))
+            let extended = waiting.filter { lockedSends.contains($0.send.id) }
+            let leases = extended.isEmpty ? [] : [extendLeases(extended)]
+            return Recorded(waiting, outbox: try write(changes, transaction, after: evidence + leases))
         }
     }
 
@@ -78,18 +112,12 @@ extension PostgresLedger {
 
     private func readOthers(
         _ ids: Set<VerificationID>,
-        _ knowledge: Knowledge,
         _ transaction: Transaction
     ) throws -> [VerificationID: StoredVerification] {
         guard !ids.isEmpty else { return [:] }
-        switch knowledge {
-        case .locked:
-            return try Self.verifications(transaction.run([Self.lockVerifications(ids)])[0])
-        case .asClaimed:
-            let found = try Self.verifications(transaction.run([Self.lockFreeVerifications(ids)])[0])
-            if found.count < ids.count { throw MustLockFirst() }
-            return found
-        }
+        let found = try Self.verifications(transaction.run([Self.lockFreeVerifications(ids)])[0])
+        if found.count < ids.count { throw ChangedSinceClaim() }
+        return found
     }
 }
 

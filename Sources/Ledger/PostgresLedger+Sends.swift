@@ -81,11 +81,28 @@ extension PostgresLedger {
         )
     }
 
-    /// Locks sends in the order of their ids.
-    static func lockSends(_ results: [SendResult]) -> Statement {
+    /// Locks sends that nobody else locks, in the order of their ids.
+    static func lockFreeSends(_ ids: [SendID]) -> Statement {
         Statement(
-            "SELECT FROM courier.send s WHERE s.id = ANY ($1::uuid[]) ORDER BY s.id FOR UPDATE",
-            [.uuids(results.map(\.send.id.uuid.value))]
+            "SELECT s.id FROM courier.send s WHERE s.id = ANY ($1::uuid[]) ORDER BY s.id FOR UPDATE SKIP LOCKED",
+            [.uuids(ids.map(\.uuid.value))]
+        )
+    }
+
+    static func existingSends(_ ids: [SendID]) -> Statement {
+        Statement("SELECT s.id FROM courier.send s WHERE s.id = ANY ($1::uuid[])", [.uuids(ids.map(\.uuid.value))])
+    }
+
+    /// Extends the leases of claims that still hold: their worker knows what became of them, and waits to write it.
+    func extendLeases(_ results: [SendResult]) -> Statement {
+        Statement(
+            """
+            UPDATE courier.send s
+            SET lease_until = clock_timestamp() + $3 * interval '1 microsecond'
+            FROM (SELECT unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence) AS u
+            WHERE s.id = u.id AND s.fence = u.fence AND s.state IN ('claimed', 'dispatching')
+            """,
+            [.uuids(results.map(\.send.id.uuid.value)), .int32s(results.map(\.send.fence)), leaseParameter]
         )
     }
 

@@ -18,17 +18,25 @@ extension PostgresLedger {
                 capacity > 0 ? lockDue(since: start) : lockDueDispatching(since: start),
                 Statement("SELECT clock_timestamp()"),
             ])
-            let due = try Self.dueSends(looks[0])
-            let isWhole = capacity > 0 && due.count < settings.sweepSize
-            if due.isEmpty {
-                dueSends.note(leavesSome: !isWhole, at: try looks[1].clock())
+            let found = try Self.dueSends(looks[0])
+            let isWhole = capacity > 0 && found.count < settings.sweepSize
+            // Behind a lock, too: a worker that waited for it writes what it knows first.
+            let isContended = pool.sawContention(within: Self.outageGrace)
+            let timely = isContended ? found.filter { $0.state != .dispatching } : found
+            if timely.isEmpty {
+                dueSends.note(leavesSome: !isWhole || !found.isEmpty, at: try looks[1].clock())
                 return Recorded([], outbox: [])
             }
+            let ids = Set(timely.map(\.reference.verificationID))
             let answers = try transaction.run([
-                Self.lockVerifications(Set(due.map(\.reference.verificationID))), Statement("SELECT clock_timestamp()"),
+                Self.lockFreeVerifications(ids), Self.existingVerifications(ids), Statement("SELECT clock_timestamp()"),
             ])
             let verifications = try Self.verifications(answers[0])
-            let now = try answers[1].clock()
+            // What another transaction holds is left to a later sweep, and keeps no other send.
+            let busy = Set(try answers[1].map { VerificationID(UUIDValue(try $0.uuid(0))) })
+                .subtracting(verifications.keys)
+            let due = timely.filter { !busy.contains($0.reference.verificationID) }
+            let now = try answers[2].clock()
             let swept = SweepDecision.decide(
                 due,
                 verifications,
@@ -47,7 +55,7 @@ extension PostgresLedger {
             if !swept.results.isEmpty { statements.append(settleSends(swept.results)) }
             if !swept.claims.isEmpty { statements.append(claim(swept.claims)) }
             let outbox = try write(changes, transaction, after: statements)
-            dueSends.note(leavesSome: !isWhole || swept.claims.count + swept.results.count < due.count, at: now)
+            dueSends.note(leavesSome: !isWhole || swept.claims.count + swept.results.count < found.count, at: now)
             return Recorded(swept.claims, outbox: outbox)
         }
     }

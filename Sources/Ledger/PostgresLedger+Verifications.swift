@@ -38,6 +38,13 @@ extension PostgresLedger {
         )
     }
 
+    static func existingVerifications(_ ids: some Sequence<VerificationID>) -> Statement {
+        Statement(
+            "SELECT v.id FROM courier.verification v WHERE v.id = ANY ($1::uuid[])",
+            [.uuids(ids.map(\.uuid.value))]
+        )
+    }
+
     static func verifications(_ rows: Rows) throws -> [VerificationID: StoredVerification] {
         var verifications = [VerificationID: StoredVerification](minimumCapacity: rows.count)
         for row in rows {

@@ -88,7 +88,9 @@ package struct PostgresLedger: Ledger {
     var leaseParameter: Parameter { .int64(settings.lease.microseconds) }
 }
 
-extension PostgresError: OutageTelling {}
+extension PostgresError: BatchTimeout {
+    package var isTimeout: Bool { code == .server && sqlState == .queryCanceled }
+}
 
 extension Timestamp {
     init(_ row: Row, _ column: Int) throws(PostgresError) {

@@ -18,9 +18,9 @@ extension ShardedLedger {
         return results.values.reduce(into: []) { $0.formUnion($1.value) }
     }
 
-    package func record(_ results: [SendResult]) async throws -> Recorded<Void> {
+    package func record(_ results: [SendResult]) async throws -> Recorded<[SendResult]> {
         let recorded = await each(parts(results) { $0.send.id.uuid }) { shard, part in try await shard.record(part) }
-        return Recorded((), outbox: try outbox(recorded))
+        return Recorded(recorded.joined().value, outbox: try outbox(recorded))
     }
 
     package func release(_ claims: [ClaimedSend]) async throws {

@@ -237,6 +237,12 @@ extension LoggedEvent {
         [.stage, .topic, .partition, .offset],
         throttledBy: [.stage]
     )
+    package static let recordGivenUp = LoggedEvent(
+        "record.given_up",
+        .error,
+        "what became of a send could not be recorded",
+        [.verificationID, .sendID, .requestID, .provider, .traceID, .spanID]
+    )
     package static let dispatchMarkFailed = LoggedEvent(
         "dispatch.mark_failed",
         .warning,
@@ -348,7 +354,7 @@ extension LoggedEvent {
             providerAnswered, providerRefused, providerMisconfigured, providerPaused, providerResumed,
             providerTurnsFailed, providerLogged,
             postgresFailing, postgresRecovered, postgresShardFailing, postgresShardRecovered, heartbeatFailed,
-            postgresUnrecordable, dispatchMarkFailed, sweepTakenOver,
+            postgresUnrecordable, recordGivenUp, dispatchMarkFailed, sweepTakenOver,
             publishFailed,
         ] + Consumer.requests.all + Consumer.receipts.all + [logSuppressed, logDropped, libraryMessage]
 

@@ -33,7 +33,10 @@ package actor PostgresConnection {
         do {
             return try body(session)
         } catch {
-            if let error = error as? PostgresError, error.isOutage { signs.note() }
+            if let error = error as? PostgresError {
+                if error.isOutage { signs.note() }
+                if error.isContention { signs.noteContention() }
+            }
             throw error
         }
     }

@@ -74,6 +74,11 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         }
     }
 
+    /// Whether locks of others were in the way, or the time for a statement was over: the work may succeed later.
+    package var isContention: Bool {
+        code == .server && sqlState.map { Self.contention.contains($0) } == true
+    }
+
     /// Whether the work may have been committed although no answer came: it is done again only if it is idempotent.
     package var isAmbiguous: Bool { code == .ambiguousCommit }
 
@@ -88,8 +93,12 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
 
     /// A timeout (57014, 55P03) counts as transient: load or another's lock made it, and callers bound their retries.
     private static func isTransient(_ state: SQLState) -> Bool {
-        [.serializationFailure, .deadlockDetected, .lockNotAvailable, .queryCanceled].contains(state) || isOutage(state)
+        contention.contains(state) || isOutage(state)
     }
+
+    private static let contention: Set<SQLState> = [
+        .serializationFailure, .deadlockDetected, .lockNotAvailable, .queryCanceled,
+    ]
 
     private static func isOutage(_ state: SQLState) -> Bool {
         [.readOnlyTransaction, .adminShutdown, .crashShutdown, .cannotConnectNow].contains(state)

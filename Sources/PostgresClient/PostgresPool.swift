@@ -57,6 +57,9 @@ package final class PostgresPool: Sendable {
     /// A connection that can never be made, where the server has no room for it, says nothing of the others.
     package func sawOutage(within time: Duration) -> Bool { signs.wereSeen(within: time) }
 
+    /// Whether locks of others were in the way so short a time ago, or a statement's time was over.
+    package func sawContention(within time: Duration) -> Bool { signs.sawContention(within: time) }
+
     /// The number of callers that wait now.
     package var waiterCount: Int { state.withLock { $0.waiterCount } }
 

@@ -21,12 +21,17 @@ final class MemoryLedger: Ledger {
         /// The change was made, and the answer lost.
         case answerLost
 
-        /// Nothing was changed, and the database is there.
+        /// A value is at fault: nothing was changed, and nothing ever is.
         case faulty
+
+        /// It took too long: nothing was changed.
+        case slow
     }
 
-    struct Away: OutageTelling {
-        let isOutage: Bool
+    struct Away: Error {}
+
+    struct Slow: BatchTimeout {
+        let isTimeout = true
     }
 
     /// A send, and whether some worker holds it.
@@ -45,6 +50,9 @@ final class MemoryLedger: Ledger {
         var verifications: [VerificationID: StoredVerification] = [:]
         var sends: [SendID: Held] = [:]
         var outbox = MemoryOutbox()
+
+        /// Verifications whose rows another transaction locks.
+        var locked: Set<VerificationID> = []
         var failures: [Method: [Failure]] = [:]
         var poison: Set<Int64> = []
         var deletion: Gate?
@@ -75,7 +83,7 @@ final class MemoryLedger: Ledger {
 
     private func checkAway(_ databases: [Int]) throws {
         guard let missing = away.withLock({ away in databases.first(where: away.contains) }) else { return }
-        throw ShardFailure(shard: missing, error: Away(isOutage: true))
+        throw ShardFailure(shard: missing, error: Away())
     }
 
     private func answer(of databases: [Int]) async {
@@ -101,6 +109,14 @@ final class MemoryLedger: Ledger {
     /// Refuses every batch that holds a request at one of these offsets.
     func poison(offsets: Set<Int64>) {
         state.withLock { $0.poison = offsets }
+    }
+
+    /// Lets another transaction lock the verifications that a number of sends are of, or none.
+    func lock(_ count: Int) {
+        state.withLock { state in
+            let sends = state.sends.values.sorted { $0.claim.id < $1.claim.id }
+            state.locked = Set(sends.prefix(count).map(\.claim.reference.verificationID))
+        }
     }
 
     /// Keeps what is published until the gate is open.
@@ -141,9 +157,11 @@ final class MemoryLedger: Ledger {
         return try state.withLock { state in
             let failure = state.failures[method, default: []].first
             if failure != nil { state.failures[method]?.removeFirst() }
-            if failure == .refused || failure == .faulty { throw Away(isOutage: failure == .refused) }
+            if failure == .faulty { throw UnrecordableBatch() }
+            if failure == .refused { throw Away() }
+            if failure == .slow { throw Slow() }
             let value = body(&state)
-            if failure == .answerLost { throw Away(isOutage: true) }
+            if failure == .answerLost { throw Away() }
             return value
         }
     }
@@ -195,14 +213,17 @@ extension MemoryLedger {
         }
     }
 
-    func record(_ results: [SendResult]) async throws -> Recorded<Void> {
+    func record(_ results: [SendResult]) async throws -> Recorded<[SendResult]> {
         try checkAway(results.map { $0.send.id.uuid.database(of: databases) })
         return try perform(.record) { state in
+            let busy = results.filter { state.locked.contains($0.send.verificationID) }
             let taken = results.filter { result in
-                guard let held = state.sends[result.send.id] else { return false }
+                guard !state.locked.contains(result.send.verificationID), let held = state.sends[result.send.id] else {
+                    return false
+                }
                 return held.claim.reference == result.send && held.state != nil
             }
-            return Recorded((), outbox: Self.settle(taken, &state))
+            return Recorded(busy, outbox: Self.settle(taken, &state))
         }
     }
 

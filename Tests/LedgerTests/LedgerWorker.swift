@@ -65,7 +65,7 @@ struct LedgerWorker: Sendable {
     }
 
     /// Marks claims and settles them all alike.
-    func settle(_ claims: [ClaimedSend], _ disposition: SendDisposition) async throws -> Recorded<Void> {
+    func settle(_ claims: [ClaimedSend], _ disposition: SendDisposition) async throws -> Recorded<[SendResult]> {
         _ = try await ledger.markDispatching(claims)
         let recorded = try await ledger.record(claims.map { .init($0, disposition) })
         #expect(EventContract.violations(in: recorded.outbox) == [])

@@ -115,35 +115,6 @@ import Verification
             #expect(told.map { $0.json?.text("status") } == ["undelivered"])
         }
     }
-
-    @Test(.timeLimit(.minutes(5)))
-    func `what a worker learned too late waits for nobody who waits for the rest of its batch`() async throws {
-        try await LedgerDatabase.with { database in
-            let worker = LedgerWorker(database.ledger())
-            let late = try await worker.claim(1)
-            _ = try await worker.ledger.markDispatching([late])
-            try await database.script("UPDATE courier.send SET lease_until = clock_timestamp() - interval '1 second'")
-            try await worker.publish(try await worker.ledger.sweepSends(capacity: 10))
-            let other = try await worker.claim(2)
-
-            async let holder: Void = database.script(Self.receive)
-            try await database.waitForHolder()
-            let told = try await worker.ledger.record([.init(late, .sent), .init(other, .sent)]).outbox
-            #expect(told.map { $0.json?.text("status") } == ["sent"])
-            try await holder
-            #expect(try await database.count("SELECT count(provider_message_id) FROM courier.send") == 2)
-        }
-    }
-
-    /// Locks sends as the settling of receipts does, in their order.
-    private static let receive = """
-        BEGIN;
-        SELECT FROM courier.send WHERE state = 'unknown' FOR UPDATE;
-        SELECT pg_advisory_xact_lock(1);
-        \(LedgerDatabase.untilSomebodyWaits)
-        SELECT FROM courier.send WHERE state <> 'unknown' FOR UPDATE;
-        ROLLBACK;
-        """
 }
 
 extension Receipt {

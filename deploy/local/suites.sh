@@ -11,6 +11,10 @@ kafka_suites='^(KafkaClientTests|Integration(Tests)?)\.'
 # shellcheck disable=SC2034 # read by the scripts that source this
 apache_suites='\.ApacheKafkaTests/'
 
+# Those of these that kill brokers and workers.
+# shellcheck disable=SC2034 # read by the scripts that source this
+killing_suites='^Integration\.ApacheKafkaTests/'
+
 # Runs the built tests that are named, keeps their words, and fails when one failed, was skipped, or none was there.
 swift_test() {
     local title="$1" log="$results/$1.log" report="$results/$1.xml" code=0

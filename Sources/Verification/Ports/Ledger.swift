@@ -23,8 +23,10 @@ package protocol Ledger: Sendable {
     /// Marks claims as about to leave, and returns those that may: still ours, and within their deadline.
     func markDispatching(_ claims: [ClaimedSend]) async throws -> Set<SendID>
 
-    /// Records what became of claimed sends. A result whose claim has been lost changes nothing.
-    func record(_ results: [SendResult]) async throws -> Recorded<Void>
+    /// Records what became of claimed sends, and returns the results that wait for a lock that another transaction holds.
+    ///
+    /// A result whose claim has been lost changes nothing. Throws `UnrecordableBatch` where a value is at fault.
+    func record(_ results: [SendResult]) async throws -> Recorded<[SendResult]>
 
     /// Hands claims back of which nothing has left, marked or not, so that others may take them at once.
     func release(_ claims: [ClaimedSend]) async throws
@@ -72,9 +74,17 @@ package struct UnrecordableBatch: Error {
     package init() {}
 }
 
-/// An error of a ledger that tells whether the database was away, and not what it was asked at fault.
-package protocol OutageTelling: Error {
-    var isOutage: Bool { get }
+/// An error of a ledger that tells whether the time for a statement was over, so that half of the batch may do.
+package protocol BatchTimeout: Error {
+    var isTimeout: Bool { get }
+}
+
+extension Error {
+    /// Whether a ledger's statement took too long.
+    package var isBatchTimeout: Bool {
+        let cause = (self as? ShardFailure)?.error ?? self
+        return (cause as? any BatchTimeout)?.isTimeout == true
+    }
 }
 
 /// One of several databases failed, counted from 0; the ledger itself tells of it, once.
