@@ -8,7 +8,7 @@ import Verification
 @testable import Ledger
 
 /// What a row or a table that another transaction locks keeps waiting, and what it does not.
-@Suite(.timeLimit(.minutes(2))) struct LockedRowTests {
+@Suite(.timeLimit(.minutes(5))) struct LockedRowTests {
     /// Holds a lock until `release` is called.
     private static func hold(_ lock: String) -> String {
         let released = LedgerDatabase.waiting(for: "SELECT FROM pg_class WHERE relname = 'released'")
