@@ -26,8 +26,9 @@ import Verification
         #expect(redriven.timestamp == Timestamp.test.microseconds / 1000)
         #expect(redriven.partition == 2)
         #expect(Array(redriven.headers.prefix(3)) == own)
-        #expect(redriven.headers.dropFirst(3).map(\.name) == ["dead-letter-id", "dead-letter-redrives"])
-        #expect(redriven.headers.last?.value == Array("1".utf8))
+        #expect(redriven.headers.dropFirst(3).map(\.name) == Self.ofRedrive)
+        let made = String(Timestamp.test.microseconds / 1000)
+        #expect(redriven.headers.suffix(2).map(\.value) == [Array("1".utf8), Array(made.utf8)])
         #expect(letter.redriven(partitions: 2).partition == nil)
     }
 
@@ -45,8 +46,8 @@ import Verification
         #expect(second.offset == 9)
         #expect(second.redrives == 1)
         let redriven = second.redriven(partitions: 1)
-        #expect(redriven.headers.map(\.name) == own.map(\.name) + ["dead-letter-id", "dead-letter-redrives"])
-        #expect(redriven.headers.last?.value == Array("2".utf8))
+        #expect(redriven.headers.map(\.name) == own.map(\.name) + Self.ofRedrive)
+        #expect(redriven.headers.dropLast().last?.value == Array("2".utf8))
         #expect(redriven.timestamp == Timestamp.test.microseconds / 1000)
     }
 
@@ -99,6 +100,20 @@ import Verification
         #expect(!report.isComplete)
     }
 
+    static let ofRedrive = ["dead-letter-id", "dead-letter-redrives", "dead-letter-timestamp"]
+
+    @Test(arguments: [Duration.seconds(600), .seconds(-1)])
+    func `a record that died again has its first time, whoever set the time of the redrive`(later: Duration) throws {
+        let first = try #require(DeadLetterSample.letter(DeadLetterSample.record()))
+        let headers = first.redriven(partitions: 1).headers
+        let second = DeadLetterSample.record(offset: 9, made: .test + later, headers: headers)
+        #expect(try #require(DeadLetterSample.letter(second)).timestamp == min(.test, .test + later))
+        let old = DeadLetterSample.record(offset: 9, headers: headers.dropLast())
+        let letter = try #require(DeadLetterSample.letter(old))
+        #expect((letter.firstID, letter.redrives, letter.timestamp) == (first.id, 1, .test))
+        #expect(letter.redriven(partitions: 1).headers.map(\.name) == Self.ofRedrive)
+    }
+
     /// Headers that look like ours, as a sender may write them.
     static let forged = [
         ("dead-letter-id", "forged"), ("dead-letter-reason", "tombstone"), ("dead-letter-topic", "receipts"),
@@ -115,7 +130,7 @@ import Verification
         #expect((letter.topic, letter.partition, letter.offset) == ("requests", 0, 0))
         #expect(letter.timestamp == nil && letter.time == plain.time)
         #expect(letter.redrives == 0 && !letter.isShortened && letter.size == 1)
-        #expect(Array(letter.redriven(partitions: 1).headers.dropLast(2)) == headers)
+        #expect(Array(letter.redriven(partitions: 1).headers.dropLast(3)) == headers)
         let again = try #require(DeadLetterSample.letter(DeadLetterSample.diedAgain(letter, offset: 9)))
         #expect((again.firstID, again.redrives) == (letter.id, 1))
         #expect(again.identity == letter.identity)

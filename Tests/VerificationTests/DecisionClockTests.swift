@@ -30,7 +30,7 @@ import Verification
 
     @Test(arguments: errors) func `a send's deadline follows the database's clock`(error: Duration) throws {
         var tables = DecisionTables()
-        let ahead = InboundRecord.request(id: "r1", at: .test + .seconds(3600))
+        let ahead = InboundRecord.request(id: "r1", at: .test + .seconds(300))
         let claim = try #require(decide(ahead, error: error, &tables).sends.first)
         #expect(claim.deadline == .test + .seconds(300))
     }
@@ -46,6 +46,22 @@ import Verification
         #expect(event.rule == "shape.requestedAt")
         #expect(event.text("field") == "requestedAt")
         #expect(event.object("recipient") == nil)
+    }
+
+    @Test(arguments: errors) func `a record from the future is refused as such a request is`(error: Duration) throws {
+        for time in [Timestamp.test + .seconds(300) + .microseconds(1), .test + .seconds(86_400 * 365)] {
+            var tables = DecisionTables()
+            let changes = decide(.request(id: "r1", at: time), error: error, &tables)
+            let event = try #require(changes.events.first)
+            #expect(changes.sends.isEmpty && changes.insertedVerifications.isEmpty)
+            #expect(event.status == "rejected" && event.reason == "invalid_request")
+            #expect(event.rule == "shape.requestedAt" && event.text("field") == "requestedAt")
+
+            let stated = #","requestedAt":"2026-11-20T12:00:00Z""#
+            var others = DecisionTables()
+            let sent = decide(.request(id: "r2", at: time, more: stated), error: error, &others)
+            #expect(sent.sends.count == 1, "what the gateway says counts")
+        }
     }
 
     @Test func `the future comes after the tenant and before number and request id`() {

@@ -197,4 +197,26 @@ extension RequestReading {
         let stated = try #require(RequestSample.read([("requestedAt", #""2026-11-20T12:00:00Z""#)]).request)
         #expect(stated.asked(before: now).rfc3339 == "2026-11-20T12:00:00.000Z")
     }
+
+    @Test func `a redriven request has its first time, and no header makes one younger`() {
+        let now = RequestSample.now
+        func asked(_ header: String, _ timestamp: Timestamp?) -> Timestamp? {
+            let record = InboundRecord(
+                topic: "verification.requests",
+                partition: 0,
+                offset: 0,
+                timestamp: timestamp,
+                key: nil,
+                value: Array(RequestSample.document().utf8),
+                headers: [RecordField("dead-letter-timestamp", header)]
+            )
+            return VerificationRequest.read(record).request?.asked(before: now)
+        }
+        let first = now - .seconds(600)
+        let text = String(first.microseconds / 1000)
+        #expect(asked(text, now) == Timestamp(milliseconds: first.microseconds / 1000))
+        #expect(asked(text, nil) == Timestamp(milliseconds: first.microseconds / 1000))
+        #expect(asked(text, first - .seconds(1)) == first - .seconds(1))
+        for other in ["", "soon", "-1", "99999999999999999999"] { #expect(asked(other, now) == now) }
+    }
 }

@@ -23,7 +23,7 @@ struct DeadLetter: Redacted {
     let partition: Int32
     let offset: Int64
 
-    /// When the record was made; nil when Kafka did not say.
+    /// When the record was made, before any redrive; nil when Kafka did not say.
     let timestamp: Timestamp?
 
     /// How often the record was put back before it came here.
@@ -64,7 +64,8 @@ struct DeadLetter: Redacted {
         guard let offset = headers["offset"].flatMap({ Int64($0) }) else { return nil }
         (self.id, self.time, self.reason) = (id, time, reason)
         (self.topic, self.partition, self.offset) = (topic, partition, offset)
-        timestamp = headers["timestamp"].flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) }
+        let times = [headers["timestamp"].flatMap { Int64($0) }, headers.redrive?.timestamp]
+        timestamp = times.compactMap { $0 }.min().map { Timestamp(milliseconds: $0) }
         firstID = headers.redrive?.firstID ?? id
         redrives = headers.redrive?.count ?? 0
         senderHeaderCount = headers.senderCount
@@ -92,19 +93,18 @@ struct DeadLetter: Redacted {
 
     /// The record as it was, for the place where it was, with what tells that it has been here.
     ///
-    /// It keeps its time, so that it is not taken for a fresh one; a record that had none gets that of its death.
+    /// It keeps its time, so that it is not taken for a fresh one; a record that had none gets that of its death. A header
+    /// has it, too: brokers with `message.timestamp.type=LogAppendTime` set another.
     /// `partitions` is how many the topic has now: the key chooses where the old one is gone.
     func redriven(partitions: Int) -> ProducerRecord {
-        var headers = Array(senderHeaders)
-        headers.append(RecordHeader(name: "\(Self.prefix)id", value: Array(firstID.utf8)))
-        headers.append(RecordHeader(name: "\(Self.prefix)redrives", value: Array(String(redrives + 1).utf8)))
-        let made = timestamp.flatMap { $0.microseconds >= 1000 ? $0 : nil } ?? time
+        let made = (timestamp.flatMap { $0.microseconds >= 1000 ? $0 : nil } ?? time).microseconds / 1000
+        let added = zip(Headers.ofRedrive, [firstID, String(redrives + 1), String(made)])
         return ProducerRecord(
             topic: topic,
             key: record.key,
             value: record.value,
-            headers: headers,
-            timestamp: made.microseconds / 1000,
+            headers: senderHeaders + added.map { RecordHeader(name: $0, value: Array($1.utf8)) },
+            timestamp: made,
             partition: Int(partition) < partitions ? partition : nil
         )
     }
@@ -116,8 +116,22 @@ struct DeadLetter: Redacted {
         /// Those of the worker that found the record unreadable.
         private let added: ArraySlice<RecordHeader>
 
+        /// The headers that a redrive writes.
+        static let ofRedrive = ["id", "redrives", "timestamp"].map { prefix + $0 }
+
         /// Those of the redrive that put the record back before; nil when there was none.
-        let redrive: (firstID: String, count: Int)?
+        let redrive: Redrive?
+
+        struct Redrive {
+            let firstID: String
+            let count: Int
+
+            /// Milliseconds since 1970; nil from a release that did not write it.
+            let timestamp: Int64?
+
+            /// How many headers they are.
+            let headerCount: Int
+        }
 
         /// How many the sender's are.
         let senderCount: Int
@@ -126,8 +140,8 @@ struct DeadLetter: Redacted {
         init?(_ headers: [RecordHeader]) {
             guard let start = headers.lastIndex(where: { $0.name == "\(prefix)id" }) else { return nil }
             added = headers[start...]
-            redrive = Self.redrive(headers[..<start].suffix(2))
-            senderCount = redrive == nil ? start : start - 2
+            redrive = Self.redrive(headers[..<start].suffix(3)) ?? Self.redrive(headers[..<start].suffix(2))
+            senderCount = start - (redrive?.headerCount ?? 0)
         }
 
         subscript(name: String) -> String? {
@@ -136,14 +150,17 @@ struct DeadLetter: Redacted {
 
         func contains(_ name: String) -> Bool { added.contains { $0.name == prefix + name } }
 
-        /// A redrive writes exactly two, last.
-        private static func redrive(_ headers: ArraySlice<RecordHeader>) -> (firstID: String, count: Int)? {
-            guard headers.map(\.name) == ["\(prefix)id", "\(prefix)redrives"] else { return nil }
-            guard let id = headers.first?.value.flatMap(text), let count = headers.last?.value.flatMap(text) else {
-                return nil
-            }
-            guard let count = Int(count), count > 0 else { return nil }
-            return (id, min(count, 1_000_000))
+        /// What the headers of a redrive say; nil for others.
+        private static func redrive(_ headers: ArraySlice<RecordHeader>) -> Redrive? {
+            guard headers.count >= 2, headers.map(\.name) == Array(ofRedrive.prefix(headers.count)) else { return nil }
+            let texts = headers.compactMap { $0.value.flatMap(text) }
+            guard texts.count == headers.count, let count = Int(texts[1]), count > 0 else { return nil }
+            return Redrive(
+                firstID: texts[0],
+                count: min(count, 1_000_000),
+                timestamp: texts.dropFirst(2).first.flatMap { Int64($0) },
+                headerCount: headers.count
+            )
         }
 
         private static func text(_ bytes: [UInt8]) -> String? {

@@ -40,6 +40,17 @@ package struct InboundRecord: Sendable, Hashable, Redacted {
     /// The record's topic and partition, within which its offset is unique.
     package var source: String { "\(topic)/\(partition)" }
 
+    /// When the record came to Kafka the first time: a redrive gives it a new time where brokers set the times.
+    ///
+    /// The header can make a record older and never younger, whoever wrote it.
+    package var firstTimestamp: Timestamp? {
+        guard let header = header("dead-letter-timestamp"), header.count <= 19,
+            let milliseconds = Int64(String(decoding: header, as: UTF8.self)), milliseconds >= 0
+        else { return timestamp }
+        let earlier = Timestamp(milliseconds: milliseconds)
+        return timestamp.map { min($0, earlier) } ?? earlier
+    }
+
     /// The value of the last header with exactly this name, as Kafka's own clients choose among repeated ones.
     package func header(_ name: String) -> [UInt8]? {
         for header in headers.reversed() where header.name.hasSameBytes(as: name) { return header.value }

@@ -9,7 +9,7 @@ extension VerificationRequest {
     /// Total: every record gives exactly one of the three readings. The fault that is told is the first in the order of
     /// the fields' table; unknown fields are ignored, and so are the other channels' fields of `recipient`.
     ///
-    /// No clock is asked: whether `requestedAt` lies in the future is for the decision, which has the database's.
+    /// No clock is asked: whether the time of the request lies in the future is for the decision, which has the database's.
     package static func read(_ record: InboundRecord) -> RequestReading {
         let event: CloudEvent
         do {
@@ -28,7 +28,7 @@ extension VerificationRequest {
                 try VerificationRequest(
                     fields,
                     requestID: requestID,
-                    arrivedAt: record.timestamp,
+                    arrivedAt: record.firstTimestamp,
                     trace: event.trace
                 )
             )

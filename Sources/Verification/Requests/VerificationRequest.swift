@@ -29,7 +29,7 @@ package struct VerificationRequest: Sendable, Hashable, Redacted {
     /// When the person asked, by the gateway's clock; nil when it does not say.
     package let requestedAt: Timestamp?
 
-    /// When the record came to Kafka, by the clock of its producer or of the broker.
+    /// When the record came to Kafka first, by the clock of its producer or of the broker.
     package let arrivedAt: Timestamp?
 
     /// After this nothing may be sent.
@@ -42,14 +42,15 @@ package struct VerificationRequest: Sendable, Hashable, Redacted {
     /// How far ahead of the database's clock a gateway's may be.
     package static let allowedClockSkew: Duration = .seconds(300)
 
-    /// Whether the gateway's clock is further ahead of the database's than it may be.
+    /// Whether the clock that says when the person asked is further ahead of the database's than it may be: the gateway's,
+    /// or that of the record where the gateway does not say.
     package func isFromFuture(at now: Timestamp) -> Bool {
-        requestedAt.map { $0 > now + Self.allowedClockSkew } ?? false
+        (requestedAt ?? arrivedAt).map { $0 > now + Self.allowedClockSkew } ?? false
     }
 
     /// When the person asked: as the gateway says, or else when the record came to Kafka.
     ///
-    /// A producer's clock may be ahead, so what Kafka has is never taken for later than now.
+    /// A producer's clock may be a little ahead, so what Kafka has is never taken for later than now.
     package func asked(before now: Timestamp) -> Timestamp {
         requestedAt ?? min(arrivedAt ?? now, now)
     }
