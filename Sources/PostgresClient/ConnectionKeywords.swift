@@ -77,12 +77,26 @@ package struct ConnectionKeywords {
     /// A password with an `@` or a `/` that is not escaped is cut there by libpq, which takes a piece for a host or a port
     /// and quotes it when it cannot be one.
     private static func mayQuote(_ line: String) -> Bool {
-        !line.contains("@") && ["connection to server ", "could not translate host "].contains { line.hasPrefix($0) }
+        !line.contains("@") && hostPrefixes.contains { line.hasPrefix($0) }
     }
 
-    /// The first line of libpq's text, without secrets and control characters, at most 200 characters.
+    /// How a line begins that says why one host did not serve.
+    private static let hostPrefixes = ["connection to server ", "could not translate host "]
+
+    /// libpq's text without secrets and control characters: its first line, and the first one of each further host, at most
+    /// 200 characters of each.
     func sanitized(_ message: String) -> String {
-        var line = message.split(whereSeparator: \.isNewline).first.map(String.init) ?? "no reason given"
+        let lines = message.split(whereSeparator: \.isNewline).map(String.init)
+        let others = lines.dropFirst().filter { line in Self.hostPrefixes.contains { line.hasPrefix($0) } }
+        let causes = [lines.first ?? "no reason given"] + others.prefix(Self.mostHosts - 1)
+        return causes.map(sanitizedLine).joined(separator: "; ")
+    }
+
+    /// Causes of more hosts than this would fill a log line.
+    private static let mostHosts = 8
+
+    private func sanitizedLine(_ text: String) -> String {
+        var line = text
         for secret in secrets {
             line = line.split(separator: secret, omittingEmptySubsequences: false).joined(separator: "******")
         }

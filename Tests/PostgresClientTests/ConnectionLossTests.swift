@@ -187,6 +187,16 @@ struct ConnectionLossTests {
         #expect(!error.description.contains("\n"))
     }
 
+    @Test func `of several hosts each one's cause is told, without the password`() async throws {
+        let url = "postgresql://someone:hunter2@127.0.0.1:1,127.0.0.1:2,[::1]:3/nowhere"
+        let error = try await postgresError {
+            try await PostgresConnection(PostgresConfiguration(url: url)).run { _ in }
+        }
+        for port in 1...3 { #expect(error.reason?.contains("port \(port) failed") == true, "\(error)") }
+        #expect(!error.description.contains("hunter2"))
+        #expect(!error.description.contains("\n"))
+    }
+
     @Test func `a refused login says so`() async throws {
         let url = try TestDatabase.url(with: "user=no_such_role_here")
         let error = try await postgresError {
