@@ -39,6 +39,14 @@ package struct Migrator: Sendable {
         }
     }
 
+    /// A migration that the server refused, by its number and name, and the server's reason.
+    package struct Failure: Error, Equatable, CustomStringConvertible {
+        package let name: String
+        package let error: PostgresError
+
+        package var description: String { "migration \(name) failed: \(error)" }
+    }
+
     /// Applies what is missing and returns its names.
     package func migrate() async throws -> [String] {
         let (migrations, place) = (migrations, place)
@@ -48,19 +56,22 @@ package struct Migrator: Sendable {
             try session.script(Self.bookkeeping)
             let missing = try Self.missing(migrations, session)
             try Self.checkPlace(place, session)
-            for migration in missing {
-                do {
-                    try session.script("BEGIN; SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = '60s';")
-                    try session.script(migration.sql)
-                    _ = try session.execute(Self.note(migration))
-                    try session.script("COMMIT")
-                } catch {
-                    try session.script("ROLLBACK")
-                    throw error
-                }
-            }
+            for migration in missing { try Self.apply(migration, session) }
             try Self.take(place, session)
             return missing.map(\.name)
+        }
+    }
+
+    private static func apply(_ migration: Migration, _ session: Session) throws(Failure) {
+        do throws(PostgresError) {
+            try session.script("BEGIN; SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = '60s';")
+            try session.script(migration.sql)
+            _ = try session.execute(Self.note(migration))
+            try session.script("COMMIT")
+        } catch {
+            // The first failure is the one to name; a session that cannot even roll back is not lent again.
+            try? session.script("ROLLBACK")
+            throw Failure(name: migration.name, error: error)
         }
     }
 

@@ -80,6 +80,23 @@ extension CommandLineSuite {
             }
         }
 
+        @Test func `a database that cannot hold a ledger is one line for a worker and for a migration`() async throws {
+            try await LedgerDatabase.empty(connections: 1, encoding: "LATIN1") { database in
+                let folder = try ScratchFolder()
+                try folder.write(Self.configuration(postgres: database.url), to: "courier.yaml")
+                try folder.write(TestPolicy.standard, to: "policy.yaml")
+                let worker = try await run(folder)
+                let migration = try Program(["migrate", "--postgres-url", database.url], folder: folder)
+                #expect(try await migration.exit() == .code(2))
+                for program in [worker, migration] {
+                    #expect(program.errorLines.count == 1, "\(program.errors)")
+                    #expect(program.errors.hasPrefix("code-courier: postgres.url: "))
+                    #expect(program.errors.contains("encoding is LATIN1"), "\(program.errors)")
+                }
+                #expect(try await database.text("SELECT to_regnamespace('courier')::text") == nil)
+            }
+        }
+
         /// Starts a worker that cannot start, and returns it once it has ended with exit code 2.
         private func run(_ folder: ScratchFolder) async throws -> Program {
             let program = try Program(["run", "--config", folder["courier.yaml"]], folder: folder)

@@ -115,7 +115,11 @@ import Verification
         try await LedgerDatabase.empty { database in
             // A view in the place of a table lets the second half of a file fail.
             try await database.script("CREATE SCHEMA courier; CREATE VIEW courier.outbox AS SELECT 1 AS stream")
-            await #expect(throws: PostgresError.self) { try await Migrator(pool: database.pool).migrate() }
+            let failure = await #expect(throws: Migrator.Failure.self) {
+                try await Migrator(pool: database.pool).migrate()
+            }
+            #expect(failure?.name == "0001_tables")
+            #expect(failure?.description == "migration 0001_tables failed: PostgreSQL server 42809")
             #expect(try await database.text("SELECT to_regclass('courier.verification')::text") == nil)
             try await database.script("DROP VIEW courier.outbox")
             #expect(try await Migrator(pool: database.pool).migrate() == Migration.all.map(\.name))

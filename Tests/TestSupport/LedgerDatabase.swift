@@ -48,15 +48,19 @@ package struct LedgerDatabase: Sendable {
     /// Lends a fresh database without any migration, and drops it afterwards.
     package static func empty<Result>(
         connections: Int = 4,
+        encoding: String = "UTF8",
         settings: [(name: String, value: String)] = [],
         _ body: (LedgerDatabase) async throws -> Result
     ) async throws -> Result {
-        try await turnstile.pass { try await make(connections: connections, settings: settings, body) }
+        try await turnstile.pass {
+            try await make(connections: connections, encoding: encoding, settings: settings, body)
+        }
     }
 
     /// Lends a fresh database to a caller that has a place.
     static func make<Result>(
         connections: Int,
+        encoding: String = "UTF8",
         settings: [(name: String, value: String)],
         _ body: (LedgerDatabase) async throws -> Result
     ) async throws -> Result {
@@ -64,7 +68,9 @@ package struct LedgerDatabase: Sendable {
         let server = PostgresConnection(
             PostgresConfiguration(url: try serverURL(), applicationName: "tests", statementTimeout: patience)
         )
-        try await server.run { session in try session.script("CREATE DATABASE \(name)") }
+        // Another encoding than the server's needs a template and a locale that go with every one.
+        let more = encoding == "UTF8" ? "" : " ENCODING '\(encoding)' TEMPLATE template0 LOCALE 'C'"
+        try await server.run { session in try session.script("CREATE DATABASE \(name)\(more)") }
         let url = try serverURL(database: name)
         var configuration = PostgresConfiguration(url: url, applicationName: "tests", statementTimeout: patience)
         configuration.settings += settings

@@ -35,10 +35,12 @@ struct MigrateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let urls = try options.databaseURLs(or: postgresURL)
-        let pools = urls.map {
-            PostgresPool(PostgresConfiguration(url: $0, applicationName: "code-courier migrate"), size: 1)
+        let configurations = urls.map {
+            PostgresConfiguration(url: $0, applicationName: "code-courier migrate")
         }
+        let pools = configurations.map { PostgresPool($0, size: 1) }
         do {
+            try await configurations.checkServers(role: nil)
             // First all are asked: where one is not in its place, none is changed.
             try await pools.forEachDatabase(role: nil) { pool, place in
                 try await Migrator(pool: pool, place: place).checkPlace()

@@ -21,8 +21,10 @@ struct DemoStage {
 
     init(postgresURL: String, port: Int) async throws {
         self.postgresURL = postgresURL
-        let pool = PostgresPool(PostgresConfiguration(url: postgresURL, applicationName: "code-courier demo"), size: 1)
+        let configuration = PostgresConfiguration(url: postgresURL, applicationName: "code-courier demo")
+        let pool = PostgresPool(configuration, size: 1)
         do {
+            try await ServerCheck.run(configuration)
             let migrator = Migrator(pool: pool)
             // A fleet's own database is not so much as migrated.
             guard try await !migrator.hasRows() else { throw DatabaseInUse() }

@@ -9,7 +9,8 @@ struct DatabaseFault: Error, CustomStringConvertible {
 
     /// Says what the command's login lacks, if that is what is wrong: a role, or without one the database itself.
     init(_ error: any Error, _ place: ShardPlace = .only, role: String? = "courier_worker") {
-        let isForbidden = (error as? PostgresError)?.sqlState == SQLState(rawValue: "42501")
+        let cause = (error as? Migrator.Failure)?.error ?? error as? PostgresError
+        let isForbidden = cause?.sqlState == SQLState(rawValue: "42501")
         let hint =
             switch role {
             case "courier_worker": "GRANT courier_worker TO it (a verifier: courier_verifier)"
@@ -21,11 +22,18 @@ struct DatabaseFault: Error, CustomStringConvertible {
     }
 }
 
-extension [PostgresPool] {
+extension [PostgresConfiguration] {
+    /// Throws a fault unless every server can hold a ledger.
+    func checkServers(role: String? = "courier_worker") async throws(DatabaseFault) {
+        try await forEachDatabase(role: role) { configuration, _ in try await ServerCheck.run(configuration) }
+    }
+}
+
+extension Array {
     /// Lets one database after the other do something; throws a fault that names the one that fails.
     func forEachDatabase(
         role: String? = "courier_worker",
-        _ body: (PostgresPool, ShardPlace) async throws -> Void
+        _ body: (Element, ShardPlace) async throws -> Void
     ) async throws(DatabaseFault) {
         for (number, pool) in enumerated() {
             let place = ShardPlace(number, of: count)

@@ -16,22 +16,23 @@ struct LedgerDatabases {
     private let gauges: [any BacklogGauge]
     private let pools: [PostgresPool]
 
-    /// Connects to every database and throws a `DatabaseFault` unless each is migrated, in its place, and of this time.
+    /// Connects to every database and throws a `DatabaseFault` unless each is fit, migrated, in its place, and of this
+    /// time.
     init(
         _ databases: [Secret],
         keys: KeySource,
         settings: PostgresLedger.Settings,
         logger: Logger
     ) async throws {
-        let pools = databases.map { database in
-            PostgresPool(
-                PostgresConfiguration(
-                    url: database.revealed,
-                    applicationName: "code-courier",
-                    settings: PostgresLedger.sessionSettings
-                )
+        let configurations = databases.map { database in
+            PostgresConfiguration(
+                url: database.revealed,
+                applicationName: "code-courier",
+                settings: PostgresLedger.sessionSettings
             )
         }
+        try await configurations.checkServers()
+        let pools = configurations.map { PostgresPool($0) }
         self.pools = pools
         let ledgers = pools.map { PostgresLedger(pool: $0, keys: keys, settings: settings) }
         gauges = ledgers
