@@ -40,6 +40,7 @@ package enum ServerCheck {
         case encoding(String)
         case standby
         case readOnly(source: String)
+        case pooled
 
         package var description: String {
             switch self {
@@ -60,25 +61,82 @@ package enum ServerCheck {
                 the database accepts no writes: default_transaction_read_only is on (source: \(source)): \
                 find out why, as a full disk, and turn it off
                 """
+            case .pooled:
+                """
+                a pooler between gives sessions away by transaction or statement: \
+                set pool_mode = session in PgBouncer, or connect directly
+                """
             }
         }
     }
 
     /// Throws `Unfit`, or the database's error.
     ///
-    /// The connection has none of the ledger's settings: an old server would refuse it for those that it does not know.
+    /// The connections have none of the ledger's settings: an old server would refuse those that it does not know, a pooler
+    /// all of them.
     package static func run(_ configuration: PostgresConfiguration) async throws {
         var bare = configuration
-        bare.settings = []
-        let connection = PostgresConnection(bare)
-        let result: Result<ServerFacts, any Error>
+        bare.hasSettings = false
+        let connections = (0..<marking.count).map { _ in PostgresConnection(bare) }
+        let result: Result<Void, any Error>
         do {
-            result = .success(try await connection.run { session in try facts(session) })
+            result = .success(try await check(connections))
         } catch {
             result = .failure(error)
         }
-        await connection.close()
-        if let unfit = try result.get().unfitness { throw unfit }
+        for connection in connections { await connection.close() }
+        try result.get()
+    }
+
+    private static func check(_ connections: [PostgresConnection]) async throws {
+        let (facts, isDirect) = try await connections[0].run { session in
+            (try Self.facts(session), try Self.state(session).process == session.announcedProcess)
+        }
+        if let unfit = facts.unfitness { throw unfit }
+        if !isDirect { try await checkPooler(connections) }
+    }
+
+    /// Gives each session a mark of its own, without parameters: a statement that is prepared is one of those that break.
+    private static let marking = [
+        Statement("SELECT set_config('courier.session', '0', false)"),
+        Statement("SELECT set_config('courier.session', '1', false)"),
+        Statement("SELECT set_config('courier.session', '2', false)"),
+        Statement("SELECT set_config('courier.session', '3', false)"),
+    ]
+
+    /// As many sessions as a worker has: of two, each might meet another process of the pooler.
+    ///
+    /// Throws `pooled` where a session does not keep a process of the server and its settings to itself.
+    ///
+    /// A pooler by transaction lends what was used last, or what was not for longest: the order is neither's, so that with
+    /// any number of processes a session meets another's, or its own setting on one that another session has.
+    private static func checkPooler(_ connections: [PostgresConnection]) async throws {
+        var processes: [Int32] = []
+        for (number, connection) in connections.enumerated() {
+            processes.append(
+                try await connection.run { session in
+                    try session.execute(marking[number])
+                    return try Self.state(session).process
+                }
+            )
+        }
+        guard Set(processes).count == processes.count else { throw Unfit.pooled }
+        for number in [0, 0, 1, 2, 0, 3, 3, 1, 0, 2, 2, 1, 3] {
+            let found = try await connections[number].run { session in try Self.state(session) }
+            guard found == SessionState(process: processes[number], mark: String(number)) else { throw Unfit.pooled }
+        }
+    }
+
+    private struct SessionState: Equatable {
+        let process: Int32
+        let mark: String?
+    }
+
+    private static func state(_ session: Session) throws -> SessionState {
+        let row = try session.execute(
+            Statement("SELECT pg_backend_pid(), current_setting('courier.session', true)")
+        ).onlyRow
+        return SessionState(process: try row.int32(0), mark: try row.optionalText(1))
     }
 
     private static func facts(_ session: Session) throws -> ServerFacts {

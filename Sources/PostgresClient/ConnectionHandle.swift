@@ -41,6 +41,15 @@ import Glibc
 
     var isOpen: Bool { unsafe PQstatus(pointer) == CONNECTION_OK }
     var transactionStatus: PGTransactionStatusType { unsafe PQtransactionStatus(pointer) }
+
+    /// The process that the other side named at the connection's start: a pooler names one that is none of the server's.
+    var announcedProcess: Int32 { unsafe PQbackendPID(pointer) }
+
+    /// The value of a setting that the server reports without being asked.
+    func reported(_ setting: String) -> String? {
+        unsafe PQparameterStatus(pointer, setting).map { unsafe String(cString: $0) }
+    }
+
     private var errorText: String { unsafe PQerrorMessage(pointer).map { unsafe String(cString: $0) } ?? "" }
 
     func enterPipeline() -> Bool { unsafe PQenterPipelineMode(pointer) == 1 }

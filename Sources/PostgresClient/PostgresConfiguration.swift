@@ -15,6 +15,8 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible, CustomR
     package var idleInTransactionTimeout: Duration
     /// Server settings of the session, such as `search_path`.
     package var settings: [(name: String, value: String)]
+    /// Whether limits and settings are given to the server at all: not by who only looks what the server is.
+    package var hasSettings = true
     /// Asked before each connection, so that a rotated password is taken up; nil leaves it to the URI.
     package var password: @Sendable () -> String?
 
@@ -42,14 +44,23 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible, CustomR
     package var description: String { "PostgresConfiguration(\(applicationName))" }
     package var customMirror: Mirror { Mirror(self, children: ["applicationName": applicationName]) }
 
-    /// The limits and settings as the server's command line takes them (`-c name=value`, spaces and `\` escaped).
-    var serverOptions: String {
+    /// The limits, the settings, and a mark that the server reports, which tells whether they arrived.
+    var sessionSettings: [(name: String, value: String)] {
+        guard hasSettings else { return [] }
         let limits = [
             (name: "statement_timeout", value: String(statementTimeout.wholeMilliseconds)),
             (name: "lock_timeout", value: String(lockTimeout.wholeMilliseconds)),
             (name: "idle_in_transaction_session_timeout", value: String(idleInTransactionTimeout.wholeMilliseconds)),
         ]
-        return (limits + settings).map { "-c " + Self.escaped("\($0.name)=\($0.value)") }.joined(separator: " ")
+        return limits + settings + [Self.mark]
+    }
+
+    /// The ledger reads no interval as text, and every server reports the style of them.
+    static let mark = (name: "IntervalStyle", value: "iso_8601")
+
+    /// The settings as the server's command line takes them (`-c name=value`, spaces and `\` escaped).
+    var serverOptions: String {
+        sessionSettings.map { "-c " + Self.escaped("\($0.name)=\($0.value)") }.joined(separator: " ")
     }
 
     private static func escaped(_ text: String) -> String {

@@ -17,6 +17,27 @@ package final class Session {
     init(_ configuration: PostgresConfiguration) throws(PostgresError) {
         connection = try ConnectionHandle.connect(ConnectionKeywords(configuration))
         statementTimeout = configuration.statementTimeout
+        if configuration.hasSettings { try holdSettings(configuration) }
+    }
+
+    /// The process of the server that the session began with, as the other side named it.
+    package var announcedProcess: Int32 { connection.announcedProcess }
+
+    /// Gives the settings by statement where a pooler dropped them from the start, and reads back that they hold.
+    private func holdSettings(_ configuration: PostgresConfiguration) throws(PostgresError) {
+        let mark = PostgresConfiguration.mark
+        guard connection.reported(mark.name) != mark.value else { return }
+        let settings = configuration.sessionSettings
+        try pipeline(
+            settings.map { Statement("SELECT set_config($1, $2, false)", [.text($0.name), .text($0.value)]) }
+        )
+        let held = try execute(Statement("SELECT current_setting('IntervalStyle')")).onlyRow.text(0)
+        guard held == mark.value else {
+            throw PostgresError(
+                .connectionFailed,
+                reason: "the session's settings do not hold: a pooler between must have pool_mode = session"
+            )
+        }
     }
 
     /// Runs one statement, in a transaction of its own unless one is open.

@@ -159,8 +159,8 @@ import Verification
 
     /// How long the link and the code beside it live from the outcome on.
     private static let lives: StaticString = """
-        SELECT concat_ws(' ', date_trunc('second', expires_at - moment + interval '0.5 s'),
-            date_trunc('second', short_until - moment + interval '0.5 s'))
+        SELECT concat_ws(' ', to_char(expires_at - moment + interval '0.5 s', 'HH24:MI:SS'),
+            to_char(short_until - moment + interval '0.5 s', 'HH24:MI:SS'))
         FROM courier.verification, LATERAL (SELECT resend_after - window_of * interval '1 s' AS moment
             FROM (VALUES (CASE sends_used WHEN 1 THEN 60 WHEN 2 THEN 120 ELSE 300 END)) AS w(window_of)) AS m
         """

@@ -25,6 +25,8 @@ test_packages=(
     chromium
     # the mail server of the tests
     python3-aiosmtpd
+    # the pooler of the tests
+    pgbouncer
     # what kills workers at their system calls in the fault tests
     strace
     # the environments of checks, of Amazon SNS and of the measurements

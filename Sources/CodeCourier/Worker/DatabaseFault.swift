@@ -17,8 +17,10 @@ struct DatabaseFault: Error, CustomStringConvertible {
             case let role?: "GRANT \(role) TO it"
             case nil: "do this as the owner of the database"
             }
+        let isOptionsRefused = cause?.reason?.contains("unsupported startup parameter") == true
+        let advice = isOptionsRefused ? "; PgBouncer needs ignore_startup_parameters = options" : ""
         let key = place == .only ? "postgres.url" : "postgres.shards[\(place.number)]"
-        description = "\(key): \(error)\(isForbidden ? "; the login lacks a right: \(hint)" : "")"
+        description = "\(key): \(error)\(isForbidden ? "; the login lacks a right: \(hint)" : advice)"
     }
 }
 
