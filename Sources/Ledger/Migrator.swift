@@ -7,9 +7,17 @@ package struct Migrator: Sendable {
     let pool: PostgresPool
     private let migrations: [Migration]
     let place: ShardPlace
+    private let lockWait: Duration
 
-    package init(pool: PostgresPool, place: ShardPlace = .only, migrations: [Migration] = Migration.all) {
+    /// A migrator that waits so long for one that migrates already.
+    package init(
+        pool: PostgresPool,
+        place: ShardPlace = .only,
+        migrations: [Migration] = Migration.all,
+        lockWait: Duration = .seconds(120)
+    ) {
         self.pool = pool
+        self.lockWait = lockWait
         self.place = place
         self.migrations = migrations
     }
@@ -19,6 +27,9 @@ package struct Migrator: Sendable {
         case changed(name: String)
         case newer(version: Int32, known: Int32)
         case behind(version: Int32, known: Int32)
+
+        /// Another session holds the lock of migrations: any login may, for as long as it likes.
+        case locked(after: Duration)
 
         /// The list of databases is not the one that this database was migrated in; nil when it was migrated in none.
         case misplaced(ShardPlace?, wanted: ShardPlace)
@@ -31,6 +42,11 @@ package struct Migrator: Sendable {
                 "the database is at migration \(version), this program knows \(known): run a newer program"
             case .behind(let version, let known):
                 "the database is at migration \(version), this program needs \(known): run `code-courier migrate`"
+            case .locked(let wait):
+                """
+                another session has held the lock of migrations for \(wait.components.seconds) s: wait for it, or end it \
+                (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711001 AND granted)
+                """
             case .misplaced(nil, _):
                 "the database does not know which shard it is: run `code-courier migrate`"
             case .misplaced(let place?, let wanted):
@@ -49,9 +65,9 @@ package struct Migrator: Sendable {
 
     /// Applies what is missing and returns its names.
     package func migrate() async throws -> [String] {
-        let (migrations, place) = (migrations, place)
+        let (migrations, place, lockWait) = (migrations, place, lockWait)
         return try await pool.withSession { session in
-            try session.script(Self.lock)
+            try Self.lock(session, atMost: lockWait)
             defer { try? session.script("SELECT pg_advisory_unlock(4711001)") }
             try session.script(Self.bookkeeping)
             let missing = try Self.missing(migrations, session)
@@ -96,10 +112,22 @@ package struct Migrator: Sendable {
 
     /// The lock comes first: two sessions that create one schema at a time get in each other's way.
     ///
-    /// It is waited for without a limit, since its holder may migrate for minutes; the session's limits come back after it.
-    private static let lock = """
-        BEGIN; SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0; SELECT pg_advisory_lock(4711001); COMMIT;
-        """
+    /// It is waited for longer than for anything else, since its holder may migrate for minutes; the session's limits come
+    /// back after it.
+    private static func lock(_ session: Session, atMost wait: Duration) throws {
+        let milliseconds = max(1, wait / .milliseconds(1))
+        do throws(PostgresError) {
+            try session.script(
+                """
+                BEGIN; SET LOCAL lock_timeout = \(Int64(milliseconds)); SET LOCAL statement_timeout = 0;
+                SELECT pg_advisory_lock(4711001); COMMIT;
+                """
+            )
+        } catch {
+            guard error.sqlState == .lockNotAvailable else { throw error }
+            throw Refusal.locked(after: wait)
+        }
+    }
 
     private static let bookkeeping = """
         CREATE SCHEMA IF NOT EXISTS courier;

@@ -54,6 +54,19 @@ import Verification
         }
     }
 
+    @Test func `a lock that another login keeps is named after a bounded wait`() async throws {
+        try await LedgerDatabase.empty { database in
+            let holder = PostgresConnection(PostgresConfiguration(url: database.url))
+            try await holder.run { try $0.script("SELECT pg_advisory_lock(4711001)") }
+            let migrator = Migrator(pool: database.pool, lockWait: .milliseconds(100))
+            let refusal = await #expect(throws: Migrator.Refusal.self) { try await migrator.migrate() }
+            #expect(refusal == .locked(after: .milliseconds(100)))
+            #expect(refusal?.description.contains("pg_locks") == true)
+            await holder.close()
+            #expect(try await migrator.migrate() == Migration.all.map(\.name))
+        }
+    }
+
     @Test func `every file may be run by hand, also again and over live data`() async throws {
         try await LedgerDatabase.empty { database in
             _ = try await Migrator(pool: database.pool).migrate()
