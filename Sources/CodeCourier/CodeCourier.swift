@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import KafkaClient
 
 /// The command `code-courier`.
 @main
@@ -52,7 +53,7 @@ struct CodeCourier: AsyncParsableCommand {
             log-events, scaling, performance, gateways, verifiers, guarantees, threats,
             standards, compatibility.
             """,
-        version: Version.text,
+        version: "\(Version.text), librdkafka \(librdkafkaVersion)",
         subcommands: [
             RunCommand.self, MigrateCommand.self, RequestCommand.self, VerifyCommand.self, EventsCommand.self,
             DemoCommand.self, PolicyCommand.self, MessageCommand.self, DeadLettersCommand.self,

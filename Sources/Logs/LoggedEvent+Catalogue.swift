@@ -62,6 +62,15 @@ extension LoggedEvent {
     )
 }
 
+extension LoggedEvent {
+    package static let kafkaLibraryOld = LoggedEvent(
+        "kafka.library_old",
+        .warning,
+        "SCRAM at Kafka 4 needs librdkafka 2.6.1 or newer: with this one the right password is refused",
+        [.librdkafka]
+    )
+}
+
 // MARK: - Policy
 
 extension LoggedEvent {
@@ -347,7 +356,7 @@ extension LoggedEvent {
         [
             workerStarted, workerStopping, workerStopped, workerEnded, workerDrainTimeout, workerFailed,
             workerStalled, workerStats,
-            configurationVariableUnknown,
+            configurationVariableUnknown, kafkaLibraryOld,
             policyLoaded, policyReloaded, policyRefused, policyVersionReused, policyRecorded,
             secretsReloaded, secretsRefused,
             decisionPublished, sendUnknown, deadLetter,

@@ -81,7 +81,7 @@ struct RunCommand: AsyncParsableCommand {
         logger.log(
             .workerStarted,
             [
-                .workerID: .text(WorkerLog.workerID), .version: .text(CodeCourier.configuration.version),
+                .workerID: .text(WorkerLog.workerID), .version: .text(Version.text),
                 .librdkafka: .text(librdkafkaVersion), .policyVersion: .text(policy.version),
             ]
         )
@@ -90,6 +90,9 @@ struct RunCommand: AsyncParsableCommand {
                 .configurationVariableUnknown,
                 [.variable: .text(variable.name), .nearest: .text(variable.nearest)]
             )
+        }
+        if configuration.kafka.needsNewerLibrary(than: .loaded) {
+            logger.log(.kafkaLibraryOld, [.librdkafka: .text(librdkafkaVersion)])
         }
         logger.log(.policyLoaded, [.policyVersion: .text(policy.version)])
         do {

@@ -15,7 +15,7 @@ enum WorkerLog {
         return "\(String(decoding: host, as: UTF8.self))-\(getpid())"
     }()
 
-    static let service = LogService(version: CodeCourier.configuration.version, instance: workerID)
+    static let service = LogService(version: Version.text, instance: workerID)
 
     /// The worker's logger on standard output.
     ///
