@@ -2,7 +2,8 @@
 
 import TestSupport
 import Testing
-import Verification
+
+@testable import Verification
 
 /// One request, one decision: records and request ids that come again.
 @Suite struct DecisionRepeatTests {
@@ -25,6 +26,43 @@ import Verification
         #expect(tables.intake(.request(id: "r1", offset: 5, at: tables.now)).outbox.isEmpty)
         #expect(tables.intake(.request(id: "r1", offset: 9, at: tables.now)).outbox.isEmpty)
         #expect(tables.intake(.request(id: "r1", offset: 9, partition: 1, at: tables.now)).outbox.count == 1)
+    }
+
+    @Test(arguments: [(Int64(5), 1), (2, 1), (5, -3_600_000)])
+    func `a repeat in a topic made anew is answered`(offset: Int64, later: Int) throws {
+        var tables = DecisionTables()
+        tables.intake(.request(id: "r1", offset: 5, at: tables.now))
+        let repeated = InboundRecord.request(id: "r1", offset: offset, at: tables.now + .milliseconds(later))
+        let event = try #require(tables.intake(repeated).events.first)
+        #expect(event.reason == "duplicate_request")
+        #expect(tables.intake(repeated).outbox.isEmpty, "and once only")
+        let next = InboundRecord.request(id: "r1", offset: offset + 1, at: repeated.timestamp ?? .test)
+        #expect(tables.intake(next).outbox.count == 1)
+    }
+
+    @Test(arguments: [
+        ("verification.requests/0@5", true), ("verification.requests/0@5 verification.requests/0#4@7", true),
+        ("verification.requests/0@5 verification.requests/0#5@7", false), ("verification.requests/0@4", false),
+        ("verification.requests/0@9 verification.requests/0#9@7 verification.requests/0^9@9000000000000", true),
+        ("verification.requests/0#5@7", false), ("x/1@9 verification.requests/0@5 verification.requests/0#x@7", true),
+    ])
+    func `a place without a time is compared by its offset alone`(text: String, isSeen: Bool) {
+        var known = KnownRequest(placesText: text, digest: [], verificationID: nil)
+        let record = InboundRecord.request(id: "r1", offset: 5, at: .test)
+        #expect(known.hasSeen(record) == isSeen)
+        known.see(record)
+        #expect(known.hasSeen(record))
+    }
+
+    @Test func `a record of a clock that was ahead is the same record, whatever came behind it`() {
+        var tables = DecisionTables()
+        let times = [(5, 2), (9, -60), (12, -30)].map { offset, seconds in
+            InboundRecord.request(id: "r1", offset: offset, at: tables.now + .seconds(seconds))
+        }
+        for record in times { #expect(tables.intake(record).outbox.isEmpty == (record.offset == 5)) }
+        for record in times { #expect(tables.intake(record).outbox.isEmpty, "\(record)") }
+        let anew = InboundRecord.request(id: "r1", offset: 5, at: tables.now + .seconds(3))
+        #expect(tables.intake(anew).outbox.count == 1)
     }
 
     @Test(arguments: [true, false])

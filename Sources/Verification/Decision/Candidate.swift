@@ -47,7 +47,7 @@ package final class Candidate: Sendable {
         self.record = record
         self.content = content
         self.key = key
-        place = KnownRequest.place(record.source, record.offset)
+        place = KnownRequest.place(of: record)
         self.digest = digest
         self.verificationID = verificationID
         self.sendID = sendID

@@ -14,6 +14,9 @@ package struct Timestamp: Sendable, Hashable, Comparable {
         microseconds = overflow ? (milliseconds < 0 ? .min : .max) : product
     }
 
+    /// As Kafka counts, whole ones.
+    package var milliseconds: Int64 { microseconds / 1000 }
+
     package static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.microseconds < right.microseconds
     }
