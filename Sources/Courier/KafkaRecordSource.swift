@@ -80,6 +80,9 @@ package struct KafkaRecordSource: RecordSource, Service {
             case .assigned(let partitions): logger.log(events.assigned, [.partitions: Self.numbers(partitions)])
             case .revoked(let partitions): logger.log(events.revoked, [.partitions: Self.numbers(partitions)])
             case .lost(let partitions): logger.log(events.lost, [.partitions: Self.numbers(partitions)])
+            case .recordsLost(let partition, let offsets):
+                logger.log(events.recordsLost, Self.fields(of: offsets, in: partition))
+            case .producerTimes(let topic): logger.log(events.producerTimes, [.topic: .text(topic)])
             case .brokersUnreachable:
                 statistics.noteFailure(of: .kafka)
                 logger.log(events.unreachable)
@@ -89,6 +92,14 @@ package struct KafkaRecordSource: RecordSource, Service {
                 logger.log(events.failed, [.error: LogValue(error)])
             }
         }
+    }
+
+    private static func fields(of offsets: Range<Int64>, in partition: TopicPartition) -> [LogField: LogValue] {
+        [
+            .topic: .text(partition.topic), .partition: .integer(Int64(partition.partition)),
+            .offset: .integer(offsets.lowerBound), .lastOffset: .integer(offsets.upperBound - 1),
+            .records: LogValue(offsets.count),
+        ]
     }
 
     private static func numbers(_ partitions: [TopicPartition]) -> LogValue {

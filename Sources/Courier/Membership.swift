@@ -19,7 +19,7 @@ package final class Membership: Sendable {
         switch notice {
         case .assigned: state.withLock { $0 = true }
         case .lost: state.withLock { $0 = false }
-        case .revoked, .brokersUnreachable, .brokersReachable, .error: break
+        case .revoked, .brokersUnreachable, .brokersReachable, .error, .recordsLost, .producerTimes: break
         }
     }
 }

@@ -52,12 +52,21 @@ extension ClientHandle {
         _ partitions: [TopicPartition],
         within limit: Duration
     ) throws(KafkaError) -> [Int32: Int64] {
+        let offsets = try committedOffsets(of: partitions, within: limit)
+        return Dictionary(offsets.map { ($0.key.partition, $0.value) }) { first, _ in first }
+    }
+
+    /// The same by topic and partition.
+    func committedOffsets(
+        of partitions: [TopicPartition],
+        within limit: Duration
+    ) throws(KafkaError) -> [TopicPartition: Int64] {
         let list = try PartitionList(partitions)
         try check(unsafe rd_kafka_committed(client, list.list, limit.milliseconds))
-        var offsets: [Int32: Int64] = [:]
+        var offsets: [TopicPartition: Int64] = [:]
         for entry in list.offsets {
             if let error = entry.error { throw error }
-            if entry.offset >= 0 { offsets[entry.partition.partition] = entry.offset }
+            if entry.offset >= 0 { offsets[entry.partition] = entry.offset }
         }
         return offsets
     }

@@ -39,6 +39,13 @@ import Glibc
         )
     }
 
+    /// Whether the record's time is its producer's.
+    var isTimedByProducer: Bool {
+        var type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
+        _ = unsafe rd_kafka_message_timestamp(message, &type)
+        return type == RD_KAFKA_TIMESTAMP_CREATE_TIME
+    }
+
     private var headers: [RecordHeader] {
         var list: OpaquePointer?
         guard unsafe rd_kafka_message_headers(message, &list) == RD_KAFKA_RESP_ERR_NO_ERROR, let list = unsafe list

@@ -22,6 +22,12 @@ package enum ConsumerNotice: Hashable, Sendable {
     /// The group took the partitions away: their records may be with another member already.
     case lost([TopicPartition])
 
+    /// Records that nobody of the group has read and that the topic no longer has; marks of transactions count as records.
+    case recordsLost(TopicPartition, Range<Int64>)
+
+    /// The topic's records carry the times of their producers' clocks; once for each topic.
+    case producerTimes(topic: String)
+
     case brokersUnreachable
     case brokersReachable
     case error(KafkaError)

@@ -60,7 +60,13 @@ extension KafkaConsumer {
             guard revocation == nil, case .running = phase else { return }
             if let record = message.record(&topicNames) {
                 buffer.append(record)
+                lossWatch.read(TopicPartition(topic: record.topic, partition: record.partition), record.offset)
                 brokersAnswered()
+                if topicsTimedByProducers.count < topics.count, message.isTimedByProducer,
+                    topicsTimedByProducers.insert(record.topic).inserted
+                {
+                    notify(.producerTimes(topic: record.topic))
+                }
             } else if let error = message.error {
                 handleError(error)
             }

@@ -36,6 +36,7 @@ extension KafkaConsumer {
         buffer.removeAll()
         flow.reset()
         pausedPartitions = []
+        watchForLosses(partitions)
         do {
             try handle?.assign(partitions)
             notify(.assigned(partitions))
@@ -48,6 +49,7 @@ extension KafkaConsumer {
     private func giveBack(notice: ConsumerNotice) {
         revocation = nil
         assignment.clear()
+        lossWatch = LossWatch()
         do {
             try handle?.unassign()
         } catch {

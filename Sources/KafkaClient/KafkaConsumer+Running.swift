@@ -84,6 +84,7 @@ extension KafkaConsumer {
                 pollEvents(after: start, limit: Self.idleLimit)
             }
             deliver()
+            checkForLoss()
             return true
         case .closing(let deadline, let hasBegun):
             return serveClosing(after: start, deadline: deadline, hasBegun: hasBegun)

@@ -70,6 +70,10 @@ package actor KafkaConsumer {
     var pausedPartitions: [TopicPartition] = []
     var revocation: Revocation?
     var areBrokersReachable = true
+    var lossWatch = LossWatch()
+
+    /// Topics that have been told to carry their producers' times.
+    var topicsTimedByProducers: Set<String> = []
     var waiter: Waiter?
     var waiterCount = 0
     var commits: [Int: PendingCommit] = [:]

@@ -5,7 +5,8 @@ extension LogField {
     package var type: String {
         switch self {
         case .durationMilliseconds: "number"
-        case .partition, .offset, .sends, .records, .suppressed, .dropped, .interval, .uptime, .requests, .repeats,
+        case .partition, .offset, .lastOffset, .sends, .records, .suppressed, .dropped, .interval, .uptime, .requests,
+            .repeats,
             .deadLetters, .inFlight, .maxInFlight, .outbox, .dueSends, .residentBytes, .processorTime:
             "integer"
         case .truncated: "boolean"
@@ -35,7 +36,8 @@ extension LogField {
         case .spanID: "the span that made the request"
         case .topic: "the topic of a record"
         case .partition: "the partition of a record"
-        case .offset: "the offset of a record"
+        case .offset: "the offset of a record, or the first of several"
+        case .lastOffset: "the offset of the last of several records"
         case .partitions: "the numbers of partitions, with commas between"
         case .shard: "the place of a database in `postgres.shards`, counted from 0"
         case .target: "who is told how the worker is: `health_file` or `systemd`"

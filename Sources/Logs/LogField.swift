@@ -26,6 +26,7 @@ package enum LogField: String, Sendable, CaseIterable {
     case topic
     case partition
     case offset
+    case lastOffset = "last_offset"
     case partitions
     case stage
     case shard

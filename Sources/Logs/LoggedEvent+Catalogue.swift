@@ -289,6 +289,8 @@ extension LoggedEvent {
         package let failed: LoggedEvent
         package let notAssigned: LoggedEvent
         package let commitFailed: LoggedEvent
+        package let recordsLost: LoggedEvent
+        package let producerTimes: LoggedEvent
 
         /// The requests' consumer.
         package static let requests = Consumer("kafka")
@@ -321,10 +323,25 @@ extension LoggedEvent {
                 [.error],
                 throttledBy: [.error]
             )
+            recordsLost = LoggedEvent(
+                "\(area).records_lost",
+                .error,
+                "records expired before they were read",
+                [.topic, .partition, .offset, .lastOffset, .records]
+            )
+            producerTimes = LoggedEvent(
+                "\(area).producer_times",
+                .warning,
+                "records carry the times of their producers' clocks: set message.timestamp.type=LogAppendTime",
+                [.topic]
+            )
         }
 
         package var all: [LoggedEvent] {
-            [assigned, revoked, lost, unreachable, recovered, failed, notAssigned, commitFailed]
+            [
+                assigned, revoked, lost, unreachable, recovered, failed, notAssigned, commitFailed, recordsLost,
+                producerTimes,
+            ]
         }
     }
 }

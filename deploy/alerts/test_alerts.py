@@ -46,6 +46,10 @@ def ended(worker, event="worker.stopped"):
     return [samples.line(605, event, "notice", **{"worker.id": worker})]
 
 
+def lost(event):
+    return CALM + [samples.line(605, event, "error", topic="verification.requests", partition=0, offset=5)]
+
+
 def older(lines):
     """The lines of a version that does not tell repeats."""
     return [line.replace('"repeats":20,', "") for line in lines]
@@ -69,6 +73,7 @@ CASES = {
     "ProviderFailing": (during(providers__backup__misconfigured=3), during(regions__US__unknown=60, decisions__unknown=60, providers__main__refused=60)),
     "NoHeartbeat": (beats(10) + beats(10, begin=10, workers=("host-1",)), beats(10) + ended("host-2") + beats(10, begin=10, workers=("host-1",))),
     "DeadLetters": (during(dead_letters=1), CALM),
+    "RecordsLost": (lost("receipts.records_lost"), lost("kafka.lost")),
     "DatabaseErrors": (during(errors__postgres=1), during(errors__kafka=9)),
     "KafkaErrors": (during(errors__kafka=1), beats(5) + [samples.worker_stats(300, errors__kafka=10)] + during(errors__postgres=9)[60:]),
     "RefusalSpike": (during(decisions__rejected=400), during(decisions__rejected=200)),
@@ -79,6 +84,7 @@ CASES = {
 # Lines that fire an alert and are not worth a name of their own.
 ALSO = {
     "UnknownOutcomes": [during(decisions={"unknown": 30})],
+    "RecordsLost": [lost("kafka.records_lost")],
     "MessagesFailing": [few(every=60, failed=1), during(decisions={"failed": 30})],
     "ProviderPaused": [during(providers__main__breaker="open")],
     "RefusalSpike": [beats(20, repeats=900), older(beats(20, decisions__rejected=260)),

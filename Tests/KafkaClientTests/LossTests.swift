@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import KafkaClient
+
+@Suite(.timeLimit(.minutes(2)))
+struct LossTests {
+    private let partition = TopicPartition(topic: "topic", partition: 0)
+
+    @Test func `what lies before a topic's first offset and was not read is lost`() {
+        let cases: [(first: Int64, read: [Int64], lost: Range<Int64>?)] = [
+            (12, [12], 10..<12), (12, [], 10..<12), (11, [12], 10..<11), (10, [12], nil), (3, [10, 11], nil),
+            (10, [], nil),
+        ]
+        for (first, read, lost) in cases {
+            var watch = LossWatch(committed: [partition: 10])
+            for offset in read { watch.read(partition, offset) }
+            #expect(watch.suspect(at: .now) == partition)
+            #expect(watch.settle(partition, first: first, at: .now) == lost, "\(first) \(read)")
+            #expect(watch.suspect(at: .now + .seconds(60)) == nil, "told once")
+        }
+    }
+
+    @Test func `gaps that are no loss are looked at once a second`() {
+        var watch = LossWatch()
+        watch.read(partition, 5)
+        #expect(watch.suspect(at: .now) == nil, "a group that begins has lost nothing")
+        watch.read(partition, 7)
+        let now = ContinuousClock.now
+        #expect(watch.suspect(at: now) == partition)
+        #expect(watch.settle(partition, first: 2, at: now) == nil)
+        watch.read(partition, 9)
+        watch.read(partition, 100)
+        watch.read(partition, 102)
+        #expect(watch.suspect(at: now + .milliseconds(900)) == nil)
+        #expect(watch.suspect(at: now + .seconds(1)) == partition)
+        #expect(watch.settle(partition, first: 100, at: now + .seconds(1)) == 10..<100, "the widest of several")
+    }
+
+    @Test func `a question without an answer is asked again`() {
+        var watch = LossWatch(committed: [partition: 10])
+        let now = ContinuousClock.now
+        watch.postpone(until: now + .seconds(5))
+        #expect(watch.suspect(at: now + .seconds(4)) == nil)
+        #expect(watch.suspect(at: now + .seconds(5)) == partition)
+    }
+
+    /// The mock cluster keeps some 5 MiB a partition.
+    @Test func `records that expired between two members are told with their range`() async throws {
+        let broker = try TestBroker(.mock)
+        let topic = try await broker.makeTopic(partitions: 1)
+        let group = uniqueName("group")
+        try await broker.sendNumbers(0..<10, to: topic, partitions: 1)
+        try await broker.withConsumer(group: group, topic: topic) { consumer in
+            let count = try await consumer.read(10).count
+            #expect(count == 10)
+        }
+        try await Self.sendLarge(100, to: topic, broker)
+        try await broker.withConsumer(group: group, topic: topic) { consumer in
+            let notice = try await Self.loss(consumer)
+            let first = try #require(try await consumer.nextBatch(maximum: 1)?.records.first)
+            #expect(notice == .recordsLost(TopicPartition(topic: topic, partition: 0), 10..<first.offset))
+            #expect(first.offset > 10)
+        }
+    }
+
+    @Test func `records that expired while a member was behind are told`() async throws {
+        let broker = try TestBroker(.mock)
+        let topic = try await broker.makeTopic(partitions: 1)
+        try await broker.sendNumbers(0..<1, to: topic, partitions: 1)
+        let options = ["queued.max.messages.kbytes": "512", "fetch.message.max.bytes": "200000"]
+        let limits = ConsumerLimits(highWater: 2, lowWater: 1, maximumBytes: 100_000)
+        let group = uniqueName("group")
+        try await broker.withConsumer(group: group, topic: topic, limits: limits, options: options) { consumer in
+            let one = try await consumer.nextBatch(maximum: 1)
+            #expect(one?.records.count == 1)
+            try await Self.sendLarge(200, to: topic, broker)
+            var offsets: [Int64] = [0]
+            while let last = offsets.last, last < 200, let batch = try await consumer.nextBatch(maximum: 10) {
+                offsets += batch.records.map(\.offset)
+            }
+            let gap = try #require(zip(offsets, offsets.dropFirst()).first { $1 > $0 + 1 })
+            let notice = try await Self.loss(consumer)
+            #expect(notice == .recordsLost(TopicPartition(topic: topic, partition: 0), gap.0 + 1..<gap.1))
+        }
+    }
+
+    @Test func `a topic with its producers' times is told once`() async throws {
+        let broker = try TestBroker(.mock)
+        let topic = try await broker.makeTopic(partitions: 2)
+        try await broker.sendNumbers(0..<20, to: topic, partitions: 2)
+        let notices = try await broker.withConsumer(group: uniqueName("group"), topic: topic) { consumer in
+            let count = try await consumer.read(20).count
+            #expect(count == 20)
+            await consumer.close()
+            return await consumer.notices.reduce(into: [ConsumerNotice]()) { $0.append($1) }
+        }
+        #expect(notices.filter { $0 == .producerTimes(topic: topic) }.count == 1)
+        #expect(!notices.contains { if case .recordsLost = $0 { true } else { false } })
+    }
+
+    private static func sendLarge(_ count: Int, to topic: String, _ broker: TestBroker) async throws {
+        let value = [UInt8](repeating: 0x78, count: 100_000)
+        for _ in 0..<count {
+            try await broker.send([ProducerRecord(topic: topic, key: nil, value: value, partition: 0)])
+        }
+    }
+
+    private static func loss(_ consumer: KafkaConsumer) async throws -> ConsumerNotice {
+        for await notice in consumer.notices {
+            if case .recordsLost = notice { return notice }
+        }
+        throw CancellationError()
+    }
+}
