@@ -14,13 +14,7 @@ extension LedgerRetry {
         _ record: @Sendable ([InboundRecord], DeadLetterReason?) async throws -> Recorded<Value>
     ) async -> [Recorded<Value>]? {
         let outcome = await untilStopped(stage) { () async throws -> Recorded<Value>? in
-            do {
-                return try await record(records, nil)
-            } catch is UnrecordableBatch {
-                return nil
-            } catch  where error.isBatchTimeout && records.count > 1 {
-                return nil
-            }
+            try await Self.whole(records.count) { try await record(records, nil) }
         }
         guard let outcome else { return nil }
         if let recorded = outcome { return [recorded] }
@@ -30,6 +24,20 @@ extension LedgerRetry {
             let second = await recordAll(Array(records[middle...]), stage, record)
         else { return nil }
         return first + second
+    }
+
+    /// The value of work on a batch; nil where the database can never take all of it, or more than one in the time of a
+    /// statement: halves of it may do.
+    static func whole<Value: Sendable>(
+        _ count: Int,
+        _ work: @Sendable () async throws -> Value
+    ) async throws -> Value? {
+        do {
+            return try await work()
+        } catch {
+            if error is UnrecordableBatch || error.isBatchTimeout && count > 1 { return nil }
+            throw error
+        }
     }
 
     private func setAside<Value: Sendable>(

@@ -43,7 +43,7 @@ final class LedgerRetry: Sendable {
         self.logger = logger
     }
 
-    /// Whether no stage waits for the database.
+    /// False while a stage waits for the database.
     var isAnswered: Bool { outage.withLock(\.failures.isEmpty) }
 
     /// Repeats until it succeeds or the worker stops; nil then.

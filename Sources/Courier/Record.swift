@@ -43,7 +43,8 @@ struct Record: Service {
             group.addTask { await recordWaiting(waiting) }
             // Answers come one by one, and a transaction for each would cost the database more than the sends did.
             for await batch in results.batches(of: settings.batchSize, after: { .milliseconds(5) }) {
-                waiting.append(await write(batch))
+                let rest = await write(batch)
+                if !rest.isEmpty { waiting.append(rest) }
             }
             waiting.finish()
         }
@@ -74,9 +75,13 @@ struct Record: Service {
             var waiting: [SendResult] = []
             // A receipt may follow its send's answer closely.
             for round in batch.rounds(by: \.send.id) {
-                let sends = Set(waiting.map(\.send.id))
-                waiting += round.filter { sends.contains($0.send.id) }
-                waiting += await writeRound(round.filter { !sends.contains($0.send.id) })
+                let behind = Set(waiting.map(\.send.id))
+                guard !behind.isEmpty else {
+                    waiting = await writeRound(round)
+                    continue
+                }
+                waiting += round.filter { behind.contains($0.send.id) }
+                waiting += await writeRound(round.filter { !behind.contains($0.send.id) })
             }
             let count = batch.count - waiting.count
             if count > 0 { statistics.noteRecorded(count, since: start) }
@@ -90,13 +95,7 @@ struct Record: Service {
     private func writeRound(_ round: [SendResult]) async -> [SendResult] {
         guard !round.isEmpty else { return [] }
         let outcome = await retry.persistently(.record) { () async throws -> Recorded<[SendResult]>? in
-            do {
-                return try await ledger.record(round)
-            } catch is UnrecordableBatch {
-                return nil
-            } catch  where error.isBatchTimeout && round.count > 1 {
-                return nil
-            }
+            try await LedgerRetry.whole(round.count) { try await ledger.record(round) }
         }
         if let recorded = outcome ?? nil {
             settings.observe(.recordRecorded)

@@ -109,7 +109,7 @@ final class Unacknowledged: Sendable {
         /// The record that is to be given to the broker now.
         var next: OutboxRecord?
 
-        /// Whether a record of the stream that is leased to this worker stays in the table, with nobody to publish it.
+        /// True when a record of the stream that is leased to this worker stays in the table, with nobody to publish it.
         var leavesSome = false
     }
 

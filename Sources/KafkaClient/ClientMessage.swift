@@ -39,7 +39,7 @@ import Glibc
         )
     }
 
-    /// Whether the record's time is its producer's.
+    /// True when the record's time is its producer's.
     var isTimedByProducer: Bool {
         var type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
         _ = unsafe rd_kafka_message_timestamp(message, &type)

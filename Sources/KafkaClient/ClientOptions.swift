@@ -31,7 +31,7 @@ import CLibrdkafka
         }
     }
 
-    /// Whether a value was taken as it stands: of `10s` librdkafka takes 10 for a number, and drops the rest.
+    /// True for a value that was taken as it stands: of `10s` librdkafka takes 10 for a number, and drops the rest.
     private func isTakenWhole(_ name: String, _ value: String) -> Bool {
         guard let taken = self.value(of: name), taken != value, let number = Double(taken) else { return true }
         // A word that stands for a number, such as `all`.

@@ -51,8 +51,8 @@ package actor TopicReader {
         within limit: Duration = .seconds(10)
     ) async throws(KafkaError) -> TopicReader {
         let reader = try TopicReader(configuration: configuration, topic: topic, start: start)
-        let start = ContinuousClock.now
-        let deadline = start + limit
+        let openedAt = ContinuousClock.now
+        let deadline = openedAt + limit
         while true {
             do {
                 try await reader.assign(within: ContinuousClock.now.duration(to: deadline))
@@ -61,7 +61,7 @@ package actor TopicReader {
                 let end: ContinuousClock.Instant? =
                     switch error.code {
                     case .notLeader, .leaderNotAvailable: deadline
-                    case .unknownTopicOrPartition, .unknownPartition: min(deadline, start + .seconds(2))
+                    case .unknownTopicOrPartition, .unknownPartition: min(deadline, openedAt + .seconds(2))
                     default: nil
                     }
                 guard let end, ContinuousClock.now < end, !Task.isCancelled else {

@@ -65,9 +65,7 @@ extension PostgresLedger {
             ])
             let lockedSends = try Self.sendIDs(locks[1])
             let busySends = try Self.sendIDs(locks[2]).subtracting(lockedSends)
-            let read = try Self.verifications(locks[3])
-            let busyVerifications = Set(try locks[4].map { VerificationID(UUIDValue(try $0.uuid(0))) })
-                .subtracting(read.keys)
+            let (read, busyVerifications) = try Self.freeVerifications(locks[3], locks[4])
             let waiting = results.filter {
                 busySends.contains($0.send.id)
                     || $0.disposition.settles && busyVerifications.contains($0.send.verificationID)
@@ -107,7 +105,7 @@ extension PostgresLedger {
     ) throws -> Set<VerificationID> {
         guard !verifications.isEmpty else { return [] }
         let rows = try transaction.run([Self.settleVerifications(verifications, known: known)])[0]
-        return Set(try rows.map { VerificationID(UUIDValue(try $0.uuid(0))) })
+        return try Self.verificationIDs(rows)
     }
 
     private func readOthers(

@@ -31,10 +31,8 @@ extension PostgresLedger {
             let answers = try transaction.run([
                 Self.lockFreeVerifications(ids), Self.existingVerifications(ids), Statement("SELECT clock_timestamp()"),
             ])
-            let verifications = try Self.verifications(answers[0])
             // What another transaction holds is left to a later sweep, and keeps no other send.
-            let busy = Set(try answers[1].map { VerificationID(UUIDValue(try $0.uuid(0))) })
-                .subtracting(verifications.keys)
+            let (verifications, busy) = try Self.freeVerifications(answers[0], answers[1])
             let due = timely.filter { !busy.contains($0.reference.verificationID) }
             let now = try answers[2].clock()
             let swept = SweepDecision.decide(

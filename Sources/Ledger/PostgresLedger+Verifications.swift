@@ -45,6 +45,20 @@ extension PostgresLedger {
         )
     }
 
+    /// Verifications locked without waiting, and the ids of those that another transaction holds, from the answers of
+    /// `lockFreeVerifications` and `existingVerifications`.
+    static func freeVerifications(
+        _ locked: Rows,
+        _ existing: Rows
+    ) throws -> (free: [VerificationID: StoredVerification], busy: Set<VerificationID>) {
+        let free = try verifications(locked)
+        return (free, try verificationIDs(existing).subtracting(free.keys))
+    }
+
+    static func verificationIDs(_ rows: Rows) throws -> Set<VerificationID> {
+        Set(try rows.map { VerificationID(UUIDValue(try $0.uuid(0))) })
+    }
+
     static func verifications(_ rows: Rows) throws -> [VerificationID: StoredVerification] {
         var verifications = [VerificationID: StoredVerification](minimumCapacity: rows.count)
         for row in rows {

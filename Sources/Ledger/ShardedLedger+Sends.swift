@@ -20,7 +20,7 @@ extension ShardedLedger {
 
     package func record(_ results: [SendResult]) async throws -> Recorded<[SendResult]> {
         let recorded = await each(parts(results) { $0.send.id.uuid }) { shard, part in try await shard.record(part) }
-        return Recorded(recorded.joined().value, outbox: try outbox(recorded))
+        return Recorded(recorded.values.flatMap(\.value.value), outbox: try outbox(recorded))
     }
 
     package func release(_ claims: [ClaimedSend]) async throws {

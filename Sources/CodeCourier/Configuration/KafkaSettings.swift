@@ -109,8 +109,8 @@ extension KafkaSettings {
         return options
     }
 
-    /// Whether a login by SCRAM is configured that this library cannot make at Kafka 4, which says that the password is
-    /// wrong.
+    /// True where a login by SCRAM is configured that this library cannot make at Kafka 4, whose answer is that the
+    /// password is wrong.
     func needsNewerLibrary(than library: LibraryVersion) -> Bool {
         let mechanism = options["sasl.mechanism"] ?? options["sasl.mechanisms"]
         return mechanism?.revealed.uppercased().hasPrefix("SCRAM") == true && library < .scramWithKafka4

@@ -45,7 +45,7 @@ struct DeadLetter: Redacted {
 
     private(set) var record: ConsumerRecord
 
-    /// How many headers the record had as its sender made it.
+    /// The number of headers that the record had as its sender made it.
     private let senderHeaderCount: Int
     private var senderHeaders: ArraySlice<RecordHeader> { record.headers.prefix(senderHeaderCount) }
 
@@ -111,15 +111,15 @@ struct DeadLetter: Redacted {
 
     static let prefix = "dead-letter-"
 
-    /// What the headers of a dead letter say, by who wrote them: sender, redrive, worker, in this order.
+    /// The headers of a dead letter by their writers: sender, redrive, worker, in this order.
     private struct Headers {
-        /// Those of the worker that found the record unreadable.
+        /// Headers of the worker that found the record unreadable.
         private let added: ArraySlice<RecordHeader>
 
         /// The headers that a redrive writes.
         static let ofRedrive = ["id", "redrives", "timestamp"].map { prefix + $0 }
 
-        /// Those of the redrive that put the record back before; nil when there was none.
+        /// Headers of the redrive that put the record back before; nil when there was none.
         let redrive: Redrive?
 
         struct Redrive {
@@ -129,11 +129,11 @@ struct DeadLetter: Redacted {
             /// Milliseconds since 1970; nil from a release that did not write it.
             let timestamp: Int64?
 
-            /// How many headers they are.
+            /// The number of headers.
             let headerCount: Int
         }
 
-        /// How many the sender's are.
+        /// The number of the sender's headers.
         let senderCount: Int
 
         /// Nil without the id that a worker's headers begin with.
@@ -150,7 +150,7 @@ struct DeadLetter: Redacted {
 
         func contains(_ name: String) -> Bool { added.contains { $0.name == prefix + name } }
 
-        /// What the headers of a redrive say; nil for others.
+        /// The facts in the headers of a redrive; nil for others.
         private static func redrive(_ headers: ArraySlice<RecordHeader>) -> Redrive? {
             guard headers.count >= 2, headers.map(\.name) == Array(ofRedrive.prefix(headers.count)) else { return nil }
             let texts = headers.compactMap { $0.value.flatMap(text) }

@@ -37,10 +37,10 @@ extension Array {
         role: String? = "courier_worker",
         _ body: (Element, ShardPlace) async throws -> Void
     ) async throws(DatabaseFault) {
-        for (number, pool) in enumerated() {
+        for (number, database) in enumerated() {
             let place = ShardPlace(number, of: count)
             do {
-                try await body(pool, place)
+                try await body(database, place)
             } catch {
                 throw DatabaseFault(error, place, role: role)
             }
