@@ -21,25 +21,30 @@ struct Intake: Service {
     let sends: BatchQueue<Dispatch.Claims>
     let outbox: BatchQueue<OutboxRecord>
     let inFlight: InFlight
+    let waiting = WaitingRecords()
     let retry: LedgerRetry
     let progress: Progress
     let statistics: Statistics
     let logger: Logger
 
     func run() async throws {
-        let commits = OffsetCommits(source: source, progress: progress) { settings.observe(.intakeCommitted) }
+        let commits = OffsetCommits(source: source, waiting: waiting, progress: progress) {
+            settings.observe(.intakeCommitted)
+        }
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await commits.run() }
             defer { commits.finish() }
+            async let retries: Void = retryWaiting(commits)
             var next = try await read()
             while let (batch, screened) = next, await waitForRoom(batch) {
                 // Only behind a full batch: what comes one by one is decided together with what comes meanwhile.
                 async let ahead = batch.records.count == largestBatch ? read() : nil
-                guard await decide(batch, screened) else { return }
-                commits.add(batch)
+                guard await decide(batch, screened) else { break }
+                commits.add([batch.position])
                 next = try await ahead
                 if next == nil { next = try await read() }
             }
+            await retries
         }
     }
 
@@ -51,46 +56,71 @@ struct Intake: Service {
     }
 
     /// Records decided in one transaction at most: each may become a send, for which there must be room.
-    private var largestBatch: Int { min(settings.batchSize, max(1, settings.maxInFlight / 2)) }
+    var largestBatch: Int { min(settings.batchSize, max(1, settings.maxInFlight / 2)) }
 
     /// Reserves places for the sends of a batch, of which each record may make one; false when the worker stops before.
     private func waitForRoom(_ batch: SourceBatch) async -> Bool {
-        await cancelWhenGracefulShutdown { await inFlight.waitForRoom(batch.records.count) }
+        while waiting.isFull, !Task.isStopping { await Task.pause(until: .now + .milliseconds(100)) }
+        return await cancelWhenGracefulShutdown { await inFlight.waitForRoom(batch.records.count) }
     }
 
-    private func screen(_ records: [InboundRecord]) async -> ScreenedRecords {
+    func screen(_ records: [InboundRecord]) async -> ScreenedRecords {
         await ScreenedRecords(records, policies: policies, keys: keys, numbers: numbers, now: settings.now())
     }
 
     /// Decides a batch and hands on what follows; false when the database could not be reached until the worker's end.
     private func decide(_ batch: SourceBatch, _ screened: ScreenedRecords) async -> Bool {
         await progress.during(.intake) {
-            let start = ContinuousClock.now
             settings.observe(.intakeRead)
-            // Screened again when it waited for room meanwhile and another policy came, and after a failure: what was
-            // written with the ids of before may be there.
-            let first = Mutex(screened.isCurrent(policies, keys) ? screened : nil)
-            let recorded = await retry.recordAll(batch.records, .intake) { records, reason in
-                if let screened = first.withLock({ $0.take() }) { return try await record(screened, as: reason) }
-                return try await record(screen(records), as: reason)
-            }
-            guard let recorded else { return false }
-            settings.observe(.intakeRecorded)
-            inFlight.claim(recorded.reduce(0) { $0 + $1.value.sends.count }, of: batch.records.count)
-            for part in recorded { handOver(part) }
-            statistics.noteDecided(batch.records, since: start, at: settings.now())
+            // Screened again when it waited for room meanwhile and another policy came.
+            let screened = screened.isCurrent(policies, keys) ? screened : await screen(batch.records)
+            let (free, behind) = waiting.split(screened.candidates)
+            let room = batch.records.count
+            guard let locked = await decide(screened.only(free), reserved: room) else { return false }
+            waiting.add(behind + locked, at: batch.position)
             return true
         }
+    }
+
+    /// Decides what was screened, for whose sends places are reserved, and hands on what follows.
+    ///
+    /// Returns what waits for rows that another transaction locks; nil when the database could not be reached until the
+    /// worker's end.
+    func decide(_ screened: ScreenedRecords, reserved: Int, for taker: Int? = nil) async -> [Candidate]? {
+        let start = ContinuousClock.now
+        let records = screened.candidates.map(\.record)
+        // Screened again after a failure: what was written with the ids of before may be there.
+        let first = Mutex<ScreenedRecords?>(screened)
+        let recorded = await retry.recordAll(records, .intake) { records, reason in
+            if let screened = first.withLock({ $0.take() }) { return try await record(screened, as: reason) }
+            return try await record(screen(records), as: reason)
+        }
+        guard let recorded else { return nil }
+        settings.observe(.intakeRecorded)
+        inFlight.claim(recorded.reduce(0) { $0 + $1.value.claims.sends.count }, of: reserved, for: taker)
+        for part in recorded { handOver(part) }
+        let waiting = recorded.flatMap(\.value.waiting)
+        let places = Set(waiting.map(\.place))
+        let decided =
+            waiting.isEmpty ? records : screened.candidates.filter { !places.contains($0.place) }.map(\.record)
+        statistics.noteDecided(decided, since: start, at: settings.now())
+        return waiting
+    }
+
+    /// What a transaction left.
+    struct Decided {
+        var claims: Dispatch.Claims
+        var waiting: [Candidate]
     }
 
     /// Decides and records what was screened, in one transaction.
     private func record(
         _ screened: ScreenedRecords,
         as reason: DeadLetterReason?
-    ) async throws -> Recorded<Dispatch.Claims> {
+    ) async throws -> Recorded<Decided> {
         let claimedAt = ContinuousClock.now
         let candidates = screened.candidates.map { reason.map($0.deadLetter) ?? $0 }
-        let recorded = try await ledger.intake(candidates) { candidates, facts in
+        let recorded = try await recordUnlessLocked(candidates) { candidates, facts in
             IntakeDecision.decide(
                 candidates,
                 facts: facts,
@@ -100,8 +130,22 @@ struct Intake: Service {
             )
         }
         // Only now: a batch that is decided again after a failure is reported once.
-        for candidate in candidates { report(candidate) }
-        return Recorded(Dispatch.Claims(sends: recorded.value, claimedAt: claimedAt), outbox: recorded.outbox)
+        let waiting = Set(recorded.value.waiting.map(\.place))
+        for candidate in candidates where !waiting.contains(candidate.place) { report(candidate) }
+        let claims = Dispatch.Claims(sends: recorded.value.sends, claimedAt: claimedAt)
+        return Recorded(Decided(claims: claims, waiting: recorded.value.waiting), outbox: recorded.outbox)
+    }
+
+    /// Records decisions; a candidate alone that meets a lock waits.
+    private func recordUnlessLocked(
+        _ candidates: [Candidate],
+        decide: @escaping @Sendable ([Candidate], IntakeFacts) -> IntakeChanges
+    ) async throws -> Recorded<IntakeResult> {
+        do {
+            return try await ledger.intake(candidates, decide: decide)
+        } catch  where error.isLockConflict && candidates.count == 1 {
+            return Recorded(IntakeResult(sends: [], waiting: candidates), outbox: [])
+        }
     }
 
     /// Rules that let a request through and want it known.
@@ -119,9 +163,9 @@ struct Intake: Service {
         }
     }
 
-    private func handOver(_ recorded: Recorded<Dispatch.Claims>) {
+    private func handOver(_ recorded: Recorded<Decided>) {
         outbox.append(recorded.outbox)
-        guard !recorded.value.sends.isEmpty else { return }
-        sends.append([recorded.value])
+        guard !recorded.value.claims.sends.isEmpty else { return }
+        sends.append([recorded.value.claims])
     }
 }

@@ -60,8 +60,13 @@ package struct KafkaRecordSource: RecordSource, Service {
         }
     }
 
-    package func commit(_ positions: [SourcePosition]) async {
-        switch await consumer.commit(positions.compactMap(\.batch)) {
+    package func commit(_ positions: [SourcePosition], before waiting: [WaitingRecord]) async {
+        let places = waiting.compactMap { waiting in
+            waiting.position.batch.map {
+                RecordPlace(batch: $0, topic: waiting.record.topic, waiting.record.partition, waiting.record.offset)
+            }
+        }
+        switch await consumer.commit(positions.compactMap(\.batch), before: places) {
         case .committed:
             break
         case .notAssigned:

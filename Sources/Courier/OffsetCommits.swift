@@ -6,6 +6,9 @@
 /// meanwhile is one that is known.
 struct OffsetCommits: Sendable {
     let source: any RecordSource
+
+    /// Records of the batches that are not durable: nothing is committed past them.
+    var waiting = WaitingRecords()
     let progress: Progress
 
     /// Told of each commit.
@@ -16,15 +19,15 @@ struct OffsetCommits: Sendable {
     func run() async {
         for await batch in positions.batches(of: .max, after: { .milliseconds(50) }) {
             await progress.during(.commit) {
-                await source.commit(batch)
+                await source.commit(batch, before: waiting.all)
                 didCommit()
             }
         }
     }
 
-    /// Takes a batch that is durable.
-    func add(_ batch: SourceBatch) {
-        positions.append([batch.position])
+    /// Takes the positions of batches that are durable, but for what waits.
+    func add(_ batches: [SourcePosition]) {
+        positions.append(batches)
     }
 
     func finish() {

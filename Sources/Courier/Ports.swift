@@ -8,10 +8,11 @@ package protocol RecordSource: Sendable {
     /// The records that have come, at once; nil when the source is closed.
     func nextBatch(maximum: Int) async throws -> SourceBatch?
 
-    /// Makes known that what was read up to these positions is durable, in the order in which it was handed out.
+    /// Makes known that what was read up to these positions is durable, in the order in which it was handed out, but for
+    /// some records: nothing is committed past them.
     ///
     /// What fails is covered by the next commit, or by reading it again.
-    func commit(_ positions: [SourcePosition]) async
+    func commit(_ positions: [SourcePosition], before waiting: [WaitingRecord]) async
 }
 
 /// Records and how far their source is read with them.

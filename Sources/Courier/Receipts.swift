@@ -22,7 +22,7 @@ struct Receipts: Service {
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await commits.run() }
             defer { commits.finish() }
-            while let batch = try await nextBatch(), await record(batch) { commits.add(batch) }
+            while let batch = try await nextBatch(), await record(batch) { commits.add([batch.position]) }
         }
     }
 

@@ -4,7 +4,7 @@ import Verification
 
 /// Records that were read and screened, and by what.
 struct ScreenedRecords: Sendable {
-    let candidates: [Candidate]
+    private(set) var candidates: [Candidate]
     let policy: Policy
     let keys: CodeKeys
     private let revisions: [Int]
@@ -36,6 +36,13 @@ struct ScreenedRecords: Sendable {
         }
         self.policy = policy
         self.keys = keys
+    }
+
+    /// The same of some of the candidates.
+    func only(_ candidates: [Candidate]) -> ScreenedRecords {
+        var part = self
+        part.candidates = candidates
+        return part
     }
 
     /// Whether nothing else has come into force since.

@@ -54,12 +54,18 @@ struct Assignment {
 
     /// What batches still have to commit, with what earlier ones could not; never an offset below one that was committed.
     ///
-    /// Those of an earlier ownership are left out; `notAssigned` when there are no others.
-    mutating func commit(_ batches: [RecordBatch]) -> Commit {
+    /// Nothing is committed past the places of records that are not dealt with. Batches and records of an earlier ownership
+    /// are left out; `notAssigned` when there are no other batches.
+    mutating func commit(_ batches: [RecordBatch], before places: [RecordPlace] = []) -> Commit {
         let owned = batches.filter { $0.epoch == epoch }
         if owned.isEmpty { return .notAssigned }
         for batch in owned { wanted.merge(batch.nextOffsets) { max($0, $1) } }
-        let offsets = wanted.filter { partition, offset in offset > committed[partition] ?? -1 }
+        var limits: [TopicPartition: Int64] = [:]
+        for place in places where place.epoch == epoch {
+            limits[place.partition] = min(place.offset, limits[place.partition] ?? .max)
+        }
+        let possible = wanted.merging(limits.filter { wanted[$0.key] != nil }) { min($0, $1) }
+        let offsets = possible.filter { partition, offset in offset > committed[partition] ?? -1 }
         return offsets.isEmpty ? .covered : .offsets(offsets)
     }
 

@@ -32,10 +32,11 @@ extension KafkaConsumer {
     /// Commits the offsets after batches, all in one request.
     ///
     /// Never throws: a rebalance that came first makes it `.notAssigned`, anything else that fails is made good by the
-    /// next commit. Batches are committed in the order in which they were handed out.
-    package func commit(_ batches: [RecordBatch]) async -> CommitOutcome {
+    /// next commit. Batches are committed in the order in which they were handed out; records of them that are not dealt with
+    /// are named by their places, and nothing is committed past those.
+    package func commit(_ batches: [RecordBatch], before places: [RecordPlace] = []) async -> CommitOutcome {
         guard handle != nil else { return .notAssigned }
-        switch assignment.commit(batches) {
+        switch assignment.commit(batches, before: places) {
         case .notAssigned:
             return .notAssigned
         case .covered:

@@ -97,6 +97,20 @@ package struct ProducerRecord: Hashable, Sendable {
     }
 }
 
+/// Where a record stands that was handed out.
+package struct RecordPlace: Sendable {
+    let epoch: Int
+    let partition: TopicPartition
+    let offset: Int64
+
+    /// The place of a record that was handed out with `batch`.
+    package init(batch: RecordBatch, topic: String, _ partition: Int32, _ offset: Int64) {
+        epoch = batch.epoch
+        self.partition = TopicPartition(topic: topic, partition: partition)
+        self.offset = offset
+    }
+}
+
 /// Records handed out together, and what to commit once they are dealt with.
 package struct RecordBatch: Sendable {
     package let records: [ConsumerRecord]

@@ -9,7 +9,14 @@ package struct IntakeWrites {
     private let outbox: [OutboxRecord]
     private let inserts: Range<Int>
 
-    package init(_ changes: IntakeChanges, _ keys: IntakeKeys, _ ledger: PostgresLedger, at now: Timestamp) {
+    /// `outbox` is that of the changes.
+    package init(
+        _ changes: IntakeChanges,
+        _ keys: IntakeKeys,
+        _ ledger: PostgresLedger,
+        outbox: [OutboxRecord],
+        at now: Timestamp
+    ) {
         if !changes.insertedVerifications.isEmpty {
             statements.append(PostgresLedger.insertVerifications(changes.insertedVerifications))
         }
@@ -19,7 +26,7 @@ package struct IntakeWrites {
         if !changes.requests.isEmpty { statements.append(PostgresLedger.updateRequests(changes.requests)) }
         if !changes.slots.isEmpty { statements.append(PostgresLedger.updateSlots(changes.slots)) }
         if !changes.sends.isEmpty { statements.append(ledger.insertSends(changes.sends)) }
-        outbox = changes.outbox
+        self.outbox = outbox
         let inserts = ledger.insertOutbox(outbox)
         self.inserts = statements.endIndex..<statements.endIndex + inserts.count
         statements += inserts

@@ -34,5 +34,7 @@ package struct Migration: Sendable {
         Migration(12, "0012_safeguards", PackageResources._012_safeguards_sql),
         Migration(13, "0013_erase_windows", PackageResources._013_erase_windows_sql),
         Migration(14, "0014_samples", PackageResources._014_samples_sql),
+        Migration(15, "0015_check_code", PackageResources._015_check_code_sql),
+        Migration(16, "0016_timeline", PackageResources._016_timeline_sql),
     ]
 }

@@ -7,18 +7,38 @@ extension PostgresLedger {
     package func intake(
         _ candidates: [Candidate],
         decide: @escaping @Sendable ([Candidate], IntakeFacts) -> IntakeChanges
-    ) async throws -> Recorded<[ClaimedSend]> {
-        let keys = IntakeKeys(candidates)
+    ) async throws -> Recorded<IntakeResult> {
+        let batch = IntakeBatch(candidates: candidates, keys: IntakeKeys(candidates), decide: decide)
         return try await Self.tellingData {
-            var pace = Pace.together
-            while true {
+            if !metLocks.areRecent {
                 do {
-                    return try await intake(keys, pace) { decide(candidates, $0) }
-                } catch is StaleWindow {
-                    continue
-                } catch let error as PostgresError where pace == .together && error.meansOvertaken {
-                    pace = .oneByOne
+                    return try await intake(batch, leavingLocked: false)
+                } catch let error as PostgresError where error.isLockConflict {
+                    metLocks.note()
                 }
+            }
+            let recorded = try await intake(batch, leavingLocked: true)
+            if !recorded.value.waiting.isEmpty { metLocks.note() }
+            return recorded
+        }
+    }
+
+    /// Candidates with their keys, and what decides them.
+    private struct IntakeBatch: Sendable {
+        let candidates: [Candidate]
+        let keys: IntakeKeys
+        let decide: @Sendable ([Candidate], IntakeFacts) -> IntakeChanges
+    }
+
+    private func intake(_ batch: IntakeBatch, leavingLocked: Bool) async throws -> Recorded<IntakeResult> {
+        var pace = Pace.together
+        while true {
+            do {
+                return try await intake(batch, pace, leavingLocked: leavingLocked)
+            } catch is StaleWindow {
+                continue
+            } catch let error as PostgresError where pace == .together && error.meansOvertaken {
+                pace = .oneByOne
             }
         }
     }
@@ -49,15 +69,21 @@ extension PostgresLedger {
     private struct StaleWindow: Error {}
 
     private func intake(
-        _ keys: IntakeKeys,
+        _ batch: IntakeBatch,
         _ pace: Pace,
-        decide: @escaping @Sendable (IntakeFacts) -> IntakeChanges
-    ) async throws -> Recorded<[ClaimedSend]> {
-        let full = fullWindows.among(keys.windows)
+        leavingLocked: Bool
+    ) async throws -> Recorded<IntakeResult> {
+        let full = fullWindows.among(batch.keys.windows)
         return try await pool.withTransaction { transaction in
+            var (free, waiting, keys) = (batch.candidates, [Candidate](), batch.keys)
+            if leavingLocked {
+                let locked = try LockedKeys(keys, full, transaction)
+                (free, waiting) = locked.split(free)
+                if !waiting.isEmpty { keys = IntakeKeys(free) }
+            }
             var facts = try readFacts(keys, full, pace, transaction)
-            var changes = decide(facts)
-            var writes = IntakeWrites(changes, keys, self, at: facts.now)
+            var changes = batch.decide(free, facts)
+            var writes = try writes(of: changes, keys, at: facts.now, transaction)
             var trials = 3
             while true {
                 let open = full.keys.filter { changes.windows[$0] != nil }
@@ -69,7 +95,7 @@ extension PostgresLedger {
                     let windows = Self.statements(writing: changes.windows, facts)
                     let outbox = try writes.tryCommit(behind: windows, transaction)
                     fullWindows.note(changes.fullWindows.filter { full[$0.key] == nil })
-                    return Recorded(changes.sends, outbox: outbox)
+                    return Recorded(IntakeResult(sends: changes.sends, waiting: waiting), outbox: outbox)
                 } catch let error as PostgresError where error.sqlState == .uniqueViolation && trials > 0 {
                     trials -= 1
                     let begun = try readBegunWindows(facts, keys, transaction)
@@ -78,12 +104,21 @@ extension PostgresLedger {
                     if let same = changes.following(begun.windows) {
                         changes = same
                     } else {
-                        changes = decide(facts)
-                        writes = IntakeWrites(changes, keys, self, at: facts.now)
+                        changes = batch.decide(free, facts)
+                        writes = try self.writes(of: changes, keys, at: facts.now, transaction)
                     }
                 }
             }
         }
+    }
+
+    private func writes(
+        of changes: IntakeChanges,
+        _ keys: IntakeKeys,
+        at now: Timestamp,
+        _ transaction: Transaction
+    ) throws -> IntakeWrites {
+        IntakeWrites(changes, keys, self, outbox: try numbered(changes.outbox, transaction), at: now)
     }
 
     /// The windows that others have begun since the facts were read, as far as they can be had without waiting.

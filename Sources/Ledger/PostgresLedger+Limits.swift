@@ -39,6 +39,21 @@ extension PostgresLedger {
         )
     }
 
+    static func existingWindows(_ windows: [LimitKey]) -> Statement {
+        Statement(
+            """
+            SELECT u.place
+            FROM (
+                SELECT unnest($1::text[]) AS scope, unnest($2::text[]) AS tenant, unnest($3::bytea[]) AS fingerprint,
+                    unnest($4::int4[]) AS place
+            ) AS u
+            JOIN courier.limit_window w
+                ON w.scope = u.scope AND w.tenant = u.tenant AND w.fingerprint = u.fingerprint
+            """,
+            windowParameters(windows) + [.int32s(windows.indices.map(Int32.init))]
+        )
+    }
+
     /// Makes windows, one after the other; one that another worker has made meanwhile is left to it.
     static func makeWindows(_ windows: [LimitKey]) -> Statement {
         Statement(

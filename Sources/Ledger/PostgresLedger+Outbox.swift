@@ -4,6 +4,13 @@ package import PostgresClient
 package import Verification
 
 extension PostgresLedger {
+    /// Records with the event ids that they have on the server's timeline.
+    func numbered(_ records: [OutboxRecord], _ transaction: Transaction) throws -> [OutboxRecord] {
+        if records.isEmpty { return [] }
+        let timeline = try transaction.constant(Statement("SELECT courier.timeline()")).onlyRow.int32(0)
+        return timeline == 1 ? records : records.map { $0.written(on: timeline) }
+    }
+
     /// Inserts records leased to this worker, which publishes them at once: one statement for the first events of
     /// verifications, and one for all others, where there are such.
     package func insertOutbox(_ records: [OutboxRecord]) -> [Statement] {

@@ -21,21 +21,16 @@ extension PostgresLedger {
     /// could be waiting for each other.
     private struct ChangedSinceClaim: Error {}
 
-    /// The longest wait for rows that others lock, before those that nobody locks are recorded without the rest.
-    private static let maxWait = Statement("SELECT set_config('lock_timeout', '1s', true)")
-
     /// Records results of verifications that are as they were when their sends were claimed, which is nearly always so.
     private func recordAsClaimed(_ results: [SendResult]) async throws -> Recorded<[SendResult]> {
         try await pool.withTransaction { transaction in
-            let answers = try transaction.run([
-                Self.maxWait, settleSends(results), Statement("SELECT clock_timestamp()"),
-            ])
-            let settled = try Self.sendIDs(answers[1])
+            let answers = try transaction.run([settleSends(results), Statement("SELECT clock_timestamp()")])
+            let settled = try Self.sendIDs(answers[0])
             if results.contains(where: { !settled.contains($0.send.id) && $0.attempt?.messageID != nil }) {
                 throw ChangedSinceClaim()
             }
             let open = results.filter { settled.contains($0.send.id) && $0.disposition.settles }
-            let now = try answers[2].clock()
+            let now = try answers[1].clock()
 
             // 1. Those as they were claimed change in one statement, unless they have changed since.
             let known = Self.byID(open.compactMap(\.verification))
@@ -60,12 +55,12 @@ extension PostgresLedger {
         return try await pool.withTransaction { transaction in
             // 1. What can be had without waiting, sends before verifications as everywhere; what is not there needs no lock.
             let locks = try transaction.run([
-                Self.maxWait, Self.lockFreeSends(sends), Self.existingSends(sends),
+                Self.lockFreeSends(sends), Self.existingSends(sends),
                 Self.lockFreeVerifications(verifications), Self.existingVerifications(verifications),
             ])
-            let lockedSends = try Self.sendIDs(locks[1])
-            let busySends = try Self.sendIDs(locks[2]).subtracting(lockedSends)
-            let (read, busyVerifications) = try Self.freeVerifications(locks[3], locks[4])
+            let lockedSends = try Self.sendIDs(locks[0])
+            let busySends = try Self.sendIDs(locks[1]).subtracting(lockedSends)
+            let (read, busyVerifications) = try Self.freeVerifications(locks[2], locks[3])
             let waiting = results.filter {
                 busySends.contains($0.send.id)
                     || $0.disposition.settles && busyVerifications.contains($0.send.verificationID)

@@ -30,17 +30,27 @@ extension PostgresLedger {
         }
     }
 
+    /// Settles what can be locked without waiting; a receipt whose rows another transaction locks is kept, like one that
+    /// outran its send.
     private func settle(_ receipts: [ReceivedReceipt], _ transaction: Transaction) throws -> ReceiptDecision.Changes {
-        var sends: [ReportedSend] = []
-        for row in try transaction.run([Self.lockReportedSends(receipts)])[0] { sends.append(try ReportedSend(row)) }
         let answers = try transaction.run([
-            Self.lockVerifications(Set(sends.map(\.reference.verificationID))), Statement("SELECT clock_timestamp()"),
+            Self.reportedSends(receipts), Self.lockReportedSends(receipts), Statement("SELECT clock_timestamp()"),
         ])
+        let existing = try answers[0].map { try ReportedSend($0) }
+        let sends = try answers[1].map { try ReportedSend($0) }
+        let ids = Set(sends.map(\.reference.verificationID))
+        let verifications = try Self.verifications(transaction.run([Self.lockFreeVerifications(ids)])[0])
+        var missing = ids.subtracting(verifications.keys)
+        if !missing.isEmpty {
+            missing = try Self.verificationIDs(transaction.run([Self.existingVerifications(missing)])[0])
+        }
+        let free = Set(sends.filter { !missing.contains($0.reference.verificationID) }.map(\.reference.id))
         return ReceiptDecision.settle(
             receipts,
-            sends: sends,
-            verifications: try Self.verifications(answers[0]),
-            now: try answers[1].clock(),
+            sends: sends.filter { free.contains($0.reference.id) },
+            held: existing.filter { !free.contains($0.reference.id) },
+            verifications: verifications,
+            now: try answers[2].clock(),
             settings: .init(source: settings.source, grace: settings.receiptGrace)
         )
     }
@@ -56,7 +66,7 @@ extension PostgresLedger {
         if !changes.waiting.isEmpty { statements.append(insertReceipts(changes.waiting)) }
         let verifications = changes.verifications.values.sorted { $0.id < $1.id }
         if !verifications.isEmpty { statements.append(Self.updateVerifications(verifications)) }
-        let outbox = deadLetters + changes.outbox
+        let outbox = try numbered(deadLetters + changes.outbox, transaction)
         let inserts = insertOutbox(outbox)
         let answers = try transaction.commit(statements + inserts)
         return try Self.handedOver(outbox, answers.suffix(inserts.count))
@@ -66,7 +76,31 @@ extension PostgresLedger {
 // MARK: - Statements
 
 extension PostgresLedger {
-    /// The sends that receipts name by our id or by the provider's, in the order of their ids.
+    /// The sends that receipts name by our id or by the provider's.
+    static func reportedSends(_ receipts: [ReceivedReceipt]) -> Statement {
+        Statement(
+            """
+            SELECT s.id, s.verification_id, s.fence, s.number, s.request_id, s.resend_window_ms, s.validity_ms,
+                s.traceparent, s.state, s.provider, s.provider_message_id, s.segments, s.encoding, s.error_code
+            FROM courier.send s
+            WHERE s.id = ANY (ARRAY(
+                SELECT unnest($1::uuid[])
+                UNION
+                SELECT m.id FROM courier.send m WHERE m.provider_message_id = ANY ($2::text[])
+            ))
+            """,
+            reported(by: receipts)
+        )
+    }
+
+    private static func reported(by receipts: [ReceivedReceipt]) -> [Parameter] {
+        [
+            .uuids(receipts.compactMap(\.receipt.sendID?.uuid.value)),
+            .texts(receipts.compactMap(\.receipt.providerMessageID)),
+        ]
+    }
+
+    /// Locks those of them that nobody else locks, in the order of their ids.
     static func lockReportedSends(_ receipts: [ReceivedReceipt]) -> Statement {
         Statement(
             """
@@ -79,12 +113,9 @@ extension PostgresLedger {
                 SELECT m.id FROM courier.send m WHERE m.provider_message_id = ANY ($2::text[])
             ))
             ORDER BY s.id
-            FOR UPDATE
+            FOR UPDATE SKIP LOCKED
             """,
-            [
-                .uuids(receipts.compactMap(\.receipt.sendID?.uuid.value)),
-                .texts(receipts.compactMap(\.receipt.providerMessageID)),
-            ]
+            reported(by: receipts)
         )
     }
 

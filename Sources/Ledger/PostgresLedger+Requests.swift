@@ -43,6 +43,45 @@ extension PostgresLedger {
         )
     }
 
+    /// Locks those of the requests that there are and that nobody holds.
+    static func lockFreeRequests(_ keys: IntakeKeys) -> Statement {
+        Statement(
+            """
+            SELECT u.place, r.verification_id
+            FROM (
+                SELECT unnest($1::text[]) AS tenant, unnest($2::text[]) AS request_id, unnest($3::int4[]) AS place
+            ) AS u
+            JOIN courier.request r ON r.tenant = u.tenant AND r.request_id = u.request_id
+            WHERE r.day BETWEEN (statement_timestamp() AT TIME ZONE 'UTC')::date - 1
+                AND (statement_timestamp() AT TIME ZONE 'UTC')::date
+            FOR UPDATE OF r SKIP LOCKED
+            """,
+            requestPlaces(keys)
+        )
+    }
+
+    static func existingRequests(_ keys: IntakeKeys) -> Statement {
+        Statement(
+            """
+            SELECT u.place
+            FROM (
+                SELECT unnest($1::text[]) AS tenant, unnest($2::text[]) AS request_id, unnest($3::int4[]) AS place
+            ) AS u
+            JOIN courier.request r ON r.tenant = u.tenant AND r.request_id = u.request_id
+            WHERE r.day BETWEEN (statement_timestamp() AT TIME ZONE 'UTC')::date - 1
+                AND (statement_timestamp() AT TIME ZONE 'UTC')::date
+            """,
+            requestPlaces(keys)
+        )
+    }
+
+    private static func requestPlaces(_ keys: IntakeKeys) -> [Parameter] {
+        [
+            .texts(keys.requests.map(\.key.tenant)), .texts(keys.requests.map(\.key.requestID)),
+            .int32s(keys.requests.indices.map(Int32.init)),
+        ]
+    }
+
     /// Yesterday's rows and today's: what is older is too old to be sent, whatever its id.
     static func readRequests(_ keys: [RequestKey]) -> Statement {
         Statement(

@@ -35,10 +35,18 @@ extension PostgresLedger {
         )
     }
 
+    /// Rows that another transaction locks are left out: their claims go back, and nobody else's send waits for them.
     package func markDispatching(_ claims: [ClaimedSend]) async throws -> Set<SendID> {
-        let statement = mark(Self.inLockOrder(claims))
-        return try await pool.withTransaction { transaction in
-            try Self.sendIDs(transaction.commit([statement])[0])
+        let claims = Self.inLockOrder(claims)
+        do {
+            return try await pool.withTransaction { transaction in
+                try Self.sendIDs(transaction.commit([mark(claims)])[0])
+            }
+        } catch let error as PostgresError where error.isLockConflict {
+            return try await pool.withTransaction { transaction in
+                let free = try Self.sendIDs(transaction.run([Self.lockFreeSends(claims.map(\.id))])[0])
+                return try Self.sendIDs(transaction.commit([mark(claims.filter { free.contains($0.id) })])[0])
+            }
         }
     }
 
@@ -136,9 +144,10 @@ extension PostgresLedger {
     ) throws -> [OutboxRecord] {
         var statements = earlier
         if !changes.verifications.isEmpty { statements.append(Self.updateVerifications(changes.verifications)) }
-        let inserts = insertOutbox(changes.outbox)
+        let outbox = try numbered(changes.outbox, transaction)
+        let inserts = insertOutbox(outbox)
         let answers = try transaction.commit(statements + inserts)
-        return try Self.handedOver(changes.outbox, answers.suffix(inserts.count))
+        return try Self.handedOver(outbox, answers.suffix(inserts.count))
     }
 
     /// Takes results whose claim still holds; a write with an old fence changes nothing.

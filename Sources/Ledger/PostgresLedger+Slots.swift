@@ -22,6 +22,45 @@ extension PostgresLedger {
         )
     }
 
+    /// Locks those of the slots that there are and that nobody holds.
+    static func lockFreeSlots(_ keys: IntakeKeys) -> Statement {
+        Statement(
+            """
+            SELECT u.place, s.verification_id
+            FROM (
+                SELECT unnest($1::text[]) AS tenant, unnest($2::text[]) AS purpose, unnest($3::bytea[]) AS fingerprint,
+                    unnest($4::int4[]) AS place
+            ) AS u
+            JOIN courier.slot s
+                ON s.tenant = u.tenant AND s.purpose = u.purpose AND s.fingerprint = u.fingerprint
+            FOR UPDATE OF s SKIP LOCKED
+            """,
+            slotPlaces(keys)
+        )
+    }
+
+    static func existingSlots(_ keys: IntakeKeys) -> Statement {
+        Statement(
+            """
+            SELECT u.place
+            FROM (
+                SELECT unnest($1::text[]) AS tenant, unnest($2::text[]) AS purpose, unnest($3::bytea[]) AS fingerprint,
+                    unnest($4::int4[]) AS place
+            ) AS u
+            JOIN courier.slot s
+                ON s.tenant = u.tenant AND s.purpose = u.purpose AND s.fingerprint = u.fingerprint
+            """,
+            slotPlaces(keys)
+        )
+    }
+
+    private static func slotPlaces(_ keys: IntakeKeys) -> [Parameter] {
+        [
+            .texts(keys.slots.map(\.key.tenant)), .texts(keys.slots.map(\.key.purpose.rawValue)),
+            .bytesArray(keys.slots.map(\.key.fingerprint)), .int32s(keys.slots.indices.map(Int32.init)),
+        ]
+    }
+
     package static func updateSlots(_ slots: [SlotKey: VerificationID]) -> Statement {
         let rows = Array(slots).sortedByKey { $0.key }
         return Statement(

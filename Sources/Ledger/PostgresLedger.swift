@@ -64,6 +64,7 @@ package struct PostgresLedger: Ledger {
     let dueSends = SweepStart()
     let expiries = SweepStart()
     let fullWindows = FullWindows()
+    let metLocks = MetLocks()
 
     package init(pool: PostgresPool, keys: KeySource, settings: Settings) {
         self.pool = pool
@@ -88,8 +89,9 @@ package struct PostgresLedger: Ledger {
     var leaseParameter: Parameter { .int64(settings.lease.microseconds) }
 }
 
-extension PostgresError: BatchTimeout {
+extension PostgresError: BatchFailure {
     package var isTimeout: Bool { code == .server && sqlState == .queryCanceled }
+    package var isLockConflict: Bool { isContention && !isTimeout }
 }
 
 extension Timestamp {

@@ -31,6 +31,13 @@ extension ShardResults {
         values.flatMap { shard, recorded in recorded.outbox.map { $0.held(by: shard) } }
     }
 
+    /// What the shards decided, shard by shard.
+    func joined() -> Recorded<IntakeResult> where Value == Recorded<IntakeResult> {
+        let parts = values.map(\.value.value)
+        let result = IntakeResult(sends: parts.flatMap(\.sends), waiting: parts.flatMap(\.waiting))
+        return Recorded(result, outbox: outbox())
+    }
+
     /// What the shards returned, shard by shard.
     func joined<Element: Sendable>() -> Recorded<[Element]> where Value == Recorded<[Element]> {
         Recorded(values.flatMap(\.value.value), outbox: outbox())

@@ -43,7 +43,7 @@ package final class ShardedLedger: Ledger {
     package func intake(
         _ candidates: [Candidate],
         decide: @escaping @Sendable ([Candidate], IntakeFacts) -> IntakeChanges
-    ) async throws -> Recorded<[ClaimedSend]> {
+    ) async throws -> Recorded<IntakeResult> {
         var placed = [[Candidate]](repeating: [], count: shards.count)
         for candidate in candidates {
             let shard = Int(candidate.shardHash(keys: keys) % UInt64(shards.count))
@@ -59,7 +59,8 @@ package final class ShardedLedger: Ledger {
         if let failure = results.failure {
             keep(recorded.outbox)
             // Where this fails too, the claims are taken over when their lease is over.
-            _ = await each(self.parts(recorded.value) { $0.id.uuid }) { shard, part in try await shard.release(part) }
+            let claims = recorded.value.sends
+            _ = await each(self.parts(claims) { $0.id.uuid }) { shard, part in try await shard.release(part) }
             throw failure
         }
         return recorded

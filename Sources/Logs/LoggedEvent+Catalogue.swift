@@ -246,6 +246,13 @@ extension LoggedEvent {
         [.stage, .topic, .partition, .offset],
         throttledBy: [.stage]
     )
+    package static let intakeWaiting = LoggedEvent(
+        "intake.waiting",
+        .warning,
+        "requests wait for rows that another transaction locks",
+        [.records],
+        throttledBy: []
+    )
     package static let recordGivenUp = LoggedEvent(
         "record.given_up",
         .error,
@@ -380,7 +387,7 @@ extension LoggedEvent {
             providerAnswered, providerRefused, providerMisconfigured, providerPaused, providerResumed,
             providerTurnsFailed, providerLogged,
             postgresFailing, postgresRecovered, postgresShardFailing, postgresShardRecovered, heartbeatFailed,
-            postgresUnrecordable, recordGivenUp, dispatchMarkFailed, sweepTakenOver,
+            postgresUnrecordable, intakeWaiting, recordGivenUp, dispatchMarkFailed, sweepTakenOver,
             publishFailed,
         ] + Consumer.requests.all + Consumer.receipts.all + [logSuppressed, logDropped, libraryMessage]
 

@@ -25,7 +25,7 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible, CustomR
         applicationName: String = "code-courier",
         connectTimeout: Duration = .seconds(5),
         statementTimeout: Duration = .seconds(10),
-        lockTimeout: Duration = .seconds(5),
+        lockTimeout: Duration = .seconds(1),
         idleInTransactionTimeout: Duration = .seconds(15),
         settings: [(name: String, value: String)] = [],
         password: @escaping @Sendable () -> String? = { nil }

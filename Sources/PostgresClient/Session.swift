@@ -14,6 +14,9 @@ package final class Session {
     /// The names of statements that the server has prepared.
     private var prepared: [Statement.Identity: String] = [:]
 
+    /// Answers that are the same for as long as the session lasts.
+    private var constants: [Statement.Identity: Rows] = [:]
+
     init(_ configuration: PostgresConfiguration) throws(PostgresError) {
         connection = try ConnectionHandle.connect(ConnectionKeywords(configuration))
         statementTimeout = configuration.statementTimeout
@@ -55,6 +58,14 @@ package final class Session {
     @discardableResult
     package func pipeline(_ statements: [Statement]) throws(PostgresError) -> [Rows] {
         try roundTrip(statements, durability: .atEnd)
+    }
+
+    /// The answer to a statement that is the same for as long as the session lasts; only the first call runs it.
+    func constant(_ statement: Statement, _ run: () throws(PostgresError) -> [Rows]) throws(PostgresError) -> Rows {
+        if let rows = constants[statement.identity] { return rows }
+        guard let rows = try run().first else { throw PostgresError(.unexpectedResult, reason: "no answer") }
+        constants[statement.identity] = rows
+        return rows
     }
 
     /// Runs a text of any number of statements in the simple protocol: for migrations only.

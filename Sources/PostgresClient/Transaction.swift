@@ -54,6 +54,11 @@ package final class Transaction {
         }
     }
 
+    /// The answer to a statement that is the same for as long as the session lasts; only its first transaction runs it.
+    package func constant(_ statement: Statement) throws(PostgresError) -> Rows {
+        try session.constant(statement) { () throws(PostgresError) in try run([statement]) }
+    }
+
     /// Runs the last statements and COMMIT in one round trip.
     ///
     /// Throws `ambiguousCommit` when COMMIT may have been done and its answer was lost.

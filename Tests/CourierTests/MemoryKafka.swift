@@ -17,6 +17,9 @@ final class MemorySource: RecordSource, Service {
 
         /// The sizes of the batches that are handed out and not committed.
         var uncommitted: [Int] = []
+
+        /// The offsets of the records that nothing was committed past.
+        var waiting: [Int64] = []
     }
 
     private let state = Mutex(State())
@@ -69,11 +72,17 @@ final class MemorySource: RecordSource, Service {
         }
     }
 
-    func commit(_ positions: [SourcePosition]) async {
+    /// The offsets that the last commit left out.
+    var leftOut: [Int64] { state.withLock(\.waiting) }
+
+    func commit(_ positions: [SourcePosition], before waiting: [WaitingRecord]) async {
         await broker.withLock(\.self)?.pass()
         let count = state.withLock { state in
-            defer { state.uncommitted.removeFirst(positions.count) }
-            return state.uncommitted.prefix(positions.count).reduce(0, +)
+            state.waiting = waiting.map(\.record.offset)
+            // A position comes again when what waited of its batch is decided.
+            let batches = state.uncommitted.prefix(positions.count)
+            state.uncommitted.removeFirst(batches.count)
+            return batches.reduce(0, +)
         }
         journal.note(.committed(count))
     }

@@ -30,8 +30,9 @@ final class MemoryLedger: Ledger {
 
     struct Away: Error {}
 
-    struct Slow: BatchTimeout {
+    struct Slow: BatchFailure {
         let isTimeout = true
+        let isLockConflict = false
     }
 
     /// A send, and whether some worker holds it.
@@ -173,12 +174,18 @@ extension MemoryLedger {
     func intake(
         _ candidates: [Candidate],
         decide: @escaping @Sendable ([Candidate], IntakeFacts) -> IntakeChanges
-    ) async throws -> Recorded<[ClaimedSend]> {
+    ) async throws -> Recorded<IntakeResult> {
         let poison = state.withLock(\.poison)
         if candidates.contains(where: { $0.passed != nil && poison.contains($0.record.offset) }) {
             throw UnrecordableBatch()
         }
         return try perform(.intake) { state in
+            let waiting = candidates.filter { candidate in
+                let id = candidate.possiblyPassed.first.flatMap { state.slots[$0.slot] }
+                return id.map(state.locked.contains) ?? false
+            }
+            let places = Set(waiting.map(\.place))
+            let candidates = candidates.filter { !places.contains($0.place) }
             for candidate in candidates {
                 if state.requests[candidate.key] == nil { state.requests[candidate.key] = KnownRequest(of: candidate) }
                 if let slot = candidate.possiblyPassed.first?.slot, state.slots[slot] == nil {
@@ -200,7 +207,8 @@ extension MemoryLedger {
             state.requests.merge(changes.requests) { $1 }
             state.slots.merge(changes.slots) { $1 }
             for send in changes.sends { state.sends[send.id] = Held(claim: send, state: .claimed, isLeased: true) }
-            return Recorded(changes.sends, outbox: state.outbox.add(changes.outbox))
+            let result = IntakeResult(sends: changes.sends, waiting: waiting)
+            return Recorded(result, outbox: state.outbox.add(changes.outbox))
         }
     }
 

@@ -48,6 +48,28 @@ import Verification
         #expect(line.fields["send.id"] != nil && line.fields["provider"] == "main")
     }
 
+    @Test func `a person's requests wait alone and in order while a row is locked, and no offset passes them`()
+        async throws
+    {
+        let log = LogRecord()
+        try await MemoryWorker.with(log: log) { worker in
+            worker.source.add([Self.numbers[0]])
+            try await worker.settle(events: 1)
+            worker.ledger.lock(1)
+            worker.source.add([Self.numbers[0], Self.numbers[1]])
+            try await eventually("the stranger's is sent") { worker.sink.answers == ["sent", "sent"] }
+            worker.source.add([Self.numbers[0], Self.numbers[2]])
+            try await eventually("and the next one's") { worker.sink.answers.count == 3 }
+            try await eventually("no commit passes them") { worker.source.leftOut == [2, 4] }
+            try await eventually("it is told") { !log.lines(.intakeWaiting).isEmpty }
+
+            worker.ledger.lock(0)
+            try await eventually("they are answered") { worker.sink.answers.count == 5 }
+            try await eventually("everything is committed") { worker.source.leftOut == [] }
+            #expect(worker.sink.answers.suffix(2) == ["sent duplicate_request", "sent duplicate_request"])
+        }
+    }
+
     @Test func `an outcome whose verification is locked waits alone, for longer than a lease`() async throws {
         let gate = Gate()
         let journal = Journal()

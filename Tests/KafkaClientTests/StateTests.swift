@@ -60,6 +60,27 @@ struct StateTests {
     }
 
     @Test
+    func `nothing is committed past a record that is not dealt with, until it is`() {
+        let partition = TopicPartition(topic: "t", partition: 0)
+        var assignment = Assignment()
+        assignment.assign([partition])
+        let first = assignment.handOut([record(5), record(6), record(7)])
+        let place = RecordPlace(batch: first, topic: "t", 0, 6)
+        #expect(assignment.commit([first], before: [place]) == .offsets([partition: 6]))
+        assignment.settle([first], committed: [partition: 6])
+        #expect(!assignment.hasUnsettledBatches)
+        let second = assignment.handOut([record(8)])
+        let later = RecordPlace(batch: second, topic: "t", 0, 8)
+        #expect(assignment.commit([second], before: [later, place]) == .covered)
+        #expect(assignment.commit([first], before: [later]) == .offsets([partition: 8]))
+        #expect(assignment.commit([first]) == .offsets([partition: 9]))
+        // What was handed out before does not hold back a new ownership.
+        assignment.assign([partition])
+        let third = assignment.handOut([record(9)])
+        #expect(assignment.commit([third], before: [place]) == .offsets([partition: 10]))
+    }
+
+    @Test
     func `a batch is committed only under its own assignment and never backwards`() {
         let partition = TopicPartition(topic: "t", partition: 0)
         var assignment = Assignment()

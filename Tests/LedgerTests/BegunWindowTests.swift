@@ -68,7 +68,7 @@ import Verification
             try await other
 
             #expect(decisions.withLock(\.self) == 1)
-            #expect(recorded.value.count == 3 && recorded.outbox.isEmpty)
+            #expect(recorded.value.sends.count == 3 && recorded.outbox.isEmpty)
             let ofBoth: StaticString = "SELECT count(*) FROM courier.limit_window WHERE length(entries) = 24"
             #expect(try await database.count(ofBoth) == 1)
             // Both count.

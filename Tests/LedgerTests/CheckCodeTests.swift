@@ -98,6 +98,47 @@ import Verification
         }
     }
 
+    @Test func `a caller that stands still behind a guess has five seconds, or less where it says so`() async throws {
+        try await LedgerDatabase.with { database in
+            let id = try await LedgerWorker(database.ledger()).claim().reference.verificationID
+            for (own, kept) in [("0", "5s"), ("1min", "5s"), ("300ms", "300ms"), ("5s", "5s")] {
+                let limit = try await database.withPool(connections: 1) { pool in
+                    try await pool.withSession { session in
+                        try session.script("BEGIN; SET LOCAL idle_in_transaction_session_timeout = '\(own)'")
+                        let guess: StaticString = "SELECT status FROM courier.check_code($1, $2)"
+                        _ = try session.execute(Statement(guess, [.uuid(id.uuid.value), .bytes([])]))
+                        let setting: StaticString = "SELECT current_setting('idle_in_transaction_session_timeout')"
+                        let limit = try session.execute(Statement(setting)).onlyRow.text(0)
+                        try session.script("ROLLBACK")
+                        return limit
+                    }
+                }
+                #expect(limit == kept, "with \(own)")
+            }
+        }
+    }
+
+    @Test func `a guess waits no longer than two seconds for another one, and is not counted then`() async throws {
+        try await LedgerDatabase.with { database in
+            let claim = try await LedgerWorker(database.ledger()).claim()
+            let released = LedgerDatabase.waiting(for: "SELECT FROM pg_class WHERE relname = 'released'")
+            let guess = "SELECT FROM courier.check_code('\(claim.reference.verificationID)', '')"
+            async let holder: Void = database.script(
+                "BEGIN; \(guess); SELECT pg_advisory_xact_lock(1); \(released) ROLLBACK"
+            )
+            try await database.waitForHolder()
+            let start = ContinuousClock.now
+            try await database.withPool(connections: 1) { pool in
+                let error = await #expect(throws: PostgresError.self) { try await Verifier.test(pool).check(claim) }
+                #expect(error?.isLockConflict == true)
+            }
+            #expect((.seconds(1.5)...(.seconds(5))).contains(ContinuousClock.now - start))
+            try await database.script("CREATE TABLE public.released ()")
+            try await holder
+            #expect(try await database.count("SELECT max(checks_used)::int8 FROM courier.verification") == 0)
+        }
+    }
+
     @Test func `the code of another tenant or purpose is incorrect`() async throws {
         try await withVerifier { _, worker, verifier in
             let claim = try await worker.claim()

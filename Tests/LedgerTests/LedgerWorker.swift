@@ -39,6 +39,13 @@ struct LedgerWorker: Sendable {
     }
 
     func intake(candidates: [Candidate]) async throws -> Recorded<[ClaimedSend]> {
+        let recorded = try await decided(candidates)
+        #expect(recorded.value.waiting.isEmpty)
+        return Recorded(recorded.value.sends, outbox: recorded.outbox)
+    }
+
+    /// The same with the candidates whose rows another transaction locks.
+    func decided(_ candidates: [Candidate]) async throws -> Recorded<IntakeResult> {
         let recorded = try await ledger.intake(candidates, decide: decide)
         #expect(EventContract.violations(in: recorded.outbox) == [])
         return recorded
@@ -57,6 +64,15 @@ struct LedgerWorker: Sendable {
     /// Claims of new sends, each of a person of its own.
     func claims(_ count: Int = 1, from first: Int = 0) async throws -> [ClaimedSend] {
         try await intake(.people(count, from: first, at: try await now())).value
+    }
+
+    /// The same; nil behind a lock of another transaction.
+    func claimsUnlessLocked(_ count: Int, from first: Int) async throws -> [ClaimedSend]? {
+        do {
+            return try await claims(count, from: first)
+        } catch  where error.isLockConflict {
+            return nil
+        }
     }
 
     /// The only claim that one new request makes.
@@ -146,6 +162,10 @@ extension SendResult {
 }
 
 extension OutboxRecord {
+    var eventID: String? {
+        headers.first { $0.name == "ce_id" }?.value.map { String(decoding: $0, as: UTF8.self) }
+    }
+
     var json: JSONObject? {
         guard let value, case .object(let object)? = try? JSONScanner.parse(value) else { return nil }
         return object

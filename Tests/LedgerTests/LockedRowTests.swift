@@ -19,6 +19,131 @@ import Verification
         try await database.script("CREATE TABLE public.released ()")
     }
 
+    /// One row that each request of the person needs, with the person's claim.
+    enum Needed: String, CaseIterable {
+        case verification, slot, window, request
+
+        func lock(_ claim: ClaimedSend) -> String {
+            let id = claim.reference.verificationID
+            let ofPerson = "fingerprint = (SELECT fingerprint FROM courier.verification WHERE id = '\(id)')"
+            return switch self {
+            case .verification: "SELECT FROM courier.verification WHERE id = '\(id)' FOR UPDATE"
+            case .slot: "SELECT FROM courier.slot WHERE \(ofPerson) FOR UPDATE"
+            case .window: "SELECT FROM courier.limit_window WHERE \(ofPerson) FOR UPDATE"
+            case .request: "SELECT FROM courier.request WHERE verification_id = '\(id)' FOR UPDATE"
+            }
+        }
+    }
+
+    @Test(arguments: Needed.allCases) func `a locked row keeps the requests waiting that need it, and no others`(
+        needed: Needed
+    ) async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger(), policy: .counting)
+            let claims = try await worker.claims(3)
+            async let holder: Void = database.script(Self.hold(needed.lock(claims[0])))
+            try await database.waitForHolder()
+
+            // The same requests in other records, and strangers.
+            let start = ContinuousClock.now
+            let now = try await worker.now()
+            let records = (0..<6).map { person in
+                InboundRecord.request(
+                    id: "p\(person)-0",
+                    phoneNumber: "+4915\(100_000_000 + person)",
+                    offset: Int64(90 + person),
+                    at: now
+                )
+            }
+            let recorded = try await worker.decided(try await worker.candidates(records))
+            #expect(ContinuousClock.now - start < .seconds(2))
+            #expect(recorded.value.waiting.map(\.key.requestID) == ["p0-0"])
+            #expect(recorded.value.sends.count == 3)
+            #expect(recorded.outbox.map { $0.json?.text("reason") } == ["duplicate_request", "duplicate_request"])
+
+            // The next batch does not wait at all.
+            let again = ContinuousClock.now
+            let next = try await worker.decided(recorded.value.waiting)
+            #expect(ContinuousClock.now - again < .milliseconds(500))
+            #expect(next.value.waiting.count == 1 && next.outbox.isEmpty)
+
+            try await Self.release(database)
+            try await holder
+            let late = try await worker.decided(try await worker.candidates([records[0]]))
+            #expect(late.value.waiting.isEmpty)
+            #expect(late.outbox.map { $0.json?.text("reason") } == ["duplicate_request"])
+        }
+    }
+
+    @Test func `behind a key that another transaction has not committed a request fails alone and soon`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let person = Recipient.phone(try #require(PhoneNumber("+4915100000000")))
+            let fingerprint = hexadecimal(CodeKeys.test.fingerprint(of: person))
+            let lock = "INSERT INTO courier.slot VALUES ('default', 'sign_in', '\\x\(fingerprint)', gen_random_uuid())"
+            async let holder: Void = database.script(Self.hold(lock))
+            try await database.waitForHolder()
+            let candidates = try await worker.candidates(.people(2, round: 1, at: try await worker.now()))
+            let error = await #expect(throws: PostgresError.self) { try await worker.decided(candidates) }
+            #expect(error?.isLockConflict == true)
+            let start = ContinuousClock.now
+            await #expect(throws: PostgresError.self) { try await worker.decided([candidates[0]]) }
+            #expect(ContinuousClock.now - start < .milliseconds(500))
+            #expect(try await worker.decided([candidates[1]]).value.sends.count == 1)
+            try await Self.release(database)
+            try await holder
+        }
+    }
+
+    @Test(arguments: [Needed.verification.rawValue, "send"]) func `receipts of locked rows are kept, and others settle`(
+        locked: String
+    ) async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claims = try await worker.claims(2)
+            try await worker.publish(try await worker.settle(claims, .sent))
+            let send = "SELECT FROM courier.send WHERE id = '\(claims[0].id)' FOR UPDATE"
+            let lock = locked == "send" ? send : Self.row(claims[0])
+            async let holder: Void = database.script(Self.hold(lock))
+            try await database.waitForHolder()
+
+            let receipts = claims.map { ReceivedReceipt(.of($0, .delivered)) }
+            let start = ContinuousClock.now
+            let told = try await worker.ledger.receive(receipts, deadLetters: [])
+            #expect(told.outbox.map(\.stream) == [claims[1].reference.verificationID.uuid])
+            #expect(try await database.count("SELECT count(*) FROM courier.receipt") == 1)
+            // However long it has waited for its send: that is there.
+            try await database.script(
+                "UPDATE courier.receipt SET due_at = clock_timestamp(), received_at = received_at - interval '2 hours'"
+            )
+            let swept = try await worker.ledger.sweepReceipts()
+            #expect(swept.value == 1 && swept.outbox.isEmpty)
+            #expect(ContinuousClock.now - start < .seconds(2))
+
+            try await Self.release(database)
+            try await holder
+            try await database.script("UPDATE courier.receipt SET due_at = clock_timestamp()")
+            let late = try await worker.ledger.sweepReceipts().outbox
+            #expect(late.map { $0.json?.text("status") } == ["delivered"])
+            #expect(late.map(\.stream) == [claims[0].reference.verificationID.uuid])
+        }
+    }
+
+    @Test func `a locked send keeps no other one from leaving`() async throws {
+        try await LedgerDatabase.with { database in
+            let ledger = database.ledger()
+            let claims = try await LedgerWorker(ledger).claims(3)
+            let lock = "SELECT FROM courier.send WHERE id = '\(claims[1].id)' FOR UPDATE"
+            async let holder: Void = database.script(Self.hold(lock))
+            try await database.waitForHolder()
+            let start = ContinuousClock.now
+            #expect(try await ledger.markDispatching(claims) == [claims[0].id, claims[2].id])
+            #expect(ContinuousClock.now - start < .seconds(2))
+            try await Self.release(database)
+            try await holder
+        }
+    }
+
     private static func row(_ claim: ClaimedSend) -> String {
         "SELECT FROM courier.verification WHERE id = '\(claim.reference.verificationID)' FOR UPDATE"
     }

@@ -71,6 +71,34 @@ import Verification
         }
     }
 
+    @Test func `after a standby took over no event has an id that an earlier one may have`() async throws {
+        try await LedgerDatabase.with { database in
+            let real = try await database.count("SELECT courier.timeline()::int8")
+            #expect(real == (try await database.count("SELECT timeline_id::int8 FROM pg_control_checkpoint()")))
+            let worker = LedgerWorker(database.ledger())
+            let claim = try await worker.claim()
+            let sent = try await worker.settle([claim], .sent).outbox
+            let id = claim.reference.verificationID.uuid
+            #expect(sent.map(\.eventID) == ["\(id)-1"])
+            try await worker.ledger.published(sent)
+
+            try await database.script("CREATE OR REPLACE FUNCTION courier.timeline() RETURNS integer RETURN 2")
+            try await database.withPool { pool in
+                let promoted = LedgerWorker(database.ledger(on: pool))
+                let receipts = [ReceivedReceipt(.of(claim, .delivered))]
+                let told = try await promoted.ledger.receive(receipts, deadLetters: []).outbox
+                #expect(told.map(\.eventID) == ["\(id)-2-2"])
+                let other = try await promoted.claim(2)
+                let unknown = try await promoted.settle([other], .unknown(.timeout)).outbox
+                #expect(unknown.map(\.eventID) == ["\(other.reference.verificationID.uuid)-1-2"])
+                let refused = try await promoted.intake([
+                    .request(id: "r1", phoneNumber: "+1", at: try await promoted.now())
+                ]).outbox
+                #expect(refused.count == 1 && refused.allSatisfy { $0.eventID?.hasSuffix("-1-2") == true })
+            }
+        }
+    }
+
     @Test func `a stream that is given back goes after the pause, and no other stream does`() async throws {
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())

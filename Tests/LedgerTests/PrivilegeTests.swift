@@ -45,6 +45,7 @@ import Testing
         "admit_tenants": "worker",
         "forget_limits": "worker",
         "tenant_usage": "worker",
+        "timeline": "worker",
         "count_admission_on": "",
         "erase_recipient": "operator, definer",
         "shard_place": "operator, definer",

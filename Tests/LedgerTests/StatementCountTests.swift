@@ -45,6 +45,8 @@ import Verification
                 let worker = LedgerWorker(database.ledger(on: pool), policy: .counting)
                 let ledger = worker.ledger
                 let now = try await worker.now()
+                // A session's first record to publish asks for the timeline besides.
+                try await worker.publish(try await worker.intake([.raw("{", offset: 1, at: now)]))
                 let new = try await worker.candidates(.people(size, at: now))
                 let same = try await worker.candidates(.people(size, round: 1, at: now))
                 let claims = try await step("intake of new people") { try await worker.intake(candidates: new) }.value

@@ -59,6 +59,26 @@ package final class OutboxRecord: Sendable, Equatable, Redacted {
         )
     }
 
+    /// The same with the event id that it has where a database writes on this timeline.
+    ///
+    /// A standby that takes over may lack a verification's last events and give their numbers again: consumers must not
+    /// take one for the other. On the first timeline, where nothing was taken over yet, the id is as it is.
+    package func written(on timeline: Int32) -> OutboxRecord {
+        if isDeadLetter || timeline == 1 { return self }
+        return OutboxRecord(
+            stream: stream,
+            sequence: sequence,
+            isDeadLetter: false,
+            key: key,
+            value: value,
+            headers: headers.map { header in
+                header.name == "ce_id" ? RecordField("ce_id", "\(stream)-\(sequence)-\(timeline)") : header
+            },
+            summary: summary,
+            shard: shard
+        )
+    }
+
     /// Whether both are the same record, wherever they come from.
     package static func == (left: OutboxRecord, right: OutboxRecord) -> Bool {
         left.stream == right.stream && left.sequence == right.sequence && left.isDeadLetter == right.isDeadLetter

@@ -107,16 +107,17 @@ package enum ReceiptDecision {
 
     /// Settles a batch in its order.
     ///
-    /// `sends` are those that the receipts name by either id, locked, and `verifications` theirs; `now` is the database's
-    /// clock.
+    /// `sends` are those that the receipts name by either id, `verifications` theirs, and `held` those that another
+    /// transaction holds; `now` is the database's clock.
     package static func settle(
         _ receipts: [ReceivedReceipt],
         sends: [ReportedSend],
+        held: [ReportedSend] = [],
         verifications: [VerificationID: StoredVerification],
         now: Timestamp,
         settings: Settings
     ) -> Changes {
-        var desk = Desk(sends, verifications, now, settings)
+        var desk = Desk(sends, held, verifications, now, settings)
         for receipt in receipts { desk.settle(receipt) }
         return desk.changes
     }
@@ -124,6 +125,7 @@ package enum ReceiptDecision {
     private struct Desk {
         private var sends: [SendID: ReportedSend]
         private var messages: [ProviderMessage: SendID] = [:]
+        private let held: Set<SendID>
         private var verifications: [VerificationID: StoredVerification]
         private let now: Timestamp
         private let settings: Settings
@@ -131,12 +133,14 @@ package enum ReceiptDecision {
 
         init(
             _ sends: [ReportedSend],
+            _ held: [ReportedSend],
             _ verifications: [VerificationID: StoredVerification],
             _ now: Timestamp,
             _ settings: Settings
         ) {
             self.sends = Dictionary(sends.map { ($0.reference.id, $0) }) { first, _ in first }
-            for send in sends {
+            self.held = Set(held.map(\.reference.id))
+            for send in sends + held {
                 if let message = send.message { messages[message] = send.reference.id }
             }
             self.verifications = verifications
@@ -146,7 +150,15 @@ package enum ReceiptDecision {
 
         mutating func settle(_ received: ReceivedReceipt) {
             let receipt = received.receipt
-            guard let send = send(of: receipt) else { return wait(received) }
+            guard let send = send(of: receipt) else {
+                if isOfHeldSend(receipt) {
+                    // However long the other transaction takes: its send is there.
+                    changes.waiting.append((received, now + .seconds(1)))
+                } else {
+                    wait(received)
+                }
+                return
+            }
             switch send.state {
             case .pending, .claimed, .dispatching: wait(received)
             case .failed, .delivered, .undelivered: return
@@ -169,6 +181,11 @@ package enum ReceiptDecision {
         private func send(of receipt: Receipt) -> ReportedSend? {
             let named = receipt.sendID.flatMap { sends[$0] }
             return named ?? receipt.message.flatMap { messages[$0] }.flatMap { sends[$0] }
+        }
+
+        private func isOfHeldSend(_ receipt: Receipt) -> Bool {
+            let named = receipt.sendID.map(held.contains) ?? false
+            return named || receipt.message.flatMap { messages[$0] }.map(held.contains) ?? false
         }
 
         private mutating func wait(_ received: ReceivedReceipt) {

@@ -13,12 +13,13 @@ package protocol Ledger: Sendable {
 
     /// Locks and reads the facts of a batch, lets `decide` decide, and records the changes.
     ///
-    /// `decide` is given the candidates that the facts are of: all of them, or those of one database; they are decided
-    /// with the ids that they have then. Throws `UnrecordableBatch` when a value in the batch, not the database, is at fault.
+    /// `decide` is given the candidates that the facts are of: all of them, or those of one database, or those whose rows
+    /// no other transaction locks; they are decided with the ids that they have then. Throws `UnrecordableBatch` when a
+    /// value in the batch, not the database, is at fault.
     func intake(
         _ candidates: [Candidate],
         decide: @escaping @Sendable ([Candidate], IntakeFacts) -> IntakeChanges
-    ) async throws -> Recorded<[ClaimedSend]>
+    ) async throws -> Recorded<IntakeResult>
 
     /// Marks claims as about to leave, and returns those that may: still ours, and within their deadline.
     func markDispatching(_ claims: [ClaimedSend]) async throws -> Set<SendID>
@@ -74,17 +75,37 @@ package struct UnrecordableBatch: Error {
     package init() {}
 }
 
-/// An error of a ledger that tells whether the time for a statement was over, so that half of the batch may do.
-package protocol BatchTimeout: Error {
+/// What a batch of records came to.
+package struct IntakeResult: Sendable {
+    /// The new sends, each claimed by the deciding worker.
+    package let sends: [ClaimedSend]
+
+    /// Candidates whose rows another transaction locks: nothing of them is written.
+    package let waiting: [Candidate]
+
+    package init(sends: [ClaimedSend], waiting: [Candidate] = []) {
+        self.sends = sends
+        self.waiting = waiting
+    }
+}
+
+/// An error of a ledger that tells whether a part of the batch may do.
+package protocol BatchFailure: Error {
+    /// The time for a statement was over.
     var isTimeout: Bool { get }
+
+    /// Another transaction locks a row, a table, or a key that it has not committed yet.
+    var isLockConflict: Bool { get }
 }
 
 extension Error {
     /// Whether a ledger's statement took too long.
-    package var isBatchTimeout: Bool {
-        let cause = (self as? ShardFailure)?.error ?? self
-        return (cause as? any BatchTimeout)?.isTimeout == true
-    }
+    package var isBatchTimeout: Bool { batchFailure?.isTimeout == true }
+
+    /// Whether a ledger's transaction met a lock of another one.
+    package var isLockConflict: Bool { batchFailure?.isLockConflict == true }
+
+    private var batchFailure: (any BatchFailure)? { ((self as? ShardFailure)?.error ?? self) as? any BatchFailure }
 }
 
 /// One of several databases failed, counted from 0; the ledger itself tells of it, once.

@@ -100,7 +100,7 @@ struct BatchMaker {
         if !continued.isEmpty { windows.append(PostgresLedger.updateWindows(continued)) }
         // Batches run side by side here, and an address of two of them would be begun twice.
         if !begun.isEmpty { windows.append(PostgresLedger.insertWindows(begun)) }
-        return trips + [windows + IntakeWrites(changes, keys, ledger, at: facts.now).statements]
+        return trips + [windows + IntakeWrites(changes, keys, ledger, outbox: changes.outbox, at: facts.now).statements]
     }
 
     private func facts(for candidates: [Candidate], at now: Timestamp) -> IntakeFacts {

@@ -3,6 +3,7 @@
 import Ledger
 import PostgresClient
 import TestSupport
+import Testing
 import Verification
 
 /// A database whose ledger reads a clock that stands still until the test moves it.
@@ -117,7 +118,7 @@ struct RuleWorker: Sendable {
         let screener = Screener(policy: policy, keys: .test, numbers: numbers)
         let candidates = records.map { screener.candidate(for: $0, now: now) }
         let policy = policy
-        return try await ledger.intake(candidates) { candidates, facts in
+        let recorded = try await ledger.intake(candidates) { candidates, facts in
             IntakeDecision.decide(
                 candidates,
                 facts: facts,
@@ -126,5 +127,7 @@ struct RuleWorker: Sendable {
                 keys: .test
             )
         }
+        #expect(recorded.value.waiting.isEmpty)
+        return Recorded(recorded.value.sends, outbox: recorded.outbox)
     }
 }

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TestSupport
-
 extension LedgerDatabase {
     /// Waits until a script that plays another worker holds what it is to hold: it tells by taking advisory lock 1 then.
-    func waitForHolder() async throws {
+    package func waitForHolder() async throws {
         try await eventually("another worker holds its rows") { try await hasHolder }
     }
 
     /// Whether such a script holds it now.
-    var hasHolder: Bool {
+    package var hasHolder: Bool {
         get async throws {
             try await count(
                 """
@@ -21,7 +19,7 @@ extension LedgerDatabase {
     }
 
     /// For such a script: waits until a query finds a row, a minute at most, so that a test that fails comes to its end.
-    static func waiting(for query: String) -> String {
+    package static func waiting(for query: String) -> String {
         """
         DO $$
         BEGIN
@@ -36,7 +34,7 @@ extension LedgerDatabase {
     }
 
     /// For such a script: waits until somebody waits for it.
-    static let untilSomebodyWaits = waiting(
+    package static let untilSomebodyWaits = waiting(
         for: "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     )
 }

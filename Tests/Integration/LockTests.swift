@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSupport
+import TestSupport
+import Testing
+
+extension Scenarios {
+    @Suite struct Locks {
+        @Test func `a locked person's request waits, strangers are answered, and a killed worker loses neither`()
+            async throws
+        {
+            try await TestFleet.with { fleet in
+                let worker = try await fleet.startWorker()
+                let first = TestRequest(phoneNumber: Numbers.one())
+                try await fleet.send(first)
+                _ = try await fleet.event(of: first)
+
+                let released = LedgerDatabase.waiting(for: "SELECT FROM pg_class WHERE relname = 'released'")
+                async let holder: Void = fleet.database.script(
+                    "BEGIN; SELECT FROM courier.verification FOR UPDATE; SELECT pg_advisory_xact_lock(1); \(released) COMMIT"
+                )
+                try await fleet.database.waitForHolder()
+                let second = TestRequest(phoneNumber: first.phoneNumber)
+                try await fleet.send(second)
+                try await worker.waitForLog("intake.waiting")
+                let strangers = Numbers.take(20).map { TestRequest(phoneNumber: $0) }
+                let start = ContinuousClock.now
+                try await fleet.send(strangers)
+                _ = try await fleet.events(of: strangers.map(\.id))
+                #expect(ContinuousClock.now - start < .seconds(2))
+
+                // The next worker reads it again.
+                try await worker.crash()
+                let next = try await fleet.startWorker()
+                try await next.waitForLog("intake.waiting")
+                try await fleet.database.script("CREATE TABLE public.released ()")
+                try await holder
+                #expect(try await fleet.event(of: second).answer == Answer("suppressed", "resend_window"))
+                let events = try await fleet.allEvents(after: .seconds(2))
+                #expect(events.count == 22 && fleet.sent.count == 21)
+                try await eventually("everything is committed") {
+                    try await fleet.committedOffsets().values.reduce(0, +) == 22
+                }
+                try await next.stop()
+            }
+        }
+    }
+}
