@@ -143,7 +143,7 @@ struct Intake: Service {
     ) async throws -> Recorded<IntakeResult> {
         do {
             return try await ledger.intake(candidates, decide: decide)
-        } catch  where error.isLockConflict && candidates.count == 1 {
+        } catch let error where error.isLockConflict && candidates.count == 1 {
             return Recorded(IntakeResult(sends: [], waiting: candidates), outbox: [])
         }
     }

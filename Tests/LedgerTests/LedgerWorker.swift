@@ -70,7 +70,7 @@ struct LedgerWorker: Sendable {
     func claimsUnlessLocked(_ count: Int, from first: Int) async throws -> [ClaimedSend]? {
         do {
             return try await claims(count, from: first)
-        } catch  where error.isLockConflict {
+        } catch let error where error.isLockConflict {
             return nil
         }
     }
