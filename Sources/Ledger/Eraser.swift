@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import PostgresClient
+package import Verification
 
 /// Erases one recipient from a database, through the two functions that role `courier_operator` may execute.
 package struct Eraser: Sendable {
@@ -51,12 +52,25 @@ package struct Eraser: Sendable {
     /// recipient, and the erasure would look complete.
     package func checkPlace(_ wanted: ShardPlace) async throws {
         let statement = Statement("SELECT number, count FROM courier.shard_place()")
-        do {
-            let place = try await pool.withSession { session in
+        let place = try await Self.refusingOldDatabases {
+            try await pool.withSession { session in
                 let row = try session.execute(statement).onlyRow
                 return ShardPlace(Int(try row.int16(0)), of: Int(try row.int16(1)))
             }
-            if place != wanted { throw Refusal.misplaced(place, wanted: wanted) }
+        }
+        if place != wanted { throw Refusal.misplaced(place, wanted: wanted) }
+    }
+
+    /// Throws `KeyCheck.OtherKeys` where keys of fingerprints are not the fleet's.
+    ///
+    /// By another key nobody would be found, and the erasure would look complete.
+    package func checkKeys(_ values: [KeyCheckValue]) async throws {
+        try await Self.refusingOldDatabases { try await KeyCheck(pool).compareAsOperator(values) }
+    }
+
+    private static func refusingOldDatabases<Result>(_ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
         } catch let error as PostgresError where error.meansUnknown {
             throw Refusal.behind
         }

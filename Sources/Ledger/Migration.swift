@@ -36,5 +36,6 @@ package struct Migration: Sendable {
         Migration(14, "0014_samples", PackageResources._014_samples_sql),
         Migration(15, "0015_check_code", PackageResources._015_check_code_sql),
         Migration(16, "0016_timeline", PackageResources._016_timeline_sql),
+        Migration(17, "0017_key_check", PackageResources._017_key_check_sql),
     ]
 }

@@ -54,6 +54,7 @@ extension PostgresLedger {
             if !swept.claims.isEmpty { statements.append(claim(swept.claims)) }
             let outbox = try write(changes, transaction, after: statements)
             dueSends.note(leavesSome: !isWhole || swept.claims.count + swept.results.count < found.count, at: now)
+            for mismatch in swept.mismatches { onMismatch(mismatch) }
             return Recorded(swept.claims, outbox: outbox)
         }
     }

@@ -65,11 +65,19 @@ package struct PostgresLedger: Ledger {
     let expiries = SweepStart()
     let fullWindows = FullWindows()
     let metLocks = MetLocks()
+    let onMismatch: @Sendable (CodeMismatch) -> Void
 
-    package init(pool: PostgresPool, keys: KeySource, settings: Settings) {
+    /// A ledger that calls `onMismatch` for each send that fails since its code is not the one that was hashed.
+    package init(
+        pool: PostgresPool,
+        keys: KeySource,
+        settings: Settings,
+        onMismatch: @escaping @Sendable (CodeMismatch) -> Void = { _ in }
+    ) {
         self.pool = pool
         self.keys = keys
         self.settings = settings
+        self.onMismatch = onMismatch
     }
 
     /// Settings of the sessions that run the ledger's statements.

@@ -57,6 +57,8 @@ extension LogField {
         case .codeKeys: "the ids of `keys.code`, the one that makes new codes first"
         case .hashKeys: "the ids of `keys.hash`, the one that makes new hashes first"
         case .sealKeys: "the ids of `keys.seal`, the one that seals first"
+        case .codeKey: "the id in `keys.code` of the key that a code is derived from"
+        case .hashKey: "the id in `keys.hash` of the key that a code was hashed with"
         case .fault: "one fault of a file: its place, its key and what is wrong"
         case .variable: "the name of an environment variable"
         case .nearest: "the variable of a key that is most likely meant"

@@ -45,6 +45,8 @@ package enum LogField: String, Sendable, CaseIterable {
     case codeKeys = "code_keys"
     case hashKeys = "hash_keys"
     case sealKeys = "seal_keys"
+    case codeKey = "code_key"
+    case hashKey = "hash_key"
     case fault
     case variable
     case nearest

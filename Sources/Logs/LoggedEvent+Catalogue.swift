@@ -133,6 +133,12 @@ extension LoggedEvent {
         "nobody can know whether a message left",
         decisionFields
     )
+    package static let sendCodeMismatch = LoggedEvent(
+        "send.code_mismatch",
+        .error,
+        "a send's code is not the one that was hashed: it does not leave",
+        [.verificationID, .sendID, .requestID, .codeKey, .hashKey, .traceID, .spanID]
+    )
     package static let deadLetter = LoggedEvent(
         "dead_letter.published",
         .warning,
@@ -383,7 +389,7 @@ extension LoggedEvent {
             configurationVariableUnknown, kafkaLibraryOld,
             policyLoaded, policyReloaded, policyRefused, policyVersionReused, policyRecorded,
             secretsReloaded, secretsRefused,
-            decisionPublished, sendUnknown, deadLetter,
+            decisionPublished, sendUnknown, sendCodeMismatch, deadLetter,
             providerAnswered, providerRefused, providerMisconfigured, providerPaused, providerResumed,
             providerTurnsFailed, providerLogged,
             postgresFailing, postgresRecovered, postgresShardFailing, postgresShardRecovered, heartbeatFailed,

@@ -2,6 +2,8 @@
 
 import Foundation
 import Glibc
+import Ledger
+import PostgresClient
 import Providers
 import Synchronization
 import TestSupport
@@ -42,12 +44,16 @@ struct SecretReloadTests {
           - { name: main, kind: twilio, accountSid: ACxxx, authTokenFile: token, from: "+15005550006" }
         """
 
-    private func loader(_ configuration: CourierConfiguration? = nil) -> SecretLoader {
+    private func loader(
+        _ configuration: CourierConfiguration? = nil,
+        joinFleet: @escaping SecretLoader.KeyComparison = { _ async throws(DatabaseFault) in }
+    ) -> SecretLoader {
         SecretLoader(
             path: path,
             environment: [:],
             configuration: configuration ?? self.configuration,
             secrets: secrets,
+            joinFleet: joinFleet,
             logger: log.logger
         )
     }
@@ -99,6 +105,37 @@ struct SecretReloadTests {
         _ = try folder.write(rings, to: "code")
         await loader.load(because: .change)
         #expect(codeKey == KeyID(3))
+    }
+
+    @Test func `a new key is compared with the fleet's, and one that is another is refused by its name`() async throws {
+        let other = KeyCheck.OtherKeys(names: [KeyName(ring: "code", id: KeyID(2))])
+        let asked = Mutex<[KeyID]>([])
+        let loader = loader { keys async throws(DatabaseFault) in
+            asked.withLock { $0 = keys.code.ids }
+            throw DatabaseFault(other)
+        }
+        let rings = "\(ExampleFiles.ring(2, filledWith: 9)),\(ExampleFiles.ring(1, filledWith: 1))"
+        _ = try folder.write(rings, to: "code")
+        await loader.load(because: .change)
+        #expect(asked.withLock(\.self) == [KeyID(2), KeyID(1)])
+        #expect(log.events == ["secrets.refused"])
+        #expect(log.values("fault") == ["\(other)"])
+        #expect(secrets.keys.current.code.ids == [KeyID(1)])
+    }
+
+    @Test func `without the database no new key comes into force, and a provider's credential does`() async throws {
+        let loader = loader { _ async throws(DatabaseFault) in
+            throw DatabaseFault(PostgresError(.connectionFailed))
+        }
+        _ = try folder.write("canary-token-2", to: "token")
+        await loader.load(because: .change)
+        #expect(made.tokens == ["canary-token-1", "canary-token-2"])
+        let rings = "\(ExampleFiles.ring(1, filledWith: 1)),\(ExampleFiles.ring(2, filledWith: 9))"
+        _ = try folder.write(rings, to: "code")
+        await loader.load(because: .signal)
+        #expect(log.events == ["secrets.reloaded", "secrets.refused"])
+        #expect(log.values("fault").first?.contains("SIGHUP") == true)
+        #expect(secrets.keys.current.code.ids == [KeyID(1)])
     }
 
     @Test func `people do not change their fingerprints in a running fleet`() async throws {

@@ -2,8 +2,10 @@
 
 import FleetSupport
 import Foundation
+import Ledger
 import TestSupport
 import Testing
+import Verification
 
 extension CommandLineSuite {
     @Suite struct Start {
@@ -94,6 +96,28 @@ extension CommandLineSuite {
                     #expect(program.errors.contains("encoding is LATIN1"), "\(program.errors)")
                 }
                 #expect(try await database.text("SELECT to_regnamespace('courier')::text") == nil)
+            }
+        }
+
+        @Test func `a worker with another key than the fleet's is one line that names it, and the start fails`()
+            async throws
+        {
+            try await LedgerDatabase.with(connections: 1) { database in
+                try await KeyCheck(database.pool).register(CodeKeys.test.checkValues)
+                let folder = try ScratchFolder()
+                try folder.write(TestPolicy.standard, to: "policy.yaml")
+                let configuration = Self.configuration(postgres: database.url)
+                let other = "1:" + Data(repeating: 99, count: 32).base64EncodedString()
+                for (ring, own) in [
+                    ("code", TestKeys.code), ("hash", TestKeys.hash), ("fingerprint", TestKeys.fingerprint),
+                    ("seal", TestKeys.seal),
+                ] {
+                    try folder.write(configuration.replacing(own, with: other), to: "courier.yaml")
+                    let program = try await run(folder)
+                    #expect(program.errorLines.count == 1, "\(program.errors)")
+                    #expect(program.errors.hasPrefix("code-courier: keys.\(ring): key 1 is not"), "\(program.errors)")
+                }
+                #expect(try await database.count("SELECT count(*) FROM courier.key_check") == 4)
             }
         }
 

@@ -27,6 +27,7 @@ import Testing
         "receipt": "worker: rawd",
         "shard": "worker: r",
         "maintenance": "",
+        "key_check": "worker: ra",
     ]
 
     /// Who may execute each function, and whether it runs with its owner's rights.
@@ -49,6 +50,7 @@ import Testing
         "count_admission_on": "",
         "erase_recipient": "operator, definer",
         "shard_place": "operator, definer",
+        "other_keys": "operator, definer",
         "due_sends": "monitor, definer",
     ]
 

@@ -2,6 +2,7 @@
 
 import Ledger
 import PostgresClient
+import Synchronization
 import TestSupport
 import Testing
 import Verification
@@ -123,6 +124,25 @@ import Verification
 
             #expect(swept.value.isEmpty)
             #expect(swept.outbox.map { $0.json?.text("reason") } == ["provider_unavailable"])
+        }
+    }
+
+    @Test func `a send that other keys would give another code fails, and its ledger is told`() async throws {
+        try await LedgerDatabase.with { database in
+            let claim = try #require(try await LedgerWorker(database.ledger()).claims().first)
+            try await database.lapseSends()
+            let told = Mutex<[CodeMismatch]>([])
+            let ledger = PostgresLedger(
+                pool: database.pool,
+                keys: KeySource(CodeKeys(code: .test(9), hash: .test(2), fingerprint: .test(3), seal: .test(4))),
+                settings: .init(source: "/test")
+            ) { mismatch in told.withLock { $0.append(mismatch) } }
+            let swept = try await ledger.sweepSends(capacity: 10)
+
+            #expect(swept.value.isEmpty)
+            #expect(swept.outbox.map { $0.json?.text("reason") } == ["provider_unavailable"])
+            let expected = CodeMismatch(send: claim.reference, codeKey: KeyID(1), hashKey: KeyID(1))
+            #expect(told.withLock(\.self) == [expected])
         }
     }
 

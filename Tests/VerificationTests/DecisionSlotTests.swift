@@ -93,6 +93,34 @@ import Verification
         #expect(tables.verifications[claim.reference.verificationID]?.codeKey == KeyID(2))
     }
 
+    @Test(
+        arguments: [
+            CodeKeys(code: .test(9), hash: .test(2), fingerprint: .test(3), seal: .test(4)),
+            CodeKeys(code: .test(1), hash: .test(9), fingerprint: .test(3), seal: .test(4)),
+        ]
+    )
+    func `a code that was hashed with other keys does not leave again, and a new one does`(keys: CodeKeys) throws {
+        var tables = try tables(afterSends: 1)
+        let before = try #require(tables.verifications.values.first)
+        tables.keys = keys
+        tables.now = tables.now + .seconds(60)
+        let claim = try #require(tables.intake(.request(id: "again", offset: 9, at: tables.now)).sends.first)
+        let after = try #require(tables.verifications[claim.reference.verificationID])
+        #expect(after.id == before.id)
+        #expect(claim.generation == 2)
+        #expect(after.codeHash != before.codeHash)
+        #expect(after.codeHash == tables.codeHash(of: claim, after))
+        #expect(claim.reference.validity == .seconds(86_400))
+    }
+
+    @Test func `a code whose hash cannot be compared, since its key is gone, is repeated`() throws {
+        var tables = try tables(afterSends: 1)
+        tables.keys = CodeKeys(code: .test(1), hash: .test(9, id: 2), fingerprint: .test(3), seal: .test(4))
+        tables.now = tables.now + .seconds(60)
+        let claim = try #require(tables.intake(.request(id: "again", offset: 9, at: tables.now)).sends.first)
+        #expect(claim.generation == 1)
+    }
+
     @Test func `an expired verification makes room at its last microsecond`() throws {
         var tables = try tables(afterSends: 1, validity: .seconds(30))
         let first = try #require(tables.verifications.values.first)

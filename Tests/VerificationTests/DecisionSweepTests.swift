@@ -115,6 +115,48 @@ import Verification
         #expect(tables.verifications[claim.reference.verificationID]?.sendsUsed == 0)
     }
 
+    static let otherKeys: [CodeKeys] = [
+        CodeKeys(code: .test(9), hash: .test(2), fingerprint: .test(3), seal: .test(4)),
+        CodeKeys(code: .test(1), hash: .test(9), fingerprint: .test(3), seal: .test(4)),
+    ]
+
+    @Test(arguments: otherKeys.indices, [DueSend.State.claimed, .pending, .dispatching])
+    func `a send whose code is not the one that was hashed does not leave, and is told`(
+        index: Int,
+        state: DueSend.State
+    ) throws {
+        let (tables, claim) = try tables(state)
+        let held = try #require(tables.sends[claim.id])
+        let swept = SweepDecision.decide(
+            [DueSend(held)],
+            tables.verifications,
+            now: tables.now,
+            capacity: 9,
+            repeatsUnknown: true,
+            keys: Self.otherKeys[index]
+        )
+        #expect(swept.claims.isEmpty)
+        let expected: SendDisposition =
+            state == .dispatching ? .unknown(.workerLost) : .failed(.providerUnavailable)
+        #expect(swept.results.map(\.disposition) == [expected])
+        #expect(swept.mismatches == [CodeMismatch(send: claim.reference, codeKey: KeyID(1), hashKey: KeyID(1))])
+    }
+
+    @Test func `a test number's code is the policy's, whatever the keys`() throws {
+        let number = try #require(PhoneNumber("+16505550123"))
+        var tables = DecisionTables { $0.testNumbers = [TestNumber(number: number, code: "654321", until: nil)] }
+        tables.intake(.request(id: "r1", phoneNumber: "+16505550123", at: tables.now))
+        tables.now = tables.now + .seconds(31)
+        tables.keys = Self.otherKeys[0]
+        #expect(tables.sweep().claims.map(\.isFictional) == [true])
+    }
+
+    @Test func `a code whose hash cannot be compared, since its key is gone, leaves`() throws {
+        var (tables, _) = try tables(.claimed)
+        tables.keys = CodeKeys(code: .test(1), hash: .test(9, id: 2), fingerprint: .test(3), seal: .test(4))
+        #expect(tables.sweep().claims.count == 1)
+    }
+
     @Test func `what there is no room for is not even opened`() throws {
         var (tables, _) = try tables(.claimed)
         tables.keys = Self.lostKeys[1]

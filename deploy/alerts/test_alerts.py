@@ -74,6 +74,7 @@ CASES = {
     "NoHeartbeat": (beats(10) + beats(10, begin=10, workers=("host-1",)), beats(10) + ended("host-2") + beats(10, begin=10, workers=("host-1",))),
     "DeadLetters": (during(dead_letters=1), CALM),
     "RecordsLost": (lost("receipts.records_lost"), lost("kafka.lost")),
+    "CodeMismatch": (lost("send.code_mismatch"), lost("send.unknown")),
     "DatabaseErrors": (during(errors__postgres=1), during(errors__kafka=9)),
     "KafkaErrors": (during(errors__kafka=1), beats(5) + [samples.worker_stats(300, errors__kafka=10)] + during(errors__postgres=9)[60:]),
     "RefusalSpike": (during(decisions__rejected=400), during(decisions__rejected=200)),

@@ -70,9 +70,11 @@ struct EraseCommand: AsyncParsableCommand {
         let urls = try options.databaseURLs(or: postgresURL)
         let pools = urls.map { PostgresPool(Self.configuration(url: $0), size: 1) }
         do {
-            // First all are asked: where the list is not the whole fleet, nothing is erased.
+            // First all are asked: where the list is not the whole fleet, or the keys are not its own, nothing is erased.
+            let checkValues = keys.checkValues(as: "fingerprint")
             try await pools.forEachDatabase(role: Self.role) { pool, place in
                 try await Eraser(pool: pool).checkPlace(place)
+                try await Eraser(pool: pool).checkKeys(checkValues)
             }
             var sum = Eraser.Report()
             try await pools.forEachDatabase(role: Self.role) { pool, _ in

@@ -124,6 +124,7 @@ struct RunCommand: AsyncParsableCommand {
             environment: environment,
             configuration: configuration,
             secrets: worker.secrets,
+            joinFleet: { keys async throws(DatabaseFault) in try await worker.joinFleet(with: keys) },
             logger: logger
         )
         return [Reload(by: policies, heartbeat: heartbeat), Reload(by: secrets)]

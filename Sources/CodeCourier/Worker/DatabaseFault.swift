@@ -7,8 +7,18 @@ import PostgresClient
 struct DatabaseFault: Error, CustomStringConvertible {
     let description: String
 
+    /// Whether the database answered, and has other keys under the same ids.
+    let isOfKeys: Bool
+
     /// Says what the command's login lacks, if that is what is wrong: a role, or without one the database itself.
     init(_ error: any Error, _ place: ShardPlace = .only, role: String? = "courier_worker") {
+        let key = place == .only ? "postgres.url" : "postgres.shards[\(place.number)]"
+        isOfKeys = error is KeyCheck.OtherKeys
+        guard !isOfKeys else {
+            // The key that is wrong is none of PostgreSQL's.
+            description = place == .only ? "\(error)" : "\(error); so says \(key)"
+            return
+        }
         let cause = (error as? Migrator.Failure)?.error ?? error as? PostgresError
         let isForbidden = cause?.sqlState == SQLState(rawValue: "42501")
         let hint =
@@ -19,7 +29,6 @@ struct DatabaseFault: Error, CustomStringConvertible {
             }
         let isOptionsRefused = cause?.reason?.contains("unsupported startup parameter") == true
         let advice = isOptionsRefused ? "; PgBouncer needs ignore_startup_parameters = options" : ""
-        let key = place == .only ? "postgres.url" : "postgres.shards[\(place.number)]"
         description = "\(key): \(error)\(isForbidden ? "; the login lacks a right: \(hint)" : advice)"
     }
 }

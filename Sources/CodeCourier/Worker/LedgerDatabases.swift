@@ -16,8 +16,8 @@ struct LedgerDatabases {
     private let gauges: [any BacklogGauge]
     private let pools: [PostgresPool]
 
-    /// Connects to every database and throws a `DatabaseFault` unless each is fit, migrated, in its place, and of this
-    /// time.
+    /// Connects to every database and throws a `DatabaseFault` unless each is fit, migrated, in its place, of this time,
+    /// and of a fleet with the same keys.
     init(
         _ databases: [Secret],
         keys: KeySource,
@@ -34,7 +34,9 @@ struct LedgerDatabases {
         try await configurations.checkServers()
         let pools = configurations.map { PostgresPool($0) }
         self.pools = pools
-        let ledgers = pools.map { PostgresLedger(pool: $0, keys: keys, settings: settings) }
+        let ledgers = pools.map { pool in
+            PostgresLedger(pool: pool, keys: keys, settings: settings) { Self.report($0, logger) }
+        }
         gauges = ledgers
         rates = ledgers[0]
         ledger =
@@ -45,6 +47,7 @@ struct LedgerDatabases {
                 try await Migrator(pool: pool, place: place).check()
                 try await ClockCheck.run(pool) { .now }
             }
+            try await pools.joinFleet(with: keys.current)
         } catch {
             await pools.close()
             throw error
@@ -53,6 +56,22 @@ struct LedgerDatabases {
 
     func close() async {
         await pools.close()
+    }
+
+    /// Throws a `DatabaseFault` unless these are the fleet's keys, or new ones, which it has from now on.
+    func joinFleet(with keys: CodeKeys) async throws(DatabaseFault) {
+        try await pools.joinFleet(with: keys)
+    }
+
+    private static func report(_ mismatch: CodeMismatch, _ logger: Logger) {
+        logger.log(
+            .sendCodeMismatch,
+            [
+                .sendID: LogValue(mismatch.send.id), .verificationID: LogValue(mismatch.send.verificationID),
+                .requestID: .text(mismatch.send.requestID), .codeKey: .text(mismatch.codeKey.description),
+                .hashKey: .text(mismatch.hashKey.description),
+            ].adding(mismatch.send.trace)
+        )
     }
 
     private static func report(_ change: ShardChange, _ logger: Logger) {
@@ -81,6 +100,13 @@ extension LedgerDatabases: BacklogGauge {
 }
 
 extension [PostgresPool] {
+    /// All are compared before one is written to.
+    func joinFleet(with keys: CodeKeys) async throws(DatabaseFault) {
+        let values = keys.checkValues
+        try await forEachDatabase { pool, _ in try await KeyCheck(pool).compare(values) }
+        try await forEachDatabase { pool, _ in try await KeyCheck(pool).register(values) }
+    }
+
     func close() async {
         for pool in self { await pool.close() }
     }

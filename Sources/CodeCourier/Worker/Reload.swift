@@ -8,7 +8,7 @@ protocol FileLoader: Actor {
     /// The files that are worth watching.
     var paths: [String] { get }
 
-    func load(because cause: ReloadCause)
+    func load(because cause: ReloadCause) async
 }
 
 /// Why files are read again.

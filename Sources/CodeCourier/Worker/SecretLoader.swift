@@ -14,7 +14,14 @@ actor SecretLoader: FileLoader {
     private let text: String?
     private let environment: [String: String]
     private let secrets: WorkerSecrets
+    private let joinFleet: KeyComparison
     private let logger: Logger
+
+    /// How many readings were begun: an answer to an earlier one comes too late.
+    private var readings = 0
+
+    /// Throws a fault unless these are the fleet's keys, or new ones, which it has from now on.
+    typealias KeyComparison = @Sendable (CodeKeys) async throws(DatabaseFault) -> Void
 
     /// The contents in force, by the files' paths.
     private var files: [String: Secret]
@@ -24,19 +31,21 @@ actor SecretLoader: FileLoader {
         environment: [String: String],
         configuration: CourierConfiguration,
         secrets: WorkerSecrets,
+        joinFleet: @escaping KeyComparison,
         logger: Logger
     ) {
         self.path = path
         text = path.flatMap { try? TextFile.read($0, maximumBytes: YAMLDocument.maximumBytes) }
         self.environment = environment
         self.secrets = secrets
+        self.joinFleet = joinFleet
         self.logger = logger
         files = configuration.secretFiles
     }
 
     var paths: [String] { files.keys.sorted() }
 
-    func load(because cause: ReloadCause) {
+    func load(because cause: ReloadCause) async {
         switch CourierConfiguration.read(ConfigurationSource(path: path, text: text, environment: environment)) {
         case .failure(let faults):
             refuse(faults.faults.map(\.description))
@@ -45,10 +54,28 @@ actor SecretLoader: FileLoader {
             if cause == .change, !isChanged { return }
             let contradictions = configuration.keys.contradictions(to: secrets.keys.current)
             guard contradictions.isEmpty else { return refuse(contradictions) }
+            readings += 1
+            let reading = readings
+            if configuration.keys.adds(to: secrets.keys.current), let fault = await fault(of: configuration.keys) {
+                return refuse([fault])
+            }
+            guard reading == readings else { return }
             // Providers are left in peace where nothing is new: a new one connects anew.
             if isChanged { secrets.replace(with: configuration) }
             files = configuration.secretFiles
             report(configuration.keys)
+        }
+    }
+
+    /// Why the fleet does not take keys of which some are new here.
+    private func fault(of keys: CodeKeys) async -> String? {
+        do throws(DatabaseFault) {
+            try await joinFleet(keys)
+            return nil
+        } catch {
+            return error.isOfKeys
+                ? error.description
+                : "keys: not compared with the fleet's (\(error)): send SIGHUP once the database answers"
         }
     }
 
@@ -70,13 +97,9 @@ actor SecretLoader: FileLoader {
 extension CodeKeys {
     /// What of these rings must not follow on others in a running fleet, as sentences without a secret.
     fileprivate func contradictions(to old: CodeKeys) -> [String] {
-        let rings = [
-            ("code", code, old.code), ("hash", hash, old.hash), ("seal", seal, old.seal),
-            ("fingerprint", fingerprint, old.fingerprint),
-        ]
-        var faults = rings.flatMap { name, ring, before in
-            ring.changedKeys(since: before).map { id in
-                "keys.\(name): key \(id) is not the one that is in use; give a new key an id of its own"
+        var faults = zip(rings, old.rings).flatMap { now, before in
+            now.ring.changedKeys(since: before.ring).map { id in
+                "\(KeyName(ring: now.name, id: id)) is not the one that is in use; give a new key an id of its own"
             }
         }
         if fingerprint.activeID != old.fingerprint.activeID {

@@ -99,6 +99,11 @@ struct Worker {
         lease = settings.lease
     }
 
+    /// Throws a `DatabaseFault` unless these are the fleet's keys, or new ones, which it has from now on.
+    func joinFleet(with keys: CodeKeys) async throws(DatabaseFault) {
+        try await databases.joinFleet(with: keys)
+    }
+
     /// What a worker ends by: in order at the first one, at once at the second.
     static let endingSignals: [UnixSignal] = [.sigterm, .sigint]
 

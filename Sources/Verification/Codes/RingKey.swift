@@ -25,3 +25,10 @@ package struct RingKey: Sendable, Equatable, Redacted {
 
     package var description: String { "<key>" }
 }
+
+extension [UInt8] {
+    /// Whether both are the same, in a time that does not tell where they differ.
+    package func equalsInConstantTime(_ other: [UInt8]) -> Bool {
+        count == other.count && zip(self, other).reduce(UInt8(0)) { $0 | $1.0 ^ $1.1 } == 0
+    }
+}

@@ -4,19 +4,14 @@
 extension IntakeDecision {
     /// The credential that is out already, while all of it lives long enough and its key is known.
     ///
-    /// A test number's code may have been changed in the policy, so it always counts as a new one.
+    /// A test number's code may have been changed in the policy, so it always counts as a new one. So does one that other
+    /// keys derive than those it was hashed with: the stored hash would refuse it.
     func sameCredential(_ verification: StoredVerification, _ passed: Screening.Passed) -> Credential? {
         guard passed.testNumber == nil,
             verification.wholeUntil - facts.now >= passed.tenant.resend.sameCodeWhileLeft,
             let key = keys.code[verification.codeKey]
         else { return nil }
-        return Credential(
-            verification.channel,
-            verification: verification.id,
-            generation: verification.generation,
-            codeLength: verification.codeLength.map { Int($0) },
-            key: key
-        )
+        return Credential(of: verification, key: key).flatMap { $0.mayBe(of: verification, keys) ? $0 : nil }
     }
 
     func newCredential(

@@ -6,6 +6,9 @@ package enum SweepDecision {
         /// To hand over now; their fence is already the raised one.
         package var claims: [ClaimedSend] = []
         package var results: [SendResult] = []
+
+        /// Of the results, those of sends whose code is not the one that was hashed.
+        package var mismatches: [CodeMismatch] = []
     }
 
     /// Claims what surely never left and is in time, and settles the rest.
@@ -38,7 +41,8 @@ package enum SweepDecision {
             } else if let claim = send.claim(of: verification, keys, isRepeat: isRepeat || send.isRepeated, now: now) {
                 swept.claims.append(claim)
             } else {
-                // The key that sealed the recipient or derives the credential is gone from the ring.
+                // The key that sealed the recipient or derives the credential is gone from the ring, or is another one.
+                if let mismatch = send.mismatch(with: verification, keys) { swept.mismatches.append(mismatch) }
                 let mayHaveLeft = isRepeat || send.isRepeated
                 swept.results.append(send.result(mayHaveLeft ? .unknown(.workerLost) : .failed(.providerUnavailable)))
             }
@@ -85,7 +89,7 @@ extension DueSend {
         now: Timestamp
     ) -> ClaimedSend? {
         guard let rendering, let recipient = recipient(verification, rendering, keys),
-            let credential = credential(verification, keys)
+            let credential = credential(verification, keys), credential.mayBe(of: verification, keys)
         else { return nil }
         let actionCode = actionCode(verification, rendering, keys)
         guard actionCode != nil || verification.channel != .email else { return nil }
@@ -131,12 +135,14 @@ extension DueSend {
 
     private func credential(_ verification: StoredVerification, _ keys: CodeKeys) -> Credential? {
         guard generation == verification.generation, let key = keys.code[verification.codeKey] else { return nil }
-        return Credential(
-            verification.channel,
-            verification: verification.id,
-            generation: generation,
-            codeLength: verification.codeLength.map { Int($0) },
-            key: key
-        )
+        return Credential(of: verification, key: key)
+    }
+
+    /// A test number's code is the policy's, and is derived from no key.
+    fileprivate func mismatch(with verification: StoredVerification, _ keys: CodeKeys) -> CodeMismatch? {
+        guard let credential = credential(verification, keys), !credential.mayBe(of: verification, keys) else {
+            return nil
+        }
+        return CodeMismatch(send: reference, codeKey: verification.codeKey, hashKey: verification.hashKey)
     }
 }
