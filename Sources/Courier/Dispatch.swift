@@ -18,11 +18,25 @@ struct Dispatch: Service {
         let claimedAt: ContinuousClock.Instant
     }
 
-    /// A send whose first provider takes it now.
+    /// A send whose first provider takes it now, or whose next one does after that one refused it.
     struct Ready: Sendable {
         let send: ClaimedSend
         let claimedAt: ContinuousClock.Instant
+
+        /// All that it may go to, in order.
         let providers: [String]
+
+        /// How far it has come; nil before its first call.
+        var course: Handover.Course?
+
+        /// The provider that it is marked for.
+        var provider: String? { course?.next ?? providers.first }
+
+        /// What its mark says, so that a repeat goes to nobody who refused it or may have it.
+        var tried: [String]? {
+            send.isRepeat
+                ? send.repetition?.triedProviders : (course?.plan.refusers ?? []) + [provider].compactMap(\.self)
+        }
     }
 
     let claims: BatchQueue<Claims>
@@ -129,22 +143,26 @@ struct Dispatch: Service {
             for await batch in ready.batches(of: settings.batchSize) {
                 // A database that is away keeps no message of another one from leaving.
                 let parts = Dictionary(grouping: batch) { $0.send.id.uuid.database(of: ledger.databases) }
-                for part in parts.values { group.addTask { await markAndCall(part) } }
+                for part in parts.values { group.addTask { await markAndCall(part, ready) } }
             }
         }
     }
 
     /// Marks some claims and calls their providers; the next ones do not wait for it.
-    private func markAndCall(_ batch: [Ready]) async {
+    private func markAndCall(_ batch: [Ready], _ ready: BatchQueue<Ready>) async {
         let marked = await progress.during(.dispatch) { await mark(batch) }
         await withDiscardingTaskGroup { group in
             for candidate in batch where marked.contains(candidate.send.id) {
                 group.addTask(executorPreference: executor) {
-                    await progress.during(.call) { await call(candidate) }
+                    await progress.during(.call) { await call(candidate, ready) }
                 }
             }
-            let left = batch.map(\.send).filter { !marked.contains($0.id) }
-            if !left.isEmpty { await giveBack(left) }
+            let left = batch.filter { !marked.contains($0.send.id) }
+            // Of one that was called the attempts are known, and written.
+            let called = left.compactMap { $0.course?.handedBack(of: $0.send) }
+            if !called.isEmpty { results.append(called) }
+            let uncalled = left.filter { $0.course == nil }.map(\.send)
+            if !uncalled.isEmpty { await giveBack(uncalled) }
         }
     }
 
@@ -152,8 +170,12 @@ struct Dispatch: Service {
     private func mark(_ batch: [Ready]) async -> Set<SendID> {
         // A mark whose answer was lost is made again, by the same claim: nothing has left before it is known.
         let oldest = batch.map(\.claimedAt).min() ?? .now
-        let marked = await retry.until(oldest + settings.lease / 2, .dispatch) {
-            try await ledger.markDispatching(batch.map(\.send))
+        var tried: [SendID: [String]] = [:]
+        if settings.repeatsUnknown {
+            for candidate in batch { tried[candidate.send.id] = candidate.tried }
+        }
+        let marked = await retry.until(oldest + settings.lease / 2, .dispatch) { [tried] in
+            try await ledger.markDispatching(batch.map(\.send), tried: tried)
         }
         if let marked {
             settings.observe(.dispatchMarked)
@@ -173,10 +195,15 @@ struct Dispatch: Service {
 
     // MARK: - Calling
 
-    private func call(_ candidate: Ready) async {
-        let outcome = await handover.results(of: candidate)
-        inFlight.add(outcome.count - 1)
-        results.append(outcome)
+    private func call(_ candidate: Ready, _ ready: BatchQueue<Ready>) async {
+        switch await handover.outcome(of: candidate) {
+        case .over(let outcome):
+            inFlight.add(outcome.count - 1)
+            results.append(outcome)
+        case .goesOn(let next):
+            // A worker that stops marks nothing more: another one takes it over.
+            if !ready.append([next]) { results.append([next.course?.handedBack(of: next.send)].compactMap(\.self)) }
+        }
     }
 }
 

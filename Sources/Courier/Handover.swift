@@ -12,41 +12,57 @@ struct Handover: Sendable {
     let statistics: Statistics
     let logger: Logger
 
-    /// What became of the send, followed by the receipts that a test number's fault makes for it.
-    func results(of candidate: Dispatch.Ready) async -> [SendResult] {
-        let result = await result(of: candidate)
-        guard result.disposition == .sent, testNumber(of: candidate.send)?.fault == .duplicateReceipt else {
-            return [result]
+    enum Outcome {
+        /// What became of the send, followed by the receipts that a test number's fault makes for it.
+        case over([SendResult])
+
+        /// The next provider has a turn for it, and is to be marked before it is called.
+        case goesOn(Dispatch.Ready)
+    }
+
+    /// How far the handover of one claim has come.
+    struct Course: Sendable {
+        var plan: AttemptPlan
+
+        /// The provider to call next.
+        let next: String
+        let last: SendResult.Attempt?
+
+        /// The result of a claim that goes no further: another one calls its next provider.
+        func handedBack(of send: ClaimedSend) -> SendResult? {
+            var plan = plan
+            guard case .finish(let disposition) = plan.runOut() else { return nil }
+            return SendResult(send: send.reference, disposition: disposition, attempts: plan.attempts, attempt: last)
         }
+    }
+
+    func outcome(of candidate: Dispatch.Ready) async -> Outcome {
+        let outcome = await firstOutcome(of: candidate)
+        guard case .over(let results) = outcome, let result = results.first, result.disposition == .sent,
+            testNumber(of: candidate.send)?.fault == .duplicateReceipt
+        else { return outcome }
         let receipt = SendResult(
             send: result.send,
             disposition: .delivered,
             attempts: result.attempts,
             attempt: result.attempt
         )
-        return [result, receipt, receipt]
+        return .over([result, receipt, receipt])
     }
 
-    private func result(of candidate: Dispatch.Ready) async -> SendResult {
+    private func firstOutcome(of candidate: Dispatch.Ready) async -> Outcome {
         let send = candidate.send
-        var plan = AttemptPlan(providers: candidate.providers, idempotent: desk.idempotent, attempts: send.attempts)
-        var step = plan.start()
-        var last: SendResult.Attempt?
+        var plan =
+            candidate.course?.plan
+            ?? AttemptPlan(providers: candidate.providers, idempotent: desk.idempotent, attempts: send.attempts)
+        var step = candidate.course.map { .call(provider: $0.next) } ?? plan.start()
+        var last = candidate.course?.last
         var handed: (provider: String, message: OutboundMessage?)?
         var hasTurn = true
         while true {
             switch step {
             case .finish(let disposition):
-                let settled = settled(disposition, send, attempts: plan.attempts)
-                // Who refused the repetition is not who may have the message.
-                let isOfAnother = settled != disposition && settled == .unknown(.timeout)
-                return SendResult(
-                    send: send.reference,
-                    disposition: settled,
-                    attempts: plan.attempts,
-                    attempt: isOfAnother ? nil : last,
-                    verification: send.verification
-                )
+                return .over([result(of: candidate, disposition, plan, last)])
             case .call(let name):
                 if !hasTurn, await !desk.turn(name) {
                     // It comes back while its message may still leave.
@@ -55,6 +71,11 @@ struct Handover: Sendable {
                     continue
                 }
                 hasTurn = false
+                if needsMark(candidate, for: name) {
+                    var next = candidate
+                    next.course = Course(plan: plan, next: name, last: last)
+                    return .goesOn(next)
+                }
                 // The call ends before the claim does, and begins before the message is too late.
                 let elapsed = ContinuousClock.now - candidate.claimedAt
                 guard elapsed < min(settings.lease - settings.callDeadline * 5 / 4, send.timeLeft) else {
@@ -84,6 +105,30 @@ struct Handover: Sendable {
         }
     }
 
+    /// Whether the claim is marked for another provider, and would be repeated if this worker died now.
+    private func needsMark(_ candidate: Dispatch.Ready, for provider: String) -> Bool {
+        settings.repeatsUnknown && !candidate.send.isRepeat && candidate.provider != provider
+    }
+
+    private func result(
+        of candidate: Dispatch.Ready,
+        _ disposition: SendDisposition,
+        _ plan: AttemptPlan,
+        _ last: SendResult.Attempt?
+    ) -> SendResult {
+        let settled = settled(disposition, candidate, plan, last)
+        // Who refused the repetition is not who may have the message.
+        let isOfAnother = candidate.send.isRepeat && settled != disposition
+        return SendResult(
+            send: candidate.send.reference,
+            disposition: settled,
+            attempts: plan.attempts,
+            attempt: isOfAnother ? nil : last,
+            doubtful: candidate.send.repetition?.doubtful,
+            verification: candidate.send.verification
+        )
+    }
+
     private func note(
         _ answer: ProviderAnswer,
         by provider: String,
@@ -110,14 +155,24 @@ struct Handover: Sendable {
 
     /// What a plan's end means for a send that may be, or has been, handed over twice.
     ///
-    /// An unknown outcome becomes one more attempt where the operator prefers two messages to none. When that attempt
-    /// surely failed, the first one is as unknown as before.
-    private func settled(_ disposition: SendDisposition, _ send: ClaimedSend, attempts: Int16) -> SendDisposition {
-        switch disposition {
-        case .unknown where settings.repeatsUnknown && !send.isRepeat && attempts < AttemptPlan.maximumAttempts:
-            .repeatOnce
-        case .failed where send.isRepeat: .unknown(.timeout)
-        default: disposition
+    /// An unknown outcome becomes one more attempt where the operator prefers two messages to none, and there is a provider
+    /// for it. When that attempt surely failed, the first one is as unknown as before.
+    private func settled(
+        _ disposition: SendDisposition,
+        _ candidate: Dispatch.Ready,
+        _ plan: AttemptPlan,
+        _ last: SendResult.Attempt?
+    ) -> SendDisposition {
+        switch (disposition, candidate.send.repetition) {
+        case (.unknown(let reason), nil) where settings.repeatsUnknown && plan.attempts < AttemptPlan.maximumAttempts:
+            let tried = plan.refusers + [last?.provider].compactMap(\.self)
+            let repetition = Repetition(reason: reason, triedProviders: tried)
+            let isPossible = !repetition.order(candidate.providers, idempotent: desk.idempotent).isEmpty
+            return isPossible ? .repeatOnce : disposition
+        case (.failed, let repetition?):
+            return .unknown(repetition.reason)
+        default:
+            return disposition
         }
     }
 

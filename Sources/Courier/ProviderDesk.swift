@@ -51,12 +51,13 @@ final class ProviderDesk: Service {
 extension ProviderDesk {
     /// The order in which one send asks the providers of a route, and how long none of them takes it.
     ///
-    /// No pause when one takes it.
-    func order(_ route: Route, used: [String]) -> (providers: [String], pause: Duration?) {
+    /// No pause when one takes it. A repeat goes only to those that it may go to.
+    func order(_ route: Route, used: [String], for repetition: Repetition?) -> (providers: [String], pause: Duration?) {
         var generator = SystemRandomNumberGenerator()
         return board.withLock { board in
             let now = ContinuousClock.now
-            let providers = board.order(route, used: Set(used), at: now, using: &generator)
+            let order = board.order(route, used: Set(used), at: now, using: &generator)
+            let providers = repetition?.order(order, idempotent: idempotent) ?? order
             return (providers, board.pause(of: providers, at: now))
         }
     }

@@ -37,5 +37,6 @@ package struct Migration: Sendable {
         Migration(15, "0015_check_code", PackageResources._015_check_code_sql),
         Migration(16, "0016_timeline", PackageResources._016_timeline_sql),
         Migration(17, "0017_key_check", PackageResources._017_key_check_sql),
+        Migration(18, "0018_tried_providers", PackageResources._018_tried_providers_sql),
     ]
 }

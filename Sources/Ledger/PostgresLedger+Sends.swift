@@ -36,26 +36,28 @@ extension PostgresLedger {
     }
 
     /// Rows that another transaction locks are left out: their claims go back, and nobody else's send waits for them.
-    package func markDispatching(_ claims: [ClaimedSend]) async throws -> Set<SendID> {
+    package func markDispatching(_ claims: [ClaimedSend], tried: [SendID: [String]]) async throws -> Set<SendID> {
         let claims = Self.inLockOrder(claims)
         do {
             return try await pool.withTransaction { transaction in
-                try Self.sendIDs(transaction.commit([mark(claims)])[0])
+                try Self.sendIDs(transaction.commit([mark(claims, tried: tried)])[0])
             }
         } catch let error as PostgresError where error.isLockConflict {
             return try await pool.withTransaction { transaction in
                 let free = try Self.sendIDs(transaction.run([Self.lockFreeSends(claims.map(\.id))])[0])
-                return try Self.sendIDs(transaction.commit([mark(claims.filter { free.contains($0.id) })])[0])
+                return try Self.sendIDs(transaction.commit([mark(claims.filter { free.contains($0.id) }, tried: tried)])[0])
             }
         }
     }
 
-    package func mark(_ claims: [ClaimedSend]) -> Statement {
+    package func mark(_ claims: [ClaimedSend], tried: [SendID: [String]] = [:]) -> Statement {
         Statement(
             """
             UPDATE courier.send s
-            SET state = 'dispatching'
-            FROM (SELECT unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence) AS u
+            SET state = 'dispatching', tried_providers = u.tried_providers
+            FROM (
+                SELECT unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence, unnest($4::text[]) AS tried_providers
+            ) AS u
             WHERE s.id = u.id AND s.fence = u.fence AND s.state IN ('claimed', 'dispatching')
               AND s.deadline > clock_timestamp()
               -- At least half of the lease is left for the call. In this form the time implies no index: where few sends
@@ -63,7 +65,10 @@ extension PostgresLedger {
               AND (s.lease_until > clock_timestamp() + $3 * interval '1 microsecond' / 2) IS TRUE
             RETURNING s.id
             """,
-            [.uuids(claims.map(\.id.uuid.value)), .int32s(claims.map(\.reference.fence)), leaseParameter]
+            [
+                .uuids(claims.map(\.id.uuid.value)), .int32s(claims.map(\.reference.fence)), leaseParameter,
+                .texts(claims.map { tried[$0.id]?.joined(separator: " ") }),
+            ]
         )
     }
 

@@ -7,12 +7,12 @@ extension ShardedLedger {
     /// A shard that fails keeps no other's messages from leaving.
     ///
     /// It is asked twice, since a mark whose answer was lost would be settled as unknown without a message having left.
-    package func markDispatching(_ claims: [ClaimedSend]) async throws -> Set<SendID> {
+    package func markDispatching(_ claims: [ClaimedSend], tried: [SendID: [String]]) async throws -> Set<SendID> {
         let results = try await each(parts(claims) { $0.id.uuid }) { shard, part in
             do {
-                return try await shard.markDispatching(part)
+                return try await shard.markDispatching(part, tried: tried)
             } catch {
-                return try await shard.markDispatching(part)
+                return try await shard.markDispatching(part, tried: tried)
             }
         }.unlessAllFailed()
         return results.values.reduce(into: []) { $0.formUnion($1.value) }

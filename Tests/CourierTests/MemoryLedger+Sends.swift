@@ -31,7 +31,8 @@ extension SendResult {
 
 extension ClaimedSend {
     /// The claim after one that was lost or handed back.
-    convenience init(again claim: ClaimedSend, attempts: Int16) {
+    convenience init(again held: MemoryLedger.Held) {
+        let claim = held.claim
         self.init(
             reference: claim.reference.reclaimed,
             tenant: claim.tenant,
@@ -44,8 +45,9 @@ extension ClaimedSend {
             timeLeft: claim.deadline - .now,
             validityLeft: claim.validityLeft,
             generation: claim.generation,
-            attempts: attempts,
-            isFictional: claim.isFictional
+            attempts: held.attempts,
+            isFictional: claim.isFictional,
+            repetition: held.isRepeat ? Repetition(reason: .timeout, triedProviders: held.tried) : nil
         )
     }
 }

@@ -43,6 +43,12 @@ final class MemoryLedger: Ledger {
 
         /// The calls that were made by this claim and those before it.
         var attempts: Int16 = 0
+
+        /// What the newest mark says.
+        var tried: [String]?
+
+        /// Whether an answer was lost, and the next claim repeats it.
+        var isRepeat = false
     }
 
     private struct State {
@@ -212,11 +218,14 @@ extension MemoryLedger {
         }
     }
 
-    func markDispatching(_ claims: [ClaimedSend]) async throws -> Set<SendID> {
+    func markDispatching(_ claims: [ClaimedSend], tried: [SendID: [String]]) async throws -> Set<SendID> {
         await answer(of: claims.map { $0.id.uuid.database(of: databases) })
         return try perform(.markDispatching) { state in
             let held = claims.filter { state.sends[$0.id]?.claim.reference == $0.reference }
-            for claim in held { state.sends[claim.id]?.state = .dispatching }
+            for claim in held {
+                state.sends[claim.id]?.state = .dispatching
+                state.sends[claim.id]?.tried = tried[claim.id]
+            }
             return Set(held.map(\.id))
         }
     }
@@ -255,13 +264,14 @@ extension MemoryLedger {
                 case .dispatching: lost.append(SendResult(unknown: held.claim))
                 case .claimed, .pending:
                     guard claims.count < capacity else { continue }
-                    claims.append(ClaimedSend(again: held.claim, attempts: held.attempts))
+                    claims.append(ClaimedSend(again: held))
                 case nil: break
                 }
             }
             for claim in claims {
-                let attempts = claim.attempts
-                state.sends[claim.id] = Held(claim: claim, state: .claimed, isLeased: true, attempts: attempts)
+                state.sends[claim.id]?.claim = claim
+                state.sends[claim.id]?.state = .claimed
+                state.sends[claim.id]?.isLeased = true
             }
             return Recorded(claims, outbox: Self.settle(lost, &state))
         }
@@ -324,6 +334,11 @@ extension MemoryLedger {
                 state.sends[result.send.id]?.attempts = result.attempts
                 state.sends[result.send.id]?.state = .pending
                 state.sends[result.send.id]?.isLeased = false
+            } else if result.disposition == .repeatOnce {
+                state.sends[result.send.id]?.attempts = result.attempts
+                state.sends[result.send.id]?.state = .pending
+                state.sends[result.send.id]?.isLeased = false
+                state.sends[result.send.id]?.isRepeat = true
             } else {
                 state.sends[result.send.id]?.state = nil
             }

@@ -15,6 +15,16 @@ extension TestFleet {
         try configure(options, "\(options) \(name): \(value),")
     }
 
+    /// Gives the workers to come a second provider that is like the first one; a route has to name it.
+    package func addProvider(_ name: String) throws {
+        let file = folder.text(of: Self.configurationFile)
+        guard let start = file.firstRange(of: "providers:\n")?.upperBound,
+            let end = file.firstRange(of: "keys:\n")?.lowerBound
+        else { preconditionFailure("a fleet's configuration has providers and then keys") }
+        let second = file[start..<end].replacing("name: main", with: "name: \(name)")
+        try configure("keys:\n", "\(second)keys:\n")
+    }
+
     /// The configuration that a fleet begins with.
     func configuration(provider: (host: String, port: Int), sessionTimeout: Duration) -> String {
         """

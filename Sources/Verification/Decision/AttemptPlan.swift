@@ -27,7 +27,9 @@ package struct AttemptPlan: Sendable {
     private let idempotent: Set<String>
     private var remaining: ArraySlice<String>
     private var current: String?
-    private var wasRefused = false
+
+    /// The providers that refused the message.
+    package private(set) var refusers: [String] = []
     private var isUnknown = false
     private var retryAfter: Duration?
 
@@ -60,7 +62,7 @@ package struct AttemptPlan: Sendable {
         case .fraud:
             return .finish(.failed(.fraudBlocked))
         case .impossible, .refused:
-            wasRefused = true
+            if let current { refusers.append(current) }
             return next(delay: nil)
         case .notSent, .misconfigured:
             return next(delay: answer.retryAfter ?? .seconds(1))
@@ -114,6 +116,8 @@ package struct AttemptPlan: Sendable {
         guard let delay = delays.min() else { return exhausted() }
         return .finish(.retry(after: min(delay, Self.longestDelay)))
     }
+
+    private var wasRefused: Bool { !refusers.isEmpty }
 
     private var patience: Duration? {
         pause.map { wasRefused ? max($0, Self.shortestPauseBehindRefusal) : min($0, Self.longestPause) }

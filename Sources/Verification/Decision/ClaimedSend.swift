@@ -38,8 +38,8 @@ package final class ClaimedSend: Sendable {
     /// A send to a test number: no provider is called.
     package let isFictional: Bool
 
-    /// The one more attempt after an unknown outcome.
-    package let isRepeat: Bool
+    /// What the one more attempt after an unknown outcome has to heed; nil for the first one.
+    package let repetition: Repetition?
 
     /// The providers that have taken an earlier message of the verification, or may have.
     package let usedProviders: [String]
@@ -63,7 +63,7 @@ package final class ClaimedSend: Sendable {
         generation: Int32,
         attempts: Int16,
         isFictional: Bool,
-        isRepeat: Bool = false,
+        repetition: Repetition? = nil,
         usedProviders: [String] = [],
         verification: StoredVerification? = nil
     ) {
@@ -83,11 +83,12 @@ package final class ClaimedSend: Sendable {
         self.generation = generation
         self.attempts = attempts
         self.isFictional = isFictional
-        self.isRepeat = isRepeat
+        self.repetition = repetition
         self.usedProviders = usedProviders
     }
 
     package var id: SendID { reference.id }
+    package var isRepeat: Bool { repetition != nil }
 
     /// The link of an e-mail.
     package var link: ActionLink? {

@@ -22,6 +22,9 @@ package struct DueSend: Sendable {
     /// Whether the one more attempt after an unknown outcome has been made.
     package let isRepeated: Bool
 
+    /// The providers that refused the message, and last the one that it was marked for; nil where they were not written.
+    package let triedProviders: [String]?
+
     /// Nil when the row's text is not one that this program writes.
     package let rendering: Rendering?
 
@@ -32,6 +35,7 @@ package struct DueSend: Sendable {
         deadline: Timestamp,
         attempts: Int16,
         isRepeated: Bool = false,
+        triedProviders: [String]? = nil,
         rendering: Rendering?
     ) {
         self.reference = reference
@@ -40,6 +44,7 @@ package struct DueSend: Sendable {
         self.deadline = deadline
         self.attempts = attempts
         self.isRepeated = isRepeated
+        self.triedProviders = triedProviders
         self.rendering = rendering
     }
 }

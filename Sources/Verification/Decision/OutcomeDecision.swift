@@ -43,9 +43,9 @@ package enum OutcomeDecision {
     ) {
         verification.sequence += 1
         verification.status = status
-        if let provider = result.attempt?.provider, result.disposition.mayHaveLeft,
-            !verification.usedProviders.contains(provider)
-        {
+        let taker = result.disposition.mayHaveLeft ? result.attempt?.provider : nil
+        for provider in [result.doubtful, taker].compactMap(\.self)
+        where !verification.usedProviders.contains(provider) {
             verification.usedProviders.append(provider)
         }
         // A receipt comes when its send is over, and perhaps another one open.

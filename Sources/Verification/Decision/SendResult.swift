@@ -11,6 +11,9 @@ package final class SendResult: Sendable {
     package let attempts: Int16
     package let attempt: Attempt?
 
+    /// The provider that may have the message from before it was repeated.
+    package let doubtful: String?
+
     /// The verification as it was when the send was claimed, where that is known.
     package let verification: StoredVerification?
 
@@ -38,6 +41,7 @@ package final class SendResult: Sendable {
         disposition: SendDisposition,
         attempts: Int16,
         attempt: Attempt?,
+        doubtful: String? = nil,
         verification: StoredVerification? = nil
     ) {
         self.verification = verification
@@ -45,5 +49,6 @@ package final class SendResult: Sendable {
         self.disposition = disposition
         self.attempts = attempts
         self.attempt = attempt
+        self.doubtful = doubtful
     }
 }

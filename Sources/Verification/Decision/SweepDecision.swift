@@ -79,7 +79,17 @@ package enum SweepDecision {
 
 extension DueSend {
     fileprivate func result(_ disposition: SendDisposition) -> SendResult {
-        SendResult(send: reference, disposition: disposition, attempts: attempts, attempt: nil)
+        SendResult(
+            send: reference,
+            disposition: disposition,
+            attempts: attempts,
+            attempt: nil,
+            doubtful: isRepeated ? repetition.doubtful : nil
+        )
+    }
+
+    private var repetition: Repetition {
+        Repetition(reason: state == .dispatching ? .workerLost : .timeout, triedProviders: triedProviders)
     }
 
     fileprivate func claim(
@@ -109,7 +119,7 @@ extension DueSend {
             generation: generation,
             attempts: attempts,
             isFictional: verification.isFictional,
-            isRepeat: isRepeat,
+            repetition: isRepeat ? repetition : nil,
             usedProviders: verification.usedProviders
         )
     }

@@ -22,7 +22,10 @@ package protocol Ledger: Sendable {
     ) async throws -> Recorded<IntakeResult>
 
     /// Marks claims as about to leave, and returns those that may: still ours, and within their deadline.
-    func markDispatching(_ claims: [ClaimedSend]) async throws -> Set<SendID>
+    ///
+    /// `tried` are the providers that refused a message, and last the one that it is about to be given to, where that is
+    /// to be known if the worker dies.
+    func markDispatching(_ claims: [ClaimedSend], tried: [SendID: [String]]) async throws -> Set<SendID>
 
     /// Records what became of claimed sends, and returns the results that wait for a lock that another transaction holds.
     ///
@@ -68,6 +71,10 @@ package protocol Ledger: Sendable {
 extension Ledger {
     package var databases: Int { 1 }
     package var isAnswering: Bool { true }
+
+    package func markDispatching(_ claims: [ClaimedSend]) async throws -> Set<SendID> {
+        try await markDispatching(claims, tried: [:])
+    }
 }
 
 /// A batch holds something that the database refuses to store, now and at every other time.

@@ -69,10 +69,12 @@ final class Scenario: Sendable {
         try await TestFleet.with(
             partitions: plan.partitions,
             brokers: plan.brokers,
-            policy: plan.policy,
+            // A repeat goes to another provider.
+            policy: plan.repeatsUnknown ? plan.policy.replacing("[main]", with: "[main, backup]") : plan.policy,
             sessionTimeout: plan.sessionTimeout,
             isInspected: false
         ) { fleet in
+            if plan.repeatsUnknown { try fleet.addProvider("backup") }
             let scenario = Scenario(name, fleet, plan, size: size, dice: dice)
             try await SendAudit.install(in: fleet.database)
             try await body(scenario)
