@@ -73,7 +73,7 @@ package enum ServerCheck {
     /// Throws `Unfit`, or the database's error.
     ///
     /// The connections have none of the ledger's settings: an old server would refuse those that it does not know, a pooler
-    /// all of them.
+    /// all of them. Without a search path of ours every name and operator says its schema.
     package static func run(_ configuration: PostgresConfiguration) async throws {
         var bare = configuration
         bare.hasSettings = false
@@ -98,10 +98,10 @@ package enum ServerCheck {
 
     /// Gives each session a mark of its own, without parameters: a statement that is prepared is one of those that break.
     private static let marking = [
-        Statement("SELECT set_config('courier.session', '0', false)"),
-        Statement("SELECT set_config('courier.session', '1', false)"),
-        Statement("SELECT set_config('courier.session', '2', false)"),
-        Statement("SELECT set_config('courier.session', '3', false)"),
+        Statement("SELECT pg_catalog.set_config('courier.session', '0', false)"),
+        Statement("SELECT pg_catalog.set_config('courier.session', '1', false)"),
+        Statement("SELECT pg_catalog.set_config('courier.session', '2', false)"),
+        Statement("SELECT pg_catalog.set_config('courier.session', '3', false)"),
     ]
 
     /// As many sessions as a worker has: of two, each might meet another process of the pooler.
@@ -134,7 +134,7 @@ package enum ServerCheck {
 
     private static func state(_ session: Session) throws -> SessionState {
         let row = try session.execute(
-            Statement("SELECT pg_backend_pid(), current_setting('courier.session', true)")
+            Statement("SELECT pg_catalog.pg_backend_pid(), pg_catalog.current_setting('courier.session', true)")
         ).onlyRow
         return SessionState(process: try row.int32(0), mark: try row.optionalText(1))
     }
@@ -143,10 +143,11 @@ package enum ServerCheck {
         let row = try session.execute(
             Statement(
                 """
-                SELECT current_setting('server_version_num')::int4, current_setting('server_encoding'),
-                    pg_is_in_recovery(),
-                    (SELECT s.source FROM pg_settings s
-                     WHERE s.name = 'default_transaction_read_only' AND current_setting('transaction_read_only') = 'on')
+                SELECT pg_catalog.current_setting('server_version_num')::pg_catalog.int4,
+                    pg_catalog.current_setting('server_encoding'), pg_catalog.pg_is_in_recovery(),
+                    (SELECT s.source FROM pg_catalog.pg_settings s
+                     WHERE s.name OPERATOR(pg_catalog.=) 'default_transaction_read_only'
+                       AND pg_catalog.current_setting('transaction_read_only') OPERATOR(pg_catalog.=) 'on')
                 """
             )
         ).onlyRow

@@ -26,7 +26,8 @@ package struct ConnectionKeywords {
             (keyword: "dbname", value: configuration.url),
             (keyword: "client_encoding", value: "UTF8"),
         ]
-        let options = [configuration.serverOptions, given["options"] ?? ""].filter { !$0.isEmpty }
+        let options = [configuration.serverOptions, given["options"] ?? "", configuration.lastServerOption]
+            .filter { !$0.isEmpty }
         pairs.append((keyword: "options", value: options.joined(separator: " ")))
         if let password { pairs.append((keyword: "password", value: password)) }
         self.pairs = pairs

@@ -52,8 +52,15 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible, CustomR
             (name: "lock_timeout", value: String(lockTimeout.wholeMilliseconds)),
             (name: "idle_in_transaction_session_timeout", value: String(idleInTransactionTimeout.wholeMilliseconds)),
         ]
-        return limits + settings + [Self.mark]
+        return [(name: "search_path", value: searchPath)] + limits + settings + [Self.mark]
     }
+
+    /// What unqualified names mean: the server's own functions, operators and types, whatever a role, a database or the URI
+    /// sets, since anybody who may create something in a schema of that path could stand in for them.
+    private var searchPath: String { settings.last { $0.name == "search_path" }?.value ?? "pg_catalog" }
+
+    /// The setting that stands behind the URI's own options.
+    var lastServerOption: String { hasSettings ? "-c " + Self.escaped("search_path=\(searchPath)") : "" }
 
     /// The ledger reads no interval as text, and every server reports the style of them.
     static let mark = (name: "IntervalStyle", value: "iso_8601")

@@ -32,9 +32,11 @@ package final class Session {
         guard connection.reported(mark.name) != mark.value else { return }
         let settings = configuration.sessionSettings
         try pipeline(
-            settings.map { Statement("SELECT set_config($1, $2, false)", [.text($0.name), .text($0.value)]) }
+            settings.map {
+                Statement("SELECT pg_catalog.set_config($1, $2, false)", [.text($0.name), .text($0.value)])
+            }
         )
-        let held = try execute(Statement("SELECT current_setting('IntervalStyle')")).onlyRow.text(0)
+        let held = try execute(Statement("SELECT pg_catalog.current_setting('IntervalStyle')")).onlyRow.text(0)
         guard held == mark.value else {
             throw PostgresError(
                 .connectionFailed,
