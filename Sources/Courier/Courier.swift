@@ -220,6 +220,14 @@ package struct Courier: Sendable {
     /// Whether the database answers; asked of it at every sweep at the latest.
     package var isDatabaseAnswering: Bool { retry.isAnswered && intake.ledger.isAnswering }
 
+    /// Holds new work back, or no longer.
+    ///
+    /// Meanwhile no batch is decided and no send claimed. What is in flight goes on, and so do results, receipts and events.
+    package func hold(_ isHeld: Bool) { inFlight.close(isHeld) }
+
+    /// Whether new work is held back.
+    package var isHeld: Bool { inFlight.isClosed }
+
     /// What the worker holds at this moment, and how its providers are.
     package var load: Load {
         Load(

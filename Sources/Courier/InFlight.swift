@@ -26,7 +26,10 @@ final class InFlight: Sendable {
         var left = 0
         var isWaitersTurn = true
 
-        var free: Int { max(0, limit - held - reserved) }
+        /// Whether nobody gets a place for now.
+        var isClosed = false
+
+        var free: Int { isClosed ? 0 : max(0, limit - held - reserved) }
 
         /// Gives what has come free to the waiter, or leaves it to those that are hungry: by turns.
         ///
@@ -110,6 +113,17 @@ final class InFlight: Sendable {
         }
         signal.yield()
     }
+
+    /// Gives no places away until it is opened again; sends that are held, and places that are reserved, stay.
+    func close(_ isClosed: Bool) {
+        places.withLock { places in
+            places.isClosed = isClosed
+            places.share()
+        }
+        signal.yield()
+    }
+
+    var isClosed: Bool { places.withLock(\.isClosed) }
 
     /// Counts sends that come of one that is held.
     func add(_ count: Int) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Logs
 import ServiceLifecycle
 import Verification
 
@@ -18,15 +19,21 @@ struct Sweep: Service {
             for database in 0..<ledger.databases {
                 group.addTask { await repeatedly(.takeover) { await takeover.take(from: database) } }
             }
-            var maintenance = ContinuousClock.now
+            var next = ContinuousClock.now
+            var overdue = MaintenanceNotice()
             await repeatedly(.sweep) {
-                if ContinuousClock.now >= maintenance {
-                    maintenance = .now + .seconds(10)
-                    _ = await retry.once(.sweep) { try await ledger.maintain() }
+                if ContinuousClock.now >= next {
+                    next = .now + .seconds(10)
+                    let age = await retry.once(.sweep) { try await ledger.maintain() }
+                    if let age, overdue.take(age, at: .now) { warn(age) }
                 }
                 return await sweep()
             }
         }
+    }
+
+    private func warn(_ age: Duration) {
+        takeover.logger.log(.maintenanceOverdue, [.ageMilliseconds: .integer(age.microseconds / 1000)])
     }
 
     /// Does something over and over: at once while it leaves more, else after an interval.
@@ -51,5 +58,30 @@ struct Sweep: Service {
             outbox.append(swept.outbox)
         }
         return most * 2 > settings.batchSize
+    }
+}
+
+/// When it is told that partitions are not maintained: somebody's lock may be in the way for as long as they like.
+struct MaintenanceNotice {
+    /// It is due once an hour, and what cannot be done then is tried again every five minutes.
+    private static let limit = Duration.seconds(65 * 60)
+    private static let pause = Duration.seconds(3600)
+
+    private var isOverdue = false
+    private var toldAt: ContinuousClock.Instant?
+
+    /// Takes how long ago the partitions were as they should be; true when that is to be told.
+    ///
+    /// At the first look after a long stop of all workers, another one may be maintaining them.
+    mutating func take(_ age: Duration, at now: ContinuousClock.Instant) -> Bool {
+        guard age > Self.limit else {
+            self = MaintenanceNotice()
+            return false
+        }
+        defer { isOverdue = true }
+        guard isOverdue else { return false }
+        if let toldAt, now - toldAt < Self.pause { return false }
+        toldAt = now
+        return true
     }
 }

@@ -3,7 +3,7 @@
 package import PostgresClient
 package import Verification
 
-/// Whether a worker's clock can be used for ids.
+/// Compares a worker's clock with a database's.
 ///
 /// An id holds the worker's time, and the tables of days are made and dropped by the database's: rows from far away would
 /// be dropped while they live, or keep the tables of days to come from being made.
@@ -22,11 +22,29 @@ package enum ClockCheck {
         }
     }
 
-    /// Throws `Apart`, or the database's error.
-    package static func run(_ pool: PostgresPool, at now: @escaping @Sendable () -> Timestamp) async throws {
-        let lead = try await pool.withSession { session in
-            now() - (try session.execute(Statement("SELECT clock_timestamp()")).clock())
-        }
+    /// Throws `Apart` when no worker may start with such a clock, or the database's error; else returns the lead.
+    @discardableResult
+    package static func run(_ pool: PostgresPool, at now: @escaping @Sendable () -> Timestamp) async throws -> Duration
+    {
+        let lead = try await lead(pool, at: now)
         guard (.zero - tolerance...tolerance).contains(lead) else { throw Apart(lead: lead) }
+        return lead
+    }
+
+    /// How far the worker's clock is surely ahead of the database's; negative when it is behind.
+    package static func lead(_ pool: PostgresPool, at now: @escaping @Sendable () -> Timestamp) async throws -> Duration
+    {
+        try await pool.withSession { session in
+            let before = now()
+            let database = try session.execute(Statement("SELECT clock_timestamp()")).clock()
+            return lead(before: before, database: database, after: now())
+        }
+    }
+
+    /// The lead that is closest to none of all that the round trip allows: a slow answer makes no clock wrong.
+    static func lead(before: Timestamp, database: Timestamp, after: Timestamp) -> Duration {
+        let least = min(before, after) - database
+        let most = max(before, after) - database
+        return least > .zero ? least : min(most, .zero)
     }
 }

@@ -2,7 +2,7 @@
 
 package import PostgresClient
 
-/// Applies the migrations to a database, one transaction each, under an advisory lock.
+/// Applies the migrations to a database, one transaction each, under a lock on their table.
 package struct Migrator: Sendable {
     let pool: PostgresPool
     private let migrations: [Migration]
@@ -28,7 +28,7 @@ package struct Migrator: Sendable {
         case newer(version: Int32, known: Int32)
         case behind(version: Int32, known: Int32)
 
-        /// Another session holds the lock of migrations: any login may, for as long as it likes.
+        /// Another session, the owner's or a superuser's, keeps the table of migrations locked.
         case locked(after: Duration)
 
         /// The list of databases is not the one that this database was migrated in; nil when it was migrated in none.
@@ -45,7 +45,7 @@ package struct Migrator: Sendable {
             case .locked(let wait):
                 """
                 another session has held the lock of migrations for \(wait.components.seconds) s: wait for it, or end it \
-                (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711001 AND granted)
+                (SELECT pid FROM pg_locks WHERE relation = 'courier.schema_migration'::regclass AND granted)
                 """
             case .misplaced(nil, _):
                 "the database does not know which shard it is: run `code-courier migrate`"
@@ -67,26 +67,47 @@ package struct Migrator: Sendable {
     package func migrate() async throws -> [String] {
         let (migrations, place, lockWait) = (migrations, place, lockWait)
         return try await pool.withSession { session in
-            try Self.lock(session, atMost: lockWait)
+            // Migrators of older versions wait for it. Any login may hold it, so nothing here does.
+            try session.execute(Statement("SELECT pg_try_advisory_lock(4711001)"))
             defer { try? session.script("SELECT pg_advisory_unlock(4711001)") }
-            try session.script(Self.bookkeeping)
-            let missing = try Self.missing(migrations, session)
+            try Self.makeTable(session)
+            _ = try Self.missing(migrations, session)
             try Self.checkPlace(place, session)
-            for migration in missing { try Self.apply(migration, session) }
+            var applied: [String] = []
+            while let next = try Self.applyNext(of: migrations, session, lockWait) { applied.append(next.name) }
             try Self.take(place, session)
-            return missing.map(\.name)
+            return applied
+        }
+    }
+
+    /// Applies the first migration that is missing, if any, alone: another migrator waits, and then finds it there.
+    private static func applyNext(
+        of migrations: [Migration],
+        _ session: Session,
+        _ lockWait: Duration
+    ) throws -> Migration? {
+        do {
+            try lock(session, atMost: lockWait)
+            guard let next = try missing(migrations, session).first else {
+                try session.script("COMMIT")
+                return nil
+            }
+            try apply(next, session)
+            return next
+        } catch {
+            // The first failure is the one to name; a session that cannot even roll back is not lent again.
+            try? session.script("ROLLBACK")
+            throw error
         }
     }
 
     private static func apply(_ migration: Migration, _ session: Session) throws(Failure) {
         do throws(PostgresError) {
-            try session.script("BEGIN; SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = '60s';")
+            try session.script("SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = '60s';")
             try session.script(migration.sql)
             _ = try session.execute(Self.note(migration))
             try session.script("COMMIT")
         } catch {
-            // The first failure is the one to name; a session that cannot even roll back is not lent again.
-            try? session.script("ROLLBACK")
             throw Failure(name: migration.name, error: error)
         }
     }
@@ -110,17 +131,16 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// The lock comes first: two sessions that create one schema at a time get in each other's way.
+    /// Begins a transaction that holds the lock of migrations: the table of them, which none but its owner can lock.
     ///
-    /// It is waited for longer than for anything else, since its holder may migrate for minutes; the session's limits come
-    /// back after it.
+    /// It is waited for longer than for anything else, since its holder may migrate for minutes.
     private static func lock(_ session: Session, atMost wait: Duration) throws {
-        let milliseconds = max(1, wait / .milliseconds(1))
+        let milliseconds = Int64(max(1, wait / .milliseconds(1)))
         do throws(PostgresError) {
             try session.script(
                 """
-                BEGIN; SET LOCAL lock_timeout = \(Int64(milliseconds)); SET LOCAL statement_timeout = 0;
-                SELECT pg_advisory_lock(4711001); COMMIT;
+                BEGIN; SET LOCAL lock_timeout = \(milliseconds); SET LOCAL statement_timeout = 0;
+                LOCK TABLE courier.schema_migration IN SHARE ROW EXCLUSIVE MODE;
                 """
             )
         } catch {
@@ -129,15 +149,27 @@ package struct Migrator: Sendable {
         }
     }
 
-    private static let bookkeeping = """
-        CREATE SCHEMA IF NOT EXISTS courier;
-        CREATE TABLE IF NOT EXISTS courier.schema_migration (
-            version integer PRIMARY KEY,
-            name text NOT NULL,
-            checksum bytea NOT NULL,
-            applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
-        );
-        """
+    /// Makes the table of migrations where there is none; of several migrators that do so at a time, one succeeds.
+    private static func makeTable(_ session: Session) throws {
+        let exists = Statement("SELECT to_regclass('courier.schema_migration') IS NOT NULL")
+        while try !session.execute(exists).onlyRow.bool(0) {
+            do throws(PostgresError) {
+                try session.script(
+                    """
+                    CREATE SCHEMA IF NOT EXISTS courier;
+                    CREATE TABLE IF NOT EXISTS courier.schema_migration (
+                        version integer PRIMARY KEY,
+                        name text NOT NULL,
+                        checksum bytea NOT NULL,
+                        applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
+                    );
+                    """
+                )
+            } catch {
+                guard error.sqlState == .uniqueViolation else { throw error }
+            }
+        }
+    }
 
     private static func missing(_ migrations: [Migration], _ session: Session) throws -> [Migration] {
         let rows = try session.execute(

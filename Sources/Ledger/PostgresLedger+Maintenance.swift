@@ -4,7 +4,8 @@ import PostgresClient
 import Verification
 
 extension PostgresLedger {
-    package func maintain() async throws {
+    @discardableResult
+    package func maintain() async throws -> Duration {
         try await pool.withSession { session in
             let takesPartitions = try session.execute(Statement("SELECT courier.take_partitions()")).onlyRow.bool(0)
             // Each in a transaction of its own; one that is read by somebody for long keeps up no other.
@@ -28,6 +29,10 @@ extension PostgresLedger {
                 )
             )
             if let failure { throw failure }
+            let age = try session.execute(
+                Statement("SELECT (extract(epoch FROM courier.maintenance_age()) * 1000000)::bigint")
+            )
+            return .microseconds(try age.onlyRow.int64(0))
         }
     }
 }

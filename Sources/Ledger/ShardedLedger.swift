@@ -95,8 +95,10 @@ package final class ShardedLedger: Ledger {
         try failing(await each(held(records)) { shard, part in try await shard.giveBack(part, after: pause) })
     }
 
-    package func maintain() async throws {
-        _ = try await all { try await $0.maintain() }.unlessAllFailed()
+    @discardableResult
+    package func maintain() async throws -> Duration {
+        let ages = try await all { try await $0.maintain() }.unlessAllFailed()
+        return ages.values.map(\.value).max() ?? .zero
     }
 }
 

@@ -6,7 +6,7 @@ extension LogField {
         switch self {
         case .durationMilliseconds: "number"
         case .partition, .offset, .lastOffset, .sends, .records, .suppressed, .dropped, .interval, .uptime, .requests,
-            .repeats,
+            .repeats, .leadMilliseconds, .ageMilliseconds,
             .deadLetters, .inFlight, .maxInFlight, .outbox, .dueSends, .residentBytes, .processorTime:
             "integer"
         case .truncated: "boolean"
@@ -45,11 +45,14 @@ extension LogField {
             """
             the pipeline's stage: `intake`, `receipts`, `dispatch`, `record`, `forget`, `catch_up`, `takeover`, `sweep`
             """
+        case .ageMilliseconds: "how many milliseconds ago all days of all tables were as they should be"
         case .sends: "how many sends"
         case .records: "how many records"
         case .workerID: "the worker: its host and process number"
         case .version: "the version of code-courier"
         case .librdkafka: "the version of librdkafka in use"
+        case .leadMilliseconds:
+            "how far the worker's clock is surely ahead of the database's in milliseconds, negative when it is behind"
         case .signal: "the signal that was received"
         case .stalled: "the parts that stand still, with commas between"
         case .policyVersion: "the version of the policy in force"

@@ -31,6 +31,7 @@ package enum LogField: String, Sendable, CaseIterable {
     case stage
     case shard
     case target
+    case ageMilliseconds = "age_ms"
     case sends
     case records
 
@@ -38,6 +39,7 @@ package enum LogField: String, Sendable, CaseIterable {
     case workerID = "worker.id"
     case version
     case librdkafka
+    case leadMilliseconds = "lead_ms"
     case signal
     case stalled
     case policyVersion = "policy_version"

@@ -51,6 +51,29 @@ extension LoggedEvent {
     )
 }
 
+// MARK: - The clock
+
+extension LoggedEvent {
+    package static let clockOff = LoggedEvent(
+        "clock.off",
+        .warning,
+        "the clock differs from the database's by more than 5 s: set both right, such as by NTP",
+        [.workerID, .leadMilliseconds]
+    )
+    package static let clockHeld = LoggedEvent(
+        "clock.held",
+        .error,
+        "the clock differs from the database's by more than a minute: no request is decided until it is less",
+        [.workerID, .leadMilliseconds]
+    )
+    package static let clockRight = LoggedEvent(
+        "clock.right",
+        .notice,
+        "the clock is within 5 s of the database's",
+        [.workerID, .leadMilliseconds]
+    )
+}
+
 // MARK: - Configuration
 
 extension LoggedEvent {
@@ -259,6 +282,12 @@ extension LoggedEvent {
         [.records],
         throttledBy: []
     )
+    package static let maintenanceOverdue = LoggedEvent(
+        "maintenance.overdue",
+        .warning,
+        "days could not be made or dropped for over an hour: somebody's lock or snapshot is in the way",
+        [.ageMilliseconds]
+    )
     package static let recordGivenUp = LoggedEvent(
         "record.given_up",
         .error,
@@ -386,6 +415,7 @@ extension LoggedEvent {
         [
             workerStarted, workerStopping, workerStopped, workerEnded, workerDrainTimeout, workerFailed,
             workerStalled, workerStats,
+            clockOff, clockHeld, clockRight,
             configurationVariableUnknown, kafkaLibraryOld,
             policyLoaded, policyReloaded, policyRefused, policyVersionReused, policyRecorded,
             secretsReloaded, secretsRefused,
@@ -393,7 +423,7 @@ extension LoggedEvent {
             providerAnswered, providerRefused, providerMisconfigured, providerPaused, providerResumed,
             providerTurnsFailed, providerLogged,
             postgresFailing, postgresRecovered, postgresShardFailing, postgresShardRecovered, heartbeatFailed,
-            postgresUnrecordable, intakeWaiting, recordGivenUp, dispatchMarkFailed, sweepTakenOver,
+            postgresUnrecordable, intakeWaiting, maintenanceOverdue, recordGivenUp, dispatchMarkFailed, sweepTakenOver,
             publishFailed,
         ] + Consumer.requests.all + Consumer.receipts.all + [logSuppressed, logDropped, libraryMessage]
 

@@ -52,6 +52,7 @@ final class MemoryLedger: Ledger {
     }
 
     private struct State {
+        var maintenanceAge = Duration.zero
         var requests: [RequestKey: KnownRequest] = [:]
         var slots: [SlotKey: VerificationID] = [:]
         var verifications: [VerificationID: StoredVerification] = [:]
@@ -124,6 +125,11 @@ final class MemoryLedger: Ledger {
             let sends = state.sends.values.sorted { $0.claim.id < $1.claim.id }
             state.locked = Set(sends.prefix(count).map(\.claim.reference.verificationID))
         }
+    }
+
+    /// Lets days have been made and dropped so long ago.
+    func maintenanceAge(_ age: Duration) {
+        state.withLock { $0.maintenanceAge = age }
     }
 
     /// Keeps what is published until the gate is open.
@@ -323,8 +329,8 @@ extension MemoryLedger {
         try perform(.giveBack) { $0.outbox.giveBack(records) }
     }
 
-    func maintain() async throws {
-        try perform(.maintain) { _ in }
+    func maintain() async throws -> Duration {
+        try perform(.maintain) { $0.maintenanceAge }
     }
 
     private static func settle(_ results: [SendResult], _ state: inout State) -> [OutboxRecord] {

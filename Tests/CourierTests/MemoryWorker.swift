@@ -17,7 +17,7 @@ struct MemoryWorker: Sendable {
     let rates = MemoryRates()
     let policies: PolicySource
     let log: LogRecord
-    private let courier: Courier
+    let courier: Courier
     private let group: ServiceGroup
 
     /// Lends a running pipeline, and stops it in the end.

@@ -4,6 +4,8 @@ import FleetSupport
 import Logging
 import Logs
 import ServiceLifecycle
+import Synchronization
+import TestSupport
 import Testing
 import UnixSignals
 import Verification
@@ -39,19 +41,69 @@ extension Drill {
             }
         }
 
-        private func run(_ scenario: Scenario, offset: Duration, until end: AsyncStream<Void>) async throws {
+        @Test func `a worker whose machine has the wrong time decides nothing until that is right`() async throws {
+            try await Scenario.run("machine_clock", quick: 50, full: 50) { scenario in
+                let end = AsyncStream.makeStream(of: Void.self)
+                let lead = Lead()
+                let log = LogRecord()
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    scenario.countFaults()
+                    group.addTask {
+                        try await run(
+                            scenario,
+                            systemClock: { .now + lead.value.withLock(\.self) },
+                            logger: log.logger,
+                            until: end.stream
+                        )
+                    }
+                    let requests = scenario.makeRequests(scenario.size)
+                    try await scenario.send(requests)
+                    try await eventually("it has read some and holds them", within: .seconds(60)) {
+                        log.events.contains("clock.held") && log.events.contains("kafka.assigned")
+                    }
+                    let rightAt = Timestamp.now
+                    lead.value.withLock { $0 = .zero }
+                    let events = try await scenario.fleet.events(
+                        of: requests.map(\.id),
+                        within: scenario.plan.quietTime
+                    )
+                    #expect(events.allSatisfy { Timestamp(rfc3339: $0.body.occurredAt).map { $0 >= rightAt } == true })
+                    #expect(log.events.contains("clock.right"))
+                    end.continuation.finish()
+                    try await group.waitForAll()
+                }
+            }
+        }
+
+        private func run(
+            _ scenario: Scenario,
+            offset: Duration = .zero,
+            systemClock: @escaping @Sendable () -> Timestamp = { .now },
+            logger: Logger = Logger(label: "worker") { _ in SwiftLogNoOpLogHandler() },
+            until end: AsyncStream<Void>
+        ) async throws {
             let folder = scenario.fleet.folder
             let configuration = try CourierConfiguration.load(
                 path: folder[TestFleet.configurationFile],
                 environment: scenario.environment()
             ).get()
             let policy = try PolicyFile.load(path: folder[TestFleet.policyFile]).get()
-            let logger = Logger(label: "worker") { _ in SwiftLogNoOpLogHandler() }
-            let worker = try await Worker(configuration, policy: policy, now: { .now + offset }, logger: logger)
+            let worker = try await Worker(
+                configuration,
+                policy: policy,
+                now: { .now + offset },
+                systemClock: systemClock,
+                logger: logger
+            )
             let signals = await UnixSignalsSequence(trapping: [UnixSignal]())
             try await worker.run(with: [End(signal: end)], until: signals, logger: logger)
         }
     }
+}
+
+/// How far a machine's clock is ahead.
+private final class Lead: Sendable {
+    let value = Mutex(Duration.seconds(-120))
 }
 
 /// Ends its worker when the scenario is over.

@@ -42,6 +42,25 @@ import Verification
         }
     }
 
+    @Test func `a slow answer makes no clock wrong, and hides no more than its own time`() {
+        func lead(_ before: Double, _ after: Double) -> Duration {
+            let database = Timestamp.test
+            return ClockCheck.lead(
+                before: database + .seconds(before),
+                database: database,
+                after: database + .seconds(after)
+            )
+        }
+        #expect(lead(-90, 0) == .zero)
+        #expect(lead(0, 90) == .zero)
+        #expect(lead(-300, 300) == .zero)
+        #expect(lead(70, 160) == .seconds(70))
+        #expect(lead(-160, -70) == .seconds(-70))
+        // The clock was set back between the question and the answer.
+        #expect(lead(100, -100) == .zero)
+        #expect(lead(200, 70) == .seconds(70))
+    }
+
     @Test(arguments: [Duration.seconds(-600), .seconds(600)])
     func `a test number that has just ended counts in the limits of an ordinary one`(error: Duration) async throws {
         try await LedgerDatabase.with { database in

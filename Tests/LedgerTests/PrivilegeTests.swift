@@ -28,6 +28,7 @@ import Testing
         "shard": "worker: r",
         "maintenance": "",
         "key_check": "worker: ra",
+        "day_table": "",
     ]
 
     /// Who may execute each function, and whether it runs with its owner's rights.
@@ -36,6 +37,8 @@ import Testing
         "maintain_partitions": "worker, definer",
         "maintain_days": "worker, definer",
         "take_partitions": "worker, definer",
+        "maintenance_age": "worker, definer",
+        "make_partition": "",
         "forget_slices": "worker, definer",
         "sample_less": "",
         "is_due": "",

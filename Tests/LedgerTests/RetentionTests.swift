@@ -38,48 +38,91 @@ import Verification
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a reader of an old day delays its end, and keeps no worker for long`()
-        async throws
-    {
+    /// Readers of an old day, and whether new days can be made meanwhile: not while somebody reads the place for strays.
+    private static let readers: [(query: String, days: Int64)] = [
+        ("SELECT FROM courier.%", 3), ("SELECT FROM courier.verification WHERE id = '#'", 3),
+        ("SELECT FROM courier.verification_other", 0), ("SELECT FROM courier.verification", 0),
+    ]
+
+    @Test(.timeLimit(.minutes(10)), arguments: readers)
+    func `a reader of an old day delays its end, stops nothing else, and keeps no worker for long`(
+        reader: (query: String, days: Int64)
+    ) async throws {
         try await ClockedDatabase.with(connections: 6) { clocked in
             let database = clocked.database
             let worker = LedgerWorker(database.ledger())
             let start = try await clocked.today()
             try await clocked.set(start)
             try await worker.ledger.maintain()
-            _ = try await worker.claims(1)
+            let claim = try await worker.claim()
             try await database.script(
                 "UPDATE courier.send SET lease_until = NULL; UPDATE courier.verification SET ended_at = '2000-01-01Z'"
             )
+            let days: StaticString =
+                "SELECT count(*) FROM pg_inherits WHERE inhparent = 'courier.verification'::regclass"
+            #expect(try await database.count(days) == 6)
             try await clocked.set(start + .seconds(3 * 86_400))
-            let reader = PostgresConnection(PostgresConfiguration(url: database.url))
+            let query = reader.query.replacing("%", with: try await database.oldestDay())
+                .replacing("#", with: "\(claim.reference.verificationID)")
+            let connection = PostgresConnection(PostgresConfiguration(url: database.url))
             // Held for longer than the maintenance waits for a lock.
-            async let reading: Void = reader.run { session in
-                try session.script("BEGIN; SELECT FROM courier.verification_other; SELECT pg_sleep(6); COMMIT")
+            async let reading: Void = connection.run { session in
+                try session.script("BEGIN; \(query); SELECT pg_advisory_xact_lock(1), pg_sleep(6); COMMIT")
             }
-            try await database.waitForLock(isGranted: true)
-            async let refused: SQLState? = {
-                do {
-                    try await worker.ledger.maintain()
-                    return nil
-                } catch {
-                    return (error as? PostgresError)?.sqlState
-                }
-            }()
-            try await database.waitForLock(isGranted: false)
-            // Every worker stands behind the maintenance now, which gives up long before their own patience ends.
+            try await database.waitForHolder()
+            async let age = worker.ledger.maintain()
             let began = ContinuousClock.now
             try await eventually("a request is decided, however often it is tried") {
                 try await worker.claimsUnlessLocked(1, from: 5)?.count == 1
             }
+            #expect(ContinuousClock.now - began < .seconds(4))
+            #expect(try await age > .seconds(86_400))
             #expect(ContinuousClock.now - began < .seconds(5))
-            #expect(await refused == .lockNotAvailable)
+            // Of the three days that are over two have gone where nobody reads all of them.
+            let gone = try await database.count(days) - 6 - reader.days
+            #expect(reader.query.contains("%") ? (-2...(-1)).contains(gone) : gone == 0, "\(gone)")
+            #expect(try await database.count("SELECT count(*) FROM courier.send") == 1, "the new one")
             try await reading
-            await reader.close()
-            // It is tried again an hour later.
-            try await clocked.set(start + .seconds(3 * 86_400 + 3601))
-            try await worker.ledger.maintain()
-            #expect(try await database.count("SELECT count(*) FROM courier.verification") == 1)
+            await connection.close()
+            // It is tried again five minutes later.
+            try await clocked.set(start + .seconds(3 * 86_400 + 301))
+            #expect(try await worker.ledger.maintain() < .seconds(60))
+            #expect((6...8).contains(try await database.count(days)))
+        }
+    }
+
+    @Test func `no lock that any login may take stops maintenance, and what is locked does not count as done`()
+        async throws
+    {
+        try await LedgerDatabase.with { database in
+            let ledger = LedgerWorker(database.ledger()).ledger
+            try await database.script("UPDATE courier.day_table SET whole_at = clock_timestamp() - interval '10 days'")
+            try await database.withLogin(granted: "courier_verifier") { pool in
+                try await pool.withSession { session in
+                    try session.script("SELECT pg_advisory_lock(hashtextextended('courier.maintain_partitions', 0))")
+                }
+                #expect(try await ledger.maintain() < .seconds(60))
+            }
+            // Nobody but a function of the owner's can keep the row of a table.
+            try await database.script(
+                """
+                UPDATE courier.day_table SET whole_at = clock_timestamp() - interval '10 days';
+                UPDATE courier.maintenance SET due_at = '-infinity';
+                """
+            )
+            let holder = PostgresConnection(PostgresConfiguration(url: database.url))
+            async let holding: Void = holder.run { session in
+                try session.script(
+                    """
+                    BEGIN; SELECT FROM courier.day_table WHERE parent = 'send' FOR UPDATE;
+                    SELECT pg_advisory_xact_lock(1), pg_sleep(1); COMMIT
+                    """
+                )
+            }
+            try await database.waitForHolder()
+            #expect(try await ledger.maintain() > .seconds(9 * 86_400))
+            try await holding
+            await holder.close()
         }
     }
 
@@ -127,6 +170,7 @@ extension ClockedDatabase {
             """
             ALTER FUNCTION courier.is_due(timestamptz) SET search_path = fake, pg_catalog, pg_temp;
             ALTER FUNCTION courier.oldest_kept(interval) SET search_path = fake, pg_catalog, pg_temp;
+            ALTER FUNCTION courier.maintenance_age() SET search_path = fake, pg_catalog, pg_temp;
             ALTER FUNCTION courier.take_partitions() SET search_path = fake, pg_catalog, pg_temp;
             ALTER FUNCTION courier.maintain_days(text, interval, integer) SET search_path = fake, pg_catalog, pg_temp;
             ALTER FUNCTION courier.forget_slices(interval, integer) SET search_path = fake, pg_catalog, pg_temp;
@@ -160,14 +204,14 @@ extension LedgerDatabase {
         )
     }
 
-    /// Waits until somebody holds, or waits for, the partition for strays.
-    fileprivate func waitForLock(isGranted: Bool) async throws {
-        try await eventually("a lock is \(isGranted ? "held" : "waited for")") {
-            try await count(
-                "SELECT count(*) FROM pg_locks WHERE relation = 'courier.verification_other'::regclass AND granted = $1",
-                [.bool(isGranted)]
-            ) > 0
-        }
+    /// The name of the first day of verifications.
+    fileprivate func oldestDay() async throws -> String {
+        try await text(
+            """
+            SELECT min(c.relname::text) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+            WHERE i.inhparent = 'courier.verification'::regclass
+            """
+        ) ?? ""
     }
 
     /// The tables of people that are not empty.

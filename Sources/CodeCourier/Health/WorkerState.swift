@@ -11,6 +11,9 @@ struct WorkerState: Sendable, Equatable, Codable {
         case kafka
 
         case postgres
+
+        /// A clock that is right, within a minute of the database's.
+        case clock
     }
 
     /// The time of the look, for people.

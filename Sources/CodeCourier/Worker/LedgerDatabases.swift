@@ -15,6 +15,10 @@ struct LedgerDatabases {
     let rates: any ProviderRates
     private let gauges: [any BacklogGauge]
     private let pools: [PostgresPool]
+    private let clock: @Sendable () -> Timestamp
+
+    /// How far the clock was ahead of a database's at the start; of several, of the one that it differed from most.
+    let lead: Duration
 
     /// Connects to every database and throws a `DatabaseFault` unless each is fit, migrated, in its place, of this time,
     /// and of a fleet with the same keys.
@@ -22,8 +26,10 @@ struct LedgerDatabases {
         _ databases: [Secret],
         keys: KeySource,
         settings: PostgresLedger.Settings,
+        clock: @escaping @Sendable () -> Timestamp,
         logger: Logger
     ) async throws {
+        self.clock = clock
         let configurations = databases.map { database in
             PostgresConfiguration(
                 url: database.revealed,
@@ -43,11 +49,13 @@ struct LedgerDatabases {
             ledgers.count == 1
             ? ledgers[0] : ShardedLedger(ledgers, keys: keys.current) { Self.report($0, logger) }
         do {
+            var leads: [Duration] = []
             try await pools.forEachDatabase { pool, place in
                 try await Migrator(pool: pool, place: place).check()
-                try await ClockCheck.run(pool) { .now }
+                leads.append(try await ClockCheck.run(pool, at: clock))
             }
             try await pools.joinFleet(with: keys.current)
+            lead = leads.furthest ?? .zero
         } catch {
             await pools.close()
             throw error
@@ -74,6 +82,19 @@ struct LedgerDatabases {
         )
     }
 
+    /// How far the clock is ahead now, by the databases that answer; nil when none does.
+    func currentLead() async -> Duration? {
+        await withTaskGroup(of: Duration?.self) { group in
+            for pool in pools {
+                group.addTask { [clock] in
+                    // One that is away has no clock to compare with: its outage is told by those who work with it.
+                    try? await ClockCheck.lead(pool, at: clock)
+                }
+            }
+            return await group.reduce(into: []) { leads, lead in if let lead { leads.append(lead) } }.furthest
+        }
+    }
+
     private static func report(_ change: ShardChange, _ logger: Logger) {
         switch change {
         case .failing(let failure):
@@ -96,6 +117,13 @@ extension LedgerDatabases: BacklogGauge {
             sum = Backlog(dueSends: sum.dueSends + one.dueSends, outbox: sum.outbox + one.outbox)
         }
         return sum
+    }
+}
+
+extension [Duration] {
+    /// The one furthest from nothing, on either side.
+    fileprivate var furthest: Duration? {
+        self.max { Swift.max($0, .zero - $0) < Swift.max($1, .zero - $1) }
     }
 }
 

@@ -33,11 +33,13 @@ struct Worker {
 
     /// Connects to the database and checks it; Kafka may be away at the start.
     ///
-    /// `now` is the worker's clock, which a test may set wrong; `observe` is told of each step.
+    /// `now` is the worker's clock, and `systemClock` the one that is compared with the databases': a test may set them
+    /// wrong. `observe` is told of each step.
     init(
         _ configuration: CourierConfiguration,
         policy: Policy,
         now: @escaping @Sendable () -> Timestamp = { .now },
+        systemClock: @escaping @Sendable () -> Timestamp = { .now },
         observe: @escaping Step.Observer = { _ in },
         logger: Logger
     ) async throws {
@@ -58,6 +60,7 @@ struct Worker {
                     receiptGrace: configuration.worker.receiptGrace,
                     retention: configuration.postgres.retention
                 ),
+                clock: systemClock,
                 logger: logger
             )
         } catch {
@@ -116,13 +119,14 @@ struct Worker {
     ) async throws {
         let ending = Ending(drainTimeout: drainTimeout, heartbeat: heartbeat, logger: logger)
         var configuration = ServiceGroupConfiguration(
-            services: ([ending] + others + [watchdog(heartbeat, logger), report(logger)] + courier.services).map {
-                .init(
-                    service: $0,
-                    successTerminationBehavior: .gracefullyShutdownGroup,
-                    failureTerminationBehavior: .gracefullyShutdownGroup
-                )
-            },
+            services: ([ending] + others + [watchdog(heartbeat, logger), report(logger), clockWatch(logger)]
+                + courier.services).map {
+                    .init(
+                        service: $0,
+                        successTerminationBehavior: .gracefullyShutdownGroup,
+                        failureTerminationBehavior: .gracefullyShutdownGroup
+                    )
+                },
             logger: logger.quieter
         )
         configuration.maximumGracefulShutdownDuration = drainTimeout - ending.reserve
@@ -155,6 +159,10 @@ struct Worker {
         )
     }
 
+    private func clockWatch(_ logger: Logger) -> ClockWatch {
+        ClockWatch(courier, start: databases.lead, lead: { await databases.currentLead() }, logger: logger)
+    }
+
     private func watchdog(_ heartbeat: Heartbeat?, _ logger: Logger) -> Watchdog {
         Watchdog(
             pulses: {
@@ -180,6 +188,7 @@ struct Worker {
     private var waitingFor: [WorkerState.Need] {
         let isMember = consumer.isMember && receipts.isMember
         return (isMember ? [] : [.kafka]) + (courier.isDatabaseAnswering ? [] : [.postgres])
+            + (courier.isHeld ? [.clock] : [])
     }
 
     private static func requests(

@@ -64,8 +64,9 @@ package protocol Ledger: Sendable {
 
     /// Creates the partitions to come, drops those past retention, and forgets a part of what else is old.
     ///
-    /// To be called every few seconds: it does what is due for all workers together.
-    func maintain() async throws
+    /// To be called every few seconds: it does what is due for all workers together. Returns how long ago all partitions
+    /// were as they should be.
+    @discardableResult func maintain() async throws -> Duration
 }
 
 extension Ledger {
