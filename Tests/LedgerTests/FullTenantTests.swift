@@ -17,14 +17,14 @@ import Verification
             let now = try await worker.now()
             #expect(try await worker.intake(.people(2, at: now)).value.count == 2)
 
-            try await database.script("CREATE TABLE gate AS SELECT false AS is_open")
+            try await database.script("CREATE TABLE public.gate AS SELECT false AS is_open")
             async let other: Void = database.script(Self.holdGate)
             try await database.waitForHolder()
             let recorded = try await worker.intake(.people(3, from: 10, at: now))
             #expect(recorded.value.isEmpty)
             #expect(recorded.outbox.map { $0.json?.text("reason") } == Array(repeating: "quota_tenant", count: 3))
             #expect(try await database.hasHolder)
-            try await database.script("UPDATE gate SET is_open = true")
+            try await database.script("UPDATE public.gate SET is_open = true")
             try await other
         }
     }
@@ -34,7 +34,7 @@ import Verification
         BEGIN;
         SELECT courier.lock_tenants('{default}');
         SELECT pg_advisory_xact_lock(1);
-        \(LedgerDatabase.waiting(for: "SELECT FROM gate WHERE is_open"))
+        \(LedgerDatabase.waiting(for: "SELECT FROM public.gate WHERE is_open"))
         ROLLBACK;
         """
 }
