@@ -39,5 +39,6 @@ package struct Migration: Sendable {
         Migration(17, "0017_key_check", PackageResources._017_key_check_sql),
         Migration(18, "0018_tried_providers", PackageResources._018_tried_providers_sql),
         Migration(19, "0019_day_tables", PackageResources._019_day_tables_sql),
+        Migration(20, "0020_forgotten_admissions", PackageResources._020_forgotten_admissions_sql),
     ]
 }

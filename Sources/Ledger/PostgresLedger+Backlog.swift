@@ -1,26 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import PostgresClient
+import Synchronization
 package import Verification
 
 extension PostgresLedger: BacklogGauge {
     package func backlog() async throws -> Backlog {
-        let rows = try await pool.withSession { try $0.execute(Self.countBacklog()) }
-        for row in rows { return Backlog(dueSends: Int(try row.int64(0)), outbox: Int(try row.int64(1))) }
-        throw PostgresError(.unexpectedResult)
+        let statements = [countBacklog(), Self.oldestSnapshot]
+        let answers = try await pool.withSession { try $0.pipeline(statements) }
+        let counts = try answers[0].onlyRow
+        var snapshot: (xmin: Int64, age: Int64)?
+        for row in answers[1] { snapshot = (try row.int64(0), try row.int64(1)) }
+        return Backlog(
+            dueSends: Int(try counts.int64(0)),
+            outbox: Int(try counts.int64(1)),
+            snapshotAge: snapshots.age(of: snapshot)
+        )
     }
 
-    /// Reads no more than the limit of each, in the order of an index.
-    static func countBacklog() -> Statement {
+    /// Reads no more than the limit of each, in the order of an index, and nothing from before where sweeps begin.
+    func countBacklog() -> Statement {
         Statement(
             """
             SELECT
                 (SELECT count(*) FROM (
-                    SELECT FROM courier.send s WHERE s.lease_until < statement_timestamp() LIMIT $1
+                    SELECT FROM courier.send s
+                    WHERE s.lease_until < statement_timestamp() AND s.lease_until >= coalesce($2::timestamptz, '-infinity')
+                    LIMIT $1
                 ) AS due),
-                (SELECT count(*) FROM (SELECT FROM courier.outbox LIMIT $1) AS waiting)
+                (SELECT count(*) FROM (
+                    SELECT FROM courier.outbox o WHERE o.lease_until >= coalesce($3::timestamptz, '-infinity') LIMIT $1
+                ) AS waiting)
             """,
-            [.int32(Backlog.limit)]
+            [
+                .int32(Backlog.limit), .timestamp(microsecondsSinceUnixEpoch: dueSends.floor?.microseconds),
+                .timestamp(microsecondsSinceUnixEpoch: unpublished.floor?.microseconds),
+            ]
         )
+    }
+
+    /// The oldest transaction that keeps dead rows from being removed, and how many have begun since.
+    ///
+    /// Every login sees the `backend_xmin` of all sessions, but not since when they have it. Autovacuum's, whose sessions
+    /// have no user, keeps nothing.
+    static let oldestSnapshot = Statement(
+        """
+        SELECT o.xmin::text::int8, age(o.xmin)::int8
+        FROM (
+            SELECT a.backend_xmin AS xmin FROM pg_stat_activity a
+            WHERE a.pid <> pg_backend_pid() AND a.usesysid IS NOT NULL
+              AND (a.datname = current_database() OR a.datname IS NULL)
+            UNION ALL
+            SELECT s.xmin FROM pg_replication_slots s
+            UNION ALL
+            SELECT p.transaction FROM pg_prepared_xacts p WHERE p.database = current_database()
+        ) AS o
+        WHERE o.xmin IS NOT NULL
+        ORDER BY age(o.xmin) DESC
+        LIMIT 1
+        """
+    )
+}
+
+/// For how long the oldest snapshot of a database has stood, as far as its looks tell: the time itself is hidden from an
+/// ordinary login.
+final class SnapshotWatch: Sendable {
+    private let seen = Mutex<(xmin: Int64, since: ContinuousClock.Instant)?>(nil)
+
+    /// Takes the oldest snapshot and how many transactions have begun since; a young one has no age.
+    func age(of snapshot: (xmin: Int64, age: Int64)?, now: ContinuousClock.Instant = .now) -> Duration {
+        seen.withLock { seen in
+            guard let snapshot, snapshot.age > 0 else {
+                seen = nil
+                return .zero
+            }
+            if let last = seen, last.xmin == snapshot.xmin { return now - last.since }
+            seen = (snapshot.xmin, now)
+            return .zero
+        }
     }
 }

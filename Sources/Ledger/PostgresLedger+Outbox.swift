@@ -38,9 +38,9 @@ extension PostgresLedger {
 
     /// Later events, and what has a stream made from its record, which may be there when the record has come once more.
     ///
-    /// A record behind an unpublished one of its stream, here or in the table, is parked: it is due from the beginning of
-    /// time, and a sweep takes it when the earlier one is gone or goes with it, so that a verification's events keep
-    /// their order whoever publishes them.
+    /// A record behind an unpublished one of its stream, here or in the table, is parked: it is due from now on, and a sweep
+    /// takes it when the earlier one is gone or goes with it, so that a verification's events keep their order whoever
+    /// publishes them.
     private func insertOthers(_ records: [OutboxRecord]) -> Statement {
         Statement(
             """
@@ -48,7 +48,7 @@ extension PostgresLedger {
             SELECT u.stream, u.sequence, u.dead_letter, u.key, u.value, u.headers, CASE
                 WHEN u.follows OR u.sequence > 1 AND EXISTS (
                     SELECT FROM courier.outbox o WHERE o.stream = u.stream AND o.sequence < u.sequence
-                ) THEN '-infinity'::timestamptz
+                ) THEN clock_timestamp() - interval '1 microsecond'
                 ELSE clock_timestamp() + $7 * interval '1 microsecond' END
             FROM (
                 SELECT
@@ -57,7 +57,7 @@ extension PostgresLedger {
                     unnest($8::bool[]) AS follows
             ) AS u
             ON CONFLICT (stream, sequence) DO NOTHING
-            RETURNING stream, sequence, lease_until = '-infinity'
+            RETURNING stream, sequence, lease_until <= clock_timestamp()
             """,
             [
                 .uuids(records.map(\.stream.value)), .int32s(records.map(\.sequence)),
@@ -88,11 +88,16 @@ extension PostgresLedger {
     }
 
     package func sweepOutbox(of database: Int) async throws -> [OutboxRecord] {
-        let statement = takeOverOutbox()
+        let start = unpublished.next()
+        let statements = [Self.oldestDue(since: start), takeOverOutbox(since: start)]
         return try await pool.withTransaction { transaction in
-            let rows = try transaction.commit([statement])[0]
+            let answers = try transaction.commit(statements)
+            let look = try answers[0].onlyRow
+            // As it was before this sweep: what that took, the next one passes by.
+            let oldest = try look.optionalTimestamp(0).map { Timestamp(microseconds: $0) }
+            unpublished.note(oldest.map { .some(since: $0) } ?? .nothing, at: try Timestamp(look, 1))
             var records: [OutboxRecord] = []
-            for row in rows where try row.bool(6) {
+            for row in answers[1] where try row.bool(6) {
                 records.append(
                     OutboxRecord(
                         stream: UUIDValue(try row.uuid(0)),
@@ -108,12 +113,26 @@ extension PostgresLedger {
         }
     }
 
+    /// The time of the longest waiting record, if any, and the time now.
+    static func oldestDue(since start: Timestamp?) -> Statement {
+        Statement(
+            """
+            SELECT (
+                SELECT o.lease_until FROM courier.outbox o
+                WHERE o.lease_until < statement_timestamp() AND o.lease_until >= coalesce($1::timestamptz, '-infinity')
+                ORDER BY o.lease_until LIMIT 1
+            ), statement_timestamp()
+            """,
+            [.timestamp(microsecondsSinceUnixEpoch: start?.microseconds)]
+        )
+    }
+
     /// Each stream's first records go, as many and as much as a sweep takes, or one that is larger.
     ///
     /// A sweep looks at four times as many. When there are more, those that wait for an earlier one come again a second
     /// later, and those far behind in their stream when their turn may have come, so that they do not stand before the
     /// rest for ever, however many of them wait.
-    func takeOverOutbox() -> Statement {
+    func takeOverOutbox(since start: Timestamp? = nil) -> Statement {
         Statement(
             """
             WITH due AS (
@@ -121,7 +140,7 @@ extension PostgresLedger {
                 SELECT o.stream, o.sequence, o.lease_until,
                     coalesce(octet_length(o.key), 0) + coalesce(octet_length(o.value), 0) + octet_length(o.headers) AS size
                 FROM courier.outbox o
-                WHERE o.lease_until < statement_timestamp()
+                WHERE o.lease_until < statement_timestamp() AND o.lease_until >= coalesce($5::timestamptz, '-infinity')
                 ORDER BY o.lease_until
                 LIMIT 4 * $1
                 FOR UPDATE SKIP LOCKED
@@ -160,7 +179,7 @@ extension PostgresLedger {
             """,
             [
                 .int32(settings.sweepSize), leaseParameter, .int64(settings.sweepBytes),
-                .int32(Self.longestRun),
+                .int32(Self.longestRun), .timestamp(microsecondsSinceUnixEpoch: start?.microseconds),
             ]
         )
     }
@@ -219,14 +238,14 @@ extension PostgresLedger {
         )
     }
 
-    /// Whether a record of these streams is parked, of which mostly there is none at all.
+    /// Whether a record of these streams is parked.
     static func isAnyParked(behind records: [OutboxRecord]) -> Statement {
         Statement(
             """
-            SELECT CASE WHEN EXISTS (SELECT FROM courier.outbox o WHERE o.lease_until = '-infinity') THEN EXISTS (
+            SELECT EXISTS (
                 -- In this form the time implies no index: the records are looked up by their streams.
-                SELECT FROM courier.outbox o WHERE o.stream = ANY ($1) AND (o.lease_until = '-infinity') IS TRUE
-            ) ELSE false END
+                SELECT FROM courier.outbox o WHERE o.stream = ANY ($1) AND (o.lease_until <= clock_timestamp()) IS TRUE
+            )
             """,
             [.uuids(records.map(\.stream.value))]
         )

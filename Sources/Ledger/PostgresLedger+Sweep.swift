@@ -19,12 +19,14 @@ extension PostgresLedger {
                 Statement("SELECT clock_timestamp()"),
             ])
             let found = try Self.dueSends(looks[0])
-            let isWhole = capacity > 0 && found.count < settings.sweepSize
+            let left =
+                try looks[0].first { _ in true }.map { SweepStart.Left.some(since: try Timestamp($0, 15)) } ?? .nothing
+            let isAll = found.count < settings.sweepSize
             // Behind a lock, too: a worker that waited for it writes what it knows first.
             let isContended = pool.sawContention(within: Self.outageGrace)
             let timely = isContended ? found.filter { $0.state != .dispatching } : found
             if timely.isEmpty {
-                dueSends.note(leavesSome: !isWhole || !found.isEmpty, at: try looks[1].clock())
+                dueSends.note(capacity > 0 ? left : .unknown, at: try looks[1].clock())
                 return Recorded([], outbox: [])
             }
             let ids = Set(timely.map(\.reference.verificationID))
@@ -53,7 +55,8 @@ extension PostgresLedger {
             if !swept.results.isEmpty { statements.append(settleSends(swept.results)) }
             if !swept.claims.isEmpty { statements.append(claim(swept.claims)) }
             let outbox = try write(changes, transaction, after: statements)
-            dueSends.note(leavesSome: !isWhole || swept.claims.count + swept.results.count < found.count, at: now)
+            let takesAll = isAll && swept.claims.count + swept.results.count == found.count
+            dueSends.note(capacity == 0 ? .unknown : takesAll ? .nothing : left, at: now)
             for mismatch in swept.mismatches { onMismatch(mismatch) }
             return Recorded(swept.claims, outbox: outbox)
         }
@@ -63,11 +66,13 @@ extension PostgresLedger {
         let statement = lockExpired(since: expiries.next())
         return try await pool.withTransaction { transaction in
             let answers = try transaction.run([statement, Statement("SELECT clock_timestamp()")])
+            let oldest = try answers[0].first { _ in true }.map { try Timestamp($0, 24) }
             let verifications = try Self.verifications(answers[0]).values.sorted { $0.id < $1.id }
             let now = try answers[1].clock()
             let changes = SweepDecision.expire(verifications, now: now, source: settings.source)
             let outbox = try write(changes, transaction)
-            expiries.note(leavesSome: verifications.count >= settings.sweepSize, at: now)
+            let isAll = verifications.count < settings.sweepSize
+            expiries.note(isAll ? .nothing : oldest.map { .some(since: $0) } ?? .unknown, at: now)
             return Recorded((), outbox: outbox)
         }
     }
@@ -102,7 +107,7 @@ extension PostgresLedger {
             """
             SELECT s.id, s.verification_id, s.fence, s.number, s.request_id, s.resend_window_ms, s.validity_ms,
                 s.traceparent, s.generation, s.state, s.deadline, s.attempts, s.repeated, s.rendering,
-                s.tried_providers
+                s.tried_providers, s.lease_until
             FROM courier.send s
             WHERE s.lease_until < statement_timestamp() AND s.lease_until >= coalesce($2::timestamptz, '-infinity')
             ORDER BY s.lease_until
@@ -128,7 +133,7 @@ extension PostgresLedger {
             )
             SELECT s.id, s.verification_id, s.fence, s.number, s.request_id, s.resend_window_ms, s.validity_ms,
                 s.traceparent, s.generation, s.state, s.deadline, s.attempts, s.repeated, s.rendering,
-                s.tried_providers
+                s.tried_providers, s.lease_until
             FROM (SELECT due.id FROM due WHERE due.state = 'dispatching' LIMIT $1) AS u
             JOIN courier.send s ON s.id = u.id
             -- In this form the time implies no index: each send is looked up by its id.

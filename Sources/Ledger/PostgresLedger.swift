@@ -63,8 +63,12 @@ package struct PostgresLedger: Ledger {
     let settings: Settings
     let dueSends = SweepStart()
     let expiries = SweepStart()
+
+    /// Records are parked at the time of their transaction, and else have a lease in the future.
+    let unpublished = SweepStart(margin: .seconds(5))
     let fullWindows = FullWindows()
     let metLocks = MetLocks()
+    let snapshots = SnapshotWatch()
     let onMismatch: @Sendable (CodeMismatch) -> Void
 
     /// A ledger that calls `onMismatch` for each send that fails since its code is not the one that was hashed.

@@ -6,7 +6,7 @@ extension LogField {
         switch self {
         case .durationMilliseconds: "number"
         case .partition, .offset, .lastOffset, .sends, .records, .suppressed, .dropped, .interval, .uptime, .requests,
-            .repeats, .leadMilliseconds, .ageMilliseconds,
+            .repeats, .leadMilliseconds, .ageMilliseconds, .oldestSnapshot,
             .deadLetters, .inFlight, .maxInFlight, .outbox, .dueSends, .residentBytes, .processorTime:
             "integer"
         case .truncated: "boolean"
@@ -90,6 +90,11 @@ extension LogField {
             """
             sends of the fleet that are due; 10,000 of a database stand for more; \
             absent while the database is away and in the last line
+            """
+        case .oldestSnapshot:
+            """
+            for how long the oldest snapshot of the database has stood, as far as this worker has seen it: \
+            what was deleted since is still there; absent like `due_sends`
             """
         case .lag:
             """

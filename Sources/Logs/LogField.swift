@@ -74,6 +74,7 @@ package enum LogField: String, Sendable, CaseIterable {
     case maxInFlight = "max_in_flight"
     case outbox
     case dueSends = "due_sends"
+    case oldestSnapshot = "oldest_snapshot_ms"
     case lag
     case latency = "latency_ms"
     case errors

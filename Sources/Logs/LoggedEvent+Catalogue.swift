@@ -46,7 +46,8 @@ extension LoggedEvent {
         "what the worker did in the interval",
         [
             .workerID, .interval, .uptime, .requests, .repeats, .decisions, .regions, .providers, .rules, .deadLetters,
-            .inFlight, .maxInFlight, .outbox, .dueSends, .lag, .latency, .errors, .residentBytes, .processorTime,
+            .inFlight, .maxInFlight, .outbox, .dueSends, .oldestSnapshot, .lag, .latency, .errors, .residentBytes,
+            .processorTime,
         ]
     )
 }

@@ -13,22 +13,37 @@ import Verification
         let start = SweepStart()
         let now = ContinuousClock.now
         #expect(start.next(now: now) == nil)
-        start.note(leavesSome: false, at: time)
+        start.note(.nothing, at: time, now: now)
         #expect(start.next(now: now + .seconds(9)) == time - .seconds(60))
-        start.note(leavesSome: false, at: time + .seconds(9))
+        start.note(.nothing, at: time + .seconds(9), now: now + .seconds(9))
         #expect(start.next(now: now + .milliseconds(9500)) == time - .seconds(51))
         #expect(start.next(now: now + .seconds(10)) == nil)
         #expect(start.next(now: now + .seconds(11)) == time - .seconds(51))
     }
 
-    @Test func `while a sweep leaves something, the next one begins at the oldest`() {
+    @Test func `while a sweep leaves something, the next one begins before the oldest of that`() {
+        let start = SweepStart(margin: .seconds(5))
+        let now = ContinuousClock.now
+        _ = start.next(now: now)
+        start.note(.some(since: time - .seconds(600)), at: time, now: now)
+        #expect(start.next(now: now + .seconds(1)) == time - .seconds(605))
+        start.note(.unknown, at: time + .seconds(1), now: now + .seconds(1))
+        #expect(start.next(now: now + .seconds(2)) == time - .seconds(605))
+        // What is due since ever has no place to begin at.
+        start.note(.some(since: Timestamp(microseconds: .min)), at: time, now: now + .seconds(2))
+        #expect(start.next(now: now + .seconds(3)) == nil)
+    }
+
+    @Test func `the longer looks at the oldest take, the fewer come`() {
         let start = SweepStart()
         let now = ContinuousClock.now
         _ = start.next(now: now)
-        for second in 1...3 {
-            start.note(leavesSome: true, at: time)
-            #expect(start.next(now: now + .seconds(second)) == nil)
-        }
+        start.note(.nothing, at: time, now: now + .seconds(2))
+        #expect(start.next(now: now + .seconds(99)) != nil)
+        #expect(start.next(now: now + .seconds(100)) == nil)
+        // One that failed is not begun anew at once.
+        #expect(start.next(now: now + .seconds(399)) != nil)
+        #expect(start.next(now: now + .seconds(400)) == nil)
     }
 
     @Test func `what there was no room for is looked at again at once, however old it is`() async throws {

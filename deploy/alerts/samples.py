@@ -39,6 +39,7 @@ STATS = {
     "max_in_flight": 1024,
     "outbox": 12,
     "due_sends": 3,
+    "oldest_snapshot_ms": 1200,
     "lag": {"0": 4, "1": 2},
     "latency_ms": {stage: {"count": 1000, "p50": 4.1, "p90": 9.5, "p99": 31.0, "max": 80.2} for stage in STAGES},
     "errors": {"postgres": 0, "kafka": 0},

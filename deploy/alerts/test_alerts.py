@@ -79,6 +79,7 @@ CASES = {
                   CALM + [samples.line(605, "clock.off", "warning", lead_ms=9_000)]),
     "MaintenanceOverdue": (CALM + [samples.line(605, "maintenance.overdue", "warning", age_ms=7_200_000)],
                            CALM + [samples.line(605, "sweep.taken_over", "info", sends=1)]),
+    "LongSnapshot": (during(oldest_snapshot_ms=1_900_000), during(oldest_snapshot_ms=1_700_000)),
     "DatabaseErrors": (during(errors__postgres=1), during(errors__kafka=9)),
     "KafkaErrors": (during(errors__kafka=1), beats(5) + [samples.worker_stats(300, errors__kafka=10)] + during(errors__postgres=9)[60:]),
     "RefusalSpike": (during(decisions__rejected=400), during(decisions__rejected=200)),

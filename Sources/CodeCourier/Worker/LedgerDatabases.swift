@@ -114,7 +114,11 @@ extension LedgerDatabases: BacklogGauge {
         var sum = Backlog(dueSends: 0, outbox: 0)
         for gauge in gauges {
             let one = try await gauge.backlog()
-            sum = Backlog(dueSends: sum.dueSends + one.dueSends, outbox: sum.outbox + one.outbox)
+            sum = Backlog(
+                dueSends: sum.dueSends + one.dueSends,
+                outbox: sum.outbox + one.outbox,
+                snapshotAge: max(sum.snapshotAge, one.snapshotAge)
+            )
         }
         return sum
     }

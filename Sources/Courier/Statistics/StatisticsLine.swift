@@ -50,7 +50,10 @@ struct StatisticsLine {
             .residentBytes: LogValue(ProcessFigures.residentBytes),
             .processorTime: milliseconds(processorTime),
         ]
-        if let backlog { fields[.dueSends] = LogValue(backlog.dueSends) }
+        if let backlog {
+            fields[.dueSends] = LogValue(backlog.dueSends)
+            fields[.oldestSnapshot] = milliseconds(backlog.snapshotAge)
+        }
         return fields
     }
 

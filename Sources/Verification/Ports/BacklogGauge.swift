@@ -16,8 +16,12 @@ package struct Backlog: Sendable, Equatable {
     /// Records that are not known to be published.
     package let outbox: Int
 
-    package init(dueSends: Int, outbox: Int) {
+    /// For how long the database's oldest snapshot has stood; what was deleted since is still there.
+    package let snapshotAge: Duration
+
+    package init(dueSends: Int, outbox: Int, snapshotAge: Duration = .zero) {
         self.dueSends = dueSends
         self.outbox = outbox
+        self.snapshotAge = snapshotAge
     }
 }
