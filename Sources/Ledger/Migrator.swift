@@ -31,6 +31,9 @@ package struct Migrator: Sendable {
         /// Another session, the owner's or a superuser's, keeps the table of migrations locked.
         case locked(after: Duration)
 
+        /// Roles that a migration creates are not there, and the login may create none.
+        case roles(missing: [String])
+
         /// The list of databases is not the one that this database was migrated in; nil when it was migrated in none.
         case misplaced(ShardPlace?, wanted: ShardPlace)
 
@@ -46,6 +49,12 @@ package struct Migrator: Sendable {
                 """
                 another session has held the lock of migrations for \(wait.components.seconds) s: wait for it, or end it \
                 (SELECT pid FROM pg_locks WHERE relation = 'courier.schema_migration'::regclass AND granted)
+                """
+            case .roles(let names):
+                """
+                the login may not create the missing \(names.count == 1 ? "role" : "roles") \
+                \(names.joined(separator: ", ")): have an administrator run \
+                \(names.map { "CREATE ROLE \($0) NOLOGIN;" }.joined(separator: " ")) and migrate again
                 """
             case .misplaced(nil, _):
                 "the database does not know which shard it is: run `code-courier migrate`"
@@ -92,6 +101,7 @@ package struct Migrator: Sendable {
                 try session.script("COMMIT")
                 return nil
             }
+            try checkRoles(next.roles, session)
             try apply(next, session)
             return next
         } catch {
@@ -182,7 +192,7 @@ package struct Migrator: Sendable {
         let known = migrations.last?.version ?? 0
         if let newest = applied.keys.max(), newest > known { throw Refusal.newer(version: newest, known: known) }
         for migration in migrations {
-            if let checksum = applied[migration.version], checksum != migration.checksum {
+            if let checksum = applied[migration.version], !migration.accepts(checksum) {
                 throw Refusal.changed(name: migration.name)
             }
         }

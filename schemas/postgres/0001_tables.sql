@@ -6,12 +6,14 @@
 
 CREATE SCHEMA IF NOT EXISTS courier;
 
--- Roles belong to the cluster, so another database's migration may be creating them at this moment.
+-- Roles belong to the cluster: somebody who may create roles may have made them, and another database's migration may be
+-- creating them at this moment.
 DO $$
 DECLARE
     wanted text;
 BEGIN
     FOREACH wanted IN ARRAY ARRAY['courier_worker', 'courier_verifier', 'courier_monitor'] LOOP
+        CONTINUE WHEN EXISTS (SELECT FROM pg_catalog.pg_roles r WHERE r.rolname = wanted);
         BEGIN
             EXECUTE format('CREATE ROLE %I NOLOGIN', wanted);
         EXCEPTION WHEN duplicate_object OR unique_violation THEN

@@ -2,7 +2,9 @@
 
 DO $$
 BEGIN
-    CREATE ROLE courier_operator NOLOGIN;
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles r WHERE r.rolname = 'courier_operator') THEN
+        CREATE ROLE courier_operator NOLOGIN;
+    END IF;
 EXCEPTION WHEN duplicate_object OR unique_violation THEN
     NULL;
 END
