@@ -12,7 +12,8 @@ package struct ConnectionKeywords {
     let secrets: [String]
 
     init(_ configuration: PostgresConfiguration) throws(PostgresError) {
-        let given = try Self.parse(configuration.url)
+        let url = configuration.newestURL?() ?? configuration.url
+        let given = try Self.parse(url)
         let password = configuration.password()
         let seconds = (Int64(configuration.connectTimeout.wholeMilliseconds) + 999) / 1000
         var pairs = [
@@ -23,7 +24,7 @@ package struct ConnectionKeywords {
             (keyword: "keepalives_idle", value: "30"),
             (keyword: "keepalives_interval", value: "5"),
             (keyword: "keepalives_count", value: "3"),
-            (keyword: "dbname", value: configuration.url),
+            (keyword: "dbname", value: url),
             (keyword: "client_encoding", value: "UTF8"),
         ]
         let options = [configuration.serverOptions, given["options"] ?? "", configuration.lastServerOption]

@@ -17,6 +17,8 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible, CustomR
     package var settings: [(name: String, value: String)]
     /// Whether limits and settings are given to the server at all: not by who only looks what the server is.
     package var hasSettings = true
+    /// Asked before each connection for the URI as it is now, with another login perhaps; nil leaves it as it was.
+    package var newestURL: (@Sendable () -> String)?
     /// Asked before each connection, so that a rotated password is taken up; nil leaves it to the URI.
     package var password: @Sendable () -> String?
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import PostgresClient
+import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -21,6 +22,20 @@ struct SessionTests {
             return try session.pipeline(statements).map { try $0.onlyRow.text(0).utf8.count }
         }
         #expect(sizes == [Int](repeating: 1_000_000, count: 50))
+    }
+
+    @Test func `the URI is asked for at each connection, so that a login may change`() async throws {
+        var configuration = try TestDatabase.configuration()
+        let names = Names()
+        configuration.newestURL = { names.next() }
+        let connection = PostgresConnection(configuration)
+        let question = Statement("SELECT current_setting('application_name')")
+        var seen: [String] = []
+        for _ in 0..<2 { seen.append(try await connection.run { try $0.execute(question).onlyRow.text(0) }) }
+        await connection.close()
+        seen.append(try await connection.run { try $0.execute(question).onlyRow.text(0) })
+        #expect(seen == ["name1", "name1", "name2"])
+        await connection.close()
     }
 
     @Test func `one statement takes five megabytes of array`() async throws {
@@ -169,5 +184,18 @@ extension PostgresPool {
     /// The server's process for the connection that is lent next.
     func backend() async throws -> Int32 {
         try await withSession { try $0.execute(Statement("SELECT pg_backend_pid()")).onlyRow.int32(0) }
+    }
+}
+
+/// URIs of the test server, each with another name.
+private final class Names: Sendable {
+    private let count = Mutex(0)
+
+    func next() -> String {
+        let number = count.withLock { count in
+            count += 1
+            return count
+        }
+        return (try? TestDatabase.url(with: "application_name=name\(number)")) ?? ""
     }
 }

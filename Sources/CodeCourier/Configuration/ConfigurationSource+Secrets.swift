@@ -8,6 +8,9 @@ extension ConfigurationSource {
         let secret: Secret
         let key: SettingKey
         let origin: Origin
+
+        /// The file that holds it, where one does.
+        var path: String?
     }
 
     /// A secret given as `key` or, as the path of a file that holds it, as `keyFile`.
@@ -35,7 +38,8 @@ extension ConfigurationSource {
         }
     }
 
-    /// The sections whose secrets are those of a worker's start: its clients connect with them until it ends.
+    /// The sections whose files are not watched: Kafka's clients connect with the secrets of a worker's start until it ends,
+    /// and PostgreSQL's read theirs at each connection.
     private static let sectionsOfStart: Set = ["kafka", "postgres"]
 
     /// The key under which a secret is given as a file: `keys.codeFile` for `keys.code`.
@@ -61,7 +65,9 @@ extension ConfigurationSource {
             var text = try TextFile.read(path, maximumBytes: 65_536)
             if text.last?.isNewline == true { text.removeLast() }
             if !Self.sectionsOfStart.contains(key[0]) { secretFiles[path] = Secret(text) }
-            if !text.isEmpty { return SecretSetting(secret: Secret(text), key: key, origin: setting.origin) }
+            if !text.isEmpty {
+                return SecretSetting(secret: Secret(text), key: key, origin: setting.origin, path: path)
+            }
             report(key, at: setting.origin, "must name a file that is not empty")
         } catch {
             reportUnreadable(key, setting, error)

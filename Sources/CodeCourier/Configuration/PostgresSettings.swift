@@ -9,6 +9,14 @@ struct PostgresSettings: Sendable {
     /// One database or the shards, in the order that placement relies on: libpq URIs, which may carry passwords.
     let databases: [Secret]
 
+    /// The file that the URIs are from, and the key that names it.
+    var file: File?
+
+    struct File: Sendable {
+        let path: String
+        let key: String
+    }
+
     /// How long rows are kept after their day is over.
     var retention = Duration.seconds(24 * 3600)
 }
@@ -64,7 +72,9 @@ extension PostgresSettings {
         if let first = entries.first, entries.count > UUIDValue.maximumShards {
             source.report(first.key, at: first.origin, "must name \(UUIDValue.maximumShards) databases at most")
         }
-        return entries.isEmpty ? nil : PostgresSettings(databases: entries.map(\.secret))
+        guard let first = entries.first else { return nil }
+        let file = first.path.map { File(path: $0, key: first.key.joined(separator: ".")) }
+        return PostgresSettings(databases: entries.map(\.secret), file: file)
     }
 
     private static func shards(_ source: ConfigurationSource) -> [ConfigurationSource.SecretSetting]? {
@@ -73,7 +83,9 @@ extension PostgresSettings {
         switch (text?.origin, source.file.shards) {
         case (.environment, _), (_, nil):
             return text.map { text in
-                split(text.secret.revealed).map { .init(secret: Secret($0), key: text.key, origin: text.origin) }
+                split(text.secret.revealed).map {
+                    .init(secret: Secret($0), key: text.key, origin: text.origin, path: text.path)
+                }
             }
         case (let origin?, _?):
             let fileKey = ConfigurationSource.fileKey(of: key)
@@ -91,7 +103,7 @@ extension PostgresSettings {
     }
 
     /// The URIs of a text, on lines of their own or with commas between them.
-    private static func split(_ text: String) -> [String] {
+    static func split(_ text: String) -> [String] {
         text.split(whereSeparator: \.isNewline).flatMap { splitLine($0) }
     }
 

@@ -23,19 +23,23 @@ struct LedgerDatabases {
     /// Connects to every database and throws a `DatabaseFault` unless each is fit, migrated, in its place, of this time,
     /// and of a fleet with the same keys.
     init(
-        _ databases: [Secret],
+        _ postgres: PostgresSettings,
         keys: KeySource,
         settings: PostgresLedger.Settings,
         clock: @escaping @Sendable () -> Timestamp,
         logger: Logger
     ) async throws {
         self.clock = clock
-        let configurations = databases.map { database in
-            PostgresConfiguration(
-                url: database.revealed,
+        let uris = postgres.databases.map(\.revealed)
+        let file = postgres.file.map { DatabaseFile($0, uris: uris, logger: logger) }
+        let configurations = uris.enumerated().map { place, uri in
+            var configuration = PostgresConfiguration(
+                url: uri,
                 applicationName: "code-courier",
                 settings: PostgresLedger.sessionSettings
             )
+            if let file { configuration.newestURL = { file.uri(of: place) } }
+            return configuration
         }
         try await configurations.checkServers()
         let pools = configurations.map { PostgresPool($0) }

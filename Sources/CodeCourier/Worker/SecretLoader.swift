@@ -8,7 +8,7 @@ import Verification
 /// Puts the contents of the secrets' files into force, or refuses them with their reasons.
 ///
 /// Only what a `…File` key of `keys` or `providers` names changes in a running worker: the configuration file is taken as
-/// it was at the start, and how Kafka and PostgreSQL are reached too.
+/// it was at the start, and how Kafka is reached too; a `DatabaseFile` is read at each connection.
 actor SecretLoader: FileLoader {
     private let path: String?
     private let text: String?

@@ -48,7 +48,7 @@ struct Worker {
         let secrets = WorkerSecrets(configuration) { $0.provider(client: client, logger: logger) }
         do {
             databases = try await LedgerDatabases(
-                configuration.postgres.databases,
+                configuration.postgres,
                 keys: secrets.keys,
                 settings: .init(
                     source: settings.decision.source,

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import Logs
+import PostgresClient
+import Synchronization
+
+/// The file of `postgres.urlFile` or `postgres.shardsFile`, read again at each new connection, so that a password that was
+/// rotated needs no restart.
+///
+/// The login may change, and no more: a worker has checked the databases that it began with. A file that cannot be used at
+/// that moment, missing or half-written, leaves the last URIs in use, and is told once.
+final class DatabaseFile: Sendable {
+    private struct State {
+        var uris: [String]
+        var isRefused = false
+    }
+
+    private let file: PostgresSettings.File
+    private let logger: Logger
+    private let state: Mutex<State>
+
+    init(_ file: PostgresSettings.File, uris: [String], logger: Logger) {
+        self.file = file
+        self.logger = logger
+        state = Mutex(State(uris: uris))
+    }
+
+    /// The URI of a database by its place, as the file says now or said last.
+    func uri(of place: Int) -> String {
+        let (uri, fault) = state.withLock { state in
+            do throws(Unusable) {
+                state.uris = try Self.read(file.path, following: state.uris)
+                state.isRefused = false
+                return (state.uris[place], nil as Unusable?)
+            } catch {
+                defer { state.isRefused = true }
+                return (state.uris[place], state.isRefused ? nil : error)
+            }
+        }
+        if let fault {
+            logger.log(
+                .secretsRefused,
+                [.fault: .text("\(file.key): the file \(fault.reason); the last one stays in use")]
+            )
+        }
+        return uri
+    }
+
+    private struct Unusable: Error {
+        let reason: String
+    }
+
+    private static func read(_ path: String, following last: [String]) throws(Unusable) -> [String] {
+        let text: String
+        do throws(TextFile.Unreadable) {
+            text = try TextFile.read(path, maximumBytes: 65_536)
+        } catch {
+            throw Unusable(reason: error.reason)
+        }
+        let uris = last.count == 1 ? [text.trimmingNewline] : PostgresSettings.split(text)
+        guard uris.allSatisfy({ ValueRule.database.parse($0) != nil }) else {
+            throw Unusable(reason: "holds no libpq URI")
+        }
+        guard uris.map(place) == last.map(place) else { throw Unusable(reason: "names another database") }
+        return uris
+    }
+
+    /// What a URI says of where the database is.
+    private static func place(_ uri: String) -> [String?] {
+        let given = try? ConnectionKeywords.parse(uri)
+        return ["host", "hostaddr", "port", "dbname", "service"].map { given?[$0] }
+    }
+}
+
+extension String {
+    /// The text without one line end behind it.
+    fileprivate var trimmingNewline: String { last?.isNewline == true ? String(dropLast()) : self }
+}
