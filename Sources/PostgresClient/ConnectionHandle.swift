@@ -18,13 +18,17 @@ import Glibc
 
     /// Connects, blocking the thread.
     ///
-    /// Throws `connectionFailed` with libpq's reason, which says what an operator has to mend.
+    /// Throws `connectionFailed` with libpq's reason, which says what an operator has to mend; a word of ours stands before it
+    /// where the server's certificate is at fault.
     static func connect(_ keywords: ConnectionKeywords) throws(PostgresError) -> ConnectionHandle {
         let pointer = unsafe keywords.withArrays { unsafe PQconnectdbParams($0, $1, 1) }
         guard let pointer = unsafe pointer else { throw PostgresError(.connectionFailed, reason: "out of memory") }
         let handle = unsafe ConnectionHandle(adopting: pointer)
         guard handle.isOpen, unsafe PQsetnonblocking(handle.pointer, 1) == 0 else {
-            throw PostgresError(.connectionFailed, reason: keywords.sanitized(handle.errorText))
+            let text = handle.errorText
+            let fault = CertificateFault(text) { keywords.showsOutdatedCertificate() }
+            let word = fault.map { "\($0.rawValue): " } ?? ""
+            throw PostgresError(.connectionFailed, reason: word + keywords.sanitized(text))
         }
         return handle
     }

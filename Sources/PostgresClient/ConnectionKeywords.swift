@@ -6,7 +6,7 @@ import Glibc
 /// The keyword arrays of `PQconnectdbParams`: passed as arrays, so that no value can become syntax.
 package struct ConnectionKeywords {
     /// In order: the URI, which is `dbname`, overrides what stands before it and yields to what stands after it.
-    let pairs: [(keyword: String, value: String)]
+    var pairs: [(keyword: String, value: String)]
 
     /// What must not appear in an error.
     let secrets: [String]

@@ -13,7 +13,8 @@ package struct TestAuthority: Sendable {
         package let description: String
     }
 
-    package init(in folder: ScratchFolder, name: String = "authority") async throws {
+    /// An authority whose server's certificate holds for so many days from now on.
+    package init(in folder: ScratchFolder, name: String = "authority", days: Int = 2) async throws {
         let (key, certificate) = (folder["\(name).key"], folder["\(name).crt"])
         let (serverKeyPath, request) = (folder["\(name)-server.key"], folder["\(name)-server.csr"])
         let newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
@@ -27,7 +28,7 @@ package struct TestAuthority: Sendable {
             folder
         )
         try await Self.run(
-            ["x509", "-req", "-days", "2", "-copy_extensions", "copy", "-CAcreateserial", "-CA", certificate]
+            ["x509", "-req", "-days", "\(days)", "-copy_extensions", "copy", "-CAcreateserial", "-CA", certificate]
                 + ["-CAkey", key, "-in", request, "-out", folder["\(name)-server.crt"]],
             folder
         )

@@ -39,8 +39,8 @@ extension CommandLineSuite {
                 let port = url.split(separator: ":").last?.split(separator: "/").first ?? ""
                 let other = "hostaddr=127.0.0.1&host=other.example&port=\(port)"
                 let refusals = [
-                    ("\(url)?sslmode=verify-full&sslrootcert=\(stranger.certificatePath)", "certificate verify failed"),
-                    ("\(url)?sslmode=verify-full&\(trusting)&\(other)", "does not match host name"),
+                    ("\(url)?sslmode=verify-full&sslrootcert=\(stranger.certificatePath)", "certificate_untrusted: "),
+                    ("\(url)?sslmode=verify-full&\(trusting)&\(other)", "host_name_mismatch: "),
                     ("\(url)?sslmode=disable", "no pg_hba.conf entry"),
                     ("\(wrong)?sslmode=verify-full&\(trusting)", "password authentication failed"),
                     ("\(url)?sslmode=verify-full&sslrootcert=/nowhere", "root certificate file"),
@@ -52,6 +52,16 @@ extension CommandLineSuite {
                     #expect(program.errors.contains(reason), "\(program.errors)")
                     for text in [program.errors, program.output] { #expect(!text.contains("canary")) }
                 }
+            }
+        }
+
+        @Test func `a certificate that is over reads differently from one that nobody trusts`() async throws {
+            try await withServer(days: -1) { url, authority, folder in
+                let address = "\(url)?sslmode=verify-full&sslrootcert=\(authority.certificatePath)"
+                let program = try Program(["migrate", "--postgres-url", address], folder: folder)
+                #expect(try await program.exit() == .code(2))
+                #expect(program.errors.contains("certificate_expired: "), "\(program.errors)")
+                #expect(!program.errors.contains("canary"))
             }
         }
 
@@ -93,10 +103,11 @@ extension CommandLineSuite {
         }
 
         private func withServer(
+            days: Int = 2,
             _ body: (_ url: String, TestAuthority, ScratchFolder) async throws -> Void
         ) async throws {
             let folder = try ScratchFolder()
-            let authority = try await TestAuthority(in: folder)
+            let authority = try await TestAuthority(in: folder, days: days)
             let files = [
                 "server.crt": authority.serverCertificate, "server.key": authority.serverKey, "pg_hba.conf": Self.rules,
             ]
