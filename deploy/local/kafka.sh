@@ -4,24 +4,37 @@
 # and controller at once, on free ports of 127.0.0.1. It runs from KAFKA_HOME, an official download of Kafka 4 or
 # whatever has its `libs`, with Java 17 or newer. Data and logs are under .local/kafka.
 #
-#   kafka.sh check                   says what is missing to start one; nothing when all is there
-#   kafka.sh start [name] [nodes]    makes and starts a cluster of 1 node or 3, prints host:port[,host:port…]
-#   kafka.sh url [name]              prints that of a cluster that was started
-#   kafka.sh status [name]           says which nodes run; exit code 1 if none does
-#   kafka.sh process name node       prints the number of a node's process
-#   kafka.sh kill-node name node     ends a node at once, as a crash does
-#   kafka.sh stop-node name node     ends a node in order
-#   kafka.sh start-node name node    starts a node that was ended, with its data
-#   kafka.sh stop [name]             stops all nodes and deletes their data
+#   kafka.sh check                      says what is missing to start one; nothing when all is there
+#   kafka.sh start [name] [nodes]       makes and starts a cluster of 1 node or 3, prints host:port[,host:port…]
+#   kafka.sh url [name]                 prints that of a cluster that was started
+#   kafka.sh secure [name]              prints the settings for the same brokers by TLS and a password
+#   kafka.sh tool name program options  runs one of Kafka's own programs, such as kafka-topics, on the cluster
+#   kafka.sh status [name]              says which nodes run; exit code 1 if none does
+#   kafka.sh process name node          prints the number of a node's process
+#   kafka.sh kill-node name node…       ends nodes at once, as a crash does
+#   kafka.sh stop-node name node…       ends nodes in order
+#   kafka.sh start-node name node…      starts nodes that were ended, with their data
+#   kafka.sh stop [name]                stops all nodes and deletes their data
 #
-# The name (default: test) tells several clusters of one checkout apart; nodes count from 1.
+# The name (default: test) tells several clusters of one checkout apart; nodes count from 1. A worker on it:
+#
+#   export KAFKA_HOME=~/kafka_2.13-4.3.1
+#   deploy/local/kafka.sh start trial 3        # prints kafka.bootstrapServers
+#   for topic in requests receipts deliveries dead-letters; do
+#       deploy/local/kafka.sh tool trial kafka-topics --create --topic verification.$topic --partitions 6 \
+#           --config message.timestamp.type=LogAppendTime
+#   done
+#   deploy/local/kafka.sh kill-node trial 2; deploy/local/kafka.sh start-node trial 2; deploy/local/kafka.sh stop trial
+#
+# Who comes without a password may do everything. `secure` names a user who may do nothing until `tool … kafka-acls` has
+# given rights: docs/deployment.md has the commands.
 set -euo pipefail
 # shellcheck source=deploy/local/shared.sh
 source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
 
 command="${1:-help}"
 name="${2:-test}"
-argument="${3:-}"
+arguments=("${@:3}")
 [[ "$name" =~ ^[a-z0-9-]+$ ]] || fail "a cluster's name has only a–z, 0–9 and -: $name"
 
 state="$local_directory/kafka/$name"
@@ -34,8 +47,8 @@ check_kafka() {
     command -v java >/dev/null || fail "there is no java" "Run: apt-get install default-jre-headless"
 }
 
-# A Java program of Kafka's; its options come after the class.
-kafka() { java -Xmx512m -cp "$KAFKA_HOME/libs/*" "$@"; }
+# A Java program of Kafka's that ends soon; its options come after the class.
+kafka() { java -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$KAFKA_HOME/libs/*" "$@"; }
 
 nodes() { cat "$state/nodes" 2>/dev/null || printf '0\n'; }
 
@@ -49,32 +62,63 @@ node_process() {
     fi
 }
 
-check_node() {
-    [[ -f "$state/$argument/node.properties" ]] || fail "the cluster \"$name\" has no node \"$argument\"" \
-        "Its nodes count from 1 to $(nodes)"
+check_nodes() {
+    local node
+    ((${#arguments[@]} > 0)) || fail "no node is named" "The nodes of \"$name\" count from 1 to $(nodes)"
+    for node in "${arguments[@]}"; do
+        [[ -f "$state/$node/node.properties" ]] || fail "the cluster \"$name\" has no node \"$node\"" \
+            "Its nodes count from 1 to $(nodes)"
+    done
 }
 
-# Writes the properties of all nodes, each with two ports of its own, and formats their data.
+# Makes an authority of the cluster's own, and a key and a certificate that it has signed for all nodes.
+make_certificates() {
+    local new=(-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes)
+    {
+        openssl req -x509 -days 30 -subj "/CN=Kafka $name" "${new[@]}" -keyout "$state/ca.key" -out "$state/ca.crt"
+        openssl req -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1 "${new[@]}" \
+            -keyout "$state/node.key" -out "$state/node.csr"
+        openssl x509 -req -days 30 -copy_extensions copy -CA "$state/ca.crt" -CAkey "$state/ca.key" -CAcreateserial \
+            -in "$state/node.csr" -out "$state/node.crt"
+    } >"$state/certificates.log" 2>&1 || fail "no certificates" "$(tail -n 5 "$state/certificates.log")"
+    cat "$state/node.key" "$state/node.crt" "$state/ca.crt" >"$state/node.pem"
+}
+
+# The user of the listener with TLS.
+user=code-courier
+
+# Writes the properties of all nodes, each with three ports of its own, and formats their data.
 make_cluster() {
-    local count="$1" replicas=1 in_sync=1 voters="" node client controller
+    local count="$1" replicas=1 in_sync=1 voters="" node controller password
     if ((count == 3)); then replicas=3 in_sync=2; fi
-    local clients=() controllers=()
+    local clients=() secure_clients=() controllers=()
     for ((node = 1; node <= count; node++)); do
-        client="$(free_port)"
-        controller="$(free_port)"
-        clients+=("127.0.0.1:$client")
-        controllers+=("127.0.0.1:$controller")
-        voters+="${voters:+,}$node@127.0.0.1:$controller"
+        clients+=("127.0.0.1:$(free_port)")
+        secure_clients+=("127.0.0.1:$(free_port)")
+        controller="127.0.0.1:$(free_port)"
+        controllers+=("$controller")
+        voters+="${voters:+,}$node@$controller"
     done
+    mkdir -p -m 700 "$state"
+    make_certificates
+    password="$(openssl rand -hex 16)"
     for ((node = 1; node <= count; node++)); do
         mkdir -p "$state/$node"
         cat >"$state/$node/node.properties" <<-PROPERTIES
 			process.roles=broker,controller
 			node.id=$node
 			controller.quorum.voters=$voters
-			listeners=PLAINTEXT://${clients[node - 1]},CONTROLLER://${controllers[node - 1]}
-			advertised.listeners=PLAINTEXT://${clients[node - 1]}
+			listeners=PLAINTEXT://${clients[node - 1]},SECURE://${secure_clients[node - 1]},CONTROLLER://${controllers[node - 1]}
+			advertised.listeners=PLAINTEXT://${clients[node - 1]},SECURE://${secure_clients[node - 1]}
+			listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SECURE:SASL_SSL,CONTROLLER:PLAINTEXT
 			controller.listener.names=CONTROLLER
+			ssl.keystore.type=PEM
+			ssl.keystore.location=$state/node.pem
+			sasl.enabled.mechanisms=SCRAM-SHA-512,PLAIN
+			listener.name.secure.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
+			listener.name.secure.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_$user="$password";
+			authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+			super.users=User:ANONYMOUS
 			log.dirs=$state/$node/data
 			auto.create.topics.enable=false
 			default.replication.factor=$replicas
@@ -84,15 +128,19 @@ make_cluster() {
 			transaction.state.log.num.partitions=4
 			transaction.state.log.replication.factor=$replicas
 			transaction.state.log.min.isr=$in_sync
+			transaction.abort.timed.out.transaction.cleanup.interval.ms=1000
 			share.coordinator.state.topic.replication.factor=$replicas
 			share.coordinator.state.topic.min.isr=$in_sync
 			group.initial.rebalance.delay.ms=0
+			group.min.session.timeout.ms=1000
 			log.retention.ms=-1
 		PROPERTIES
         kafka kafka.tools.StorageTool format -t MkU3OEVBNTcwNTJENDM2Qk -c "$state/$node/node.properties" \
-            >"$state/$node/format.log" 2>&1 || fail "a node cannot be formatted" "$(tail -n 5 "$state/$node/format.log")"
+            --add-scram "SCRAM-SHA-512=[name=$user,password=$password]" >"$state/$node/format.log" 2>&1 || fail "a node cannot be formatted" "$(tail -n 5 "$state/$node/format.log")"
     done
     printf '%s\n' "$count" >"$state/nodes"
+    printf '%s\n' "$password" >"$state/password"
+    (IFS=, && printf '%s\n' "${secure_clients[*]}") >"$state/secure-address"
     (IFS=, && printf '%s\n' "${clients[*]}") >"$state/address"
 }
 
@@ -130,11 +178,11 @@ wait_for_replicas() {
         if [[ -z "$missing" ]]; then return; fi
         sleep 0.5
     done
-    say "partitions lack replicas a while after node $argument has started"
+    say "partitions lack replicas a while after node ${arguments[*]} has started"
 }
 
 start() {
-    local count="${argument:-1}" node
+    local count="${arguments[0]:-1}" node
     [[ "$count" == 1 || "$count" == 3 ]] || fail "a cluster has 1 node or 3, not $count"
     check_kafka
     if [[ "$(nodes)" != "$count" ]]; then
@@ -165,6 +213,44 @@ stop() {
     rm -rf "$state"
 }
 
+# What `kafka` of a worker's configuration needs; SCRAM with Kafka 4 needs librdkafka 2.6.1, PLAIN does not.
+secure() {
+    cat <<-SETTINGS
+		kafka:
+		  bootstrapServers: "$(cat "$state/secure-address")"
+		  options:
+		    security.protocol: sasl_ssl
+		    ssl.ca.location: $state/ca.crt
+		    sasl.mechanism: SCRAM-SHA-512
+		    sasl.username: $user
+		    sasl.password: $(cat "$state/password")
+	SETTINGS
+}
+
+# Kafka's own programs, by the names that their scripts in an official download have.
+tool() {
+    local -A classes=(
+        [kafka-acls]=org.apache.kafka.tools.AclCommand
+        [kafka-configs]=kafka.admin.ConfigCommand
+        [kafka-consumer-groups]=org.apache.kafka.tools.consumer.group.ConsumerGroupCommand
+        [kafka-delete-records]=org.apache.kafka.tools.DeleteRecordsCommand
+        [kafka-get-offsets]=org.apache.kafka.tools.GetOffsetShell
+        [kafka-topics]=org.apache.kafka.tools.TopicCommand
+        [kafka-transactions]=org.apache.kafka.tools.TransactionsCommand
+    )
+    local program="${arguments[0]:-}"
+    local class="${classes[${program%.sh}]:-}"
+    [[ -n "$class" ]] || fail "no such program: \"$program\"" "There are: ${!classes[*]}"
+    kafka "$class" --bootstrap-server "$(cat "$state/address")" "${arguments[@]:1}"
+}
+
+check_running() {
+    [[ -n "$(node_process 1)$(node_process 2)$(node_process 3)" ]] ||
+        fail "Kafka \"$name\" does not run" "Run: $0 start $name"
+}
+
+usage() { sed -n '3,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; }
+
 status() {
     local node process count running=1
     count="$(nodes)"
@@ -189,22 +275,37 @@ start | stop)
 check) check_kafka ;;
 start-node)
     check_kafka
-    check_node
-    if [[ -z "$(node_process "$argument")" ]]; then launch "$argument"; fi
-    wait_for_node "$argument"
+    check_nodes
+    for node in "${arguments[@]}"; do
+        if [[ -z "$(node_process "$node")" ]]; then launch "$node"; fi
+    done
+    for node in "${arguments[@]}"; do wait_for_node "$node"; done
     wait_for_replicas
     ;;
-stop-node) check_node && end_node "$argument" TERM ;;
-kill-node) check_node && end_node "$argument" KILL ;;
-process) check_node && node_process "$argument" ;;
+stop-node | kill-node)
+    check_nodes
+    signal=TERM
+    if [[ "$command" == kill-node ]]; then signal=KILL; fi
+    for node in "${arguments[@]}"; do end_node "$node" "$signal"; done
+    ;;
+process) check_nodes && node_process "${arguments[0]}" ;;
 status) status ;;
 url)
-    [[ -n "$(node_process 1)$(node_process 2)$(node_process 3)" ]] ||
-        fail "Kafka \"$name\" does not run" "Run: $0 start $name"
+    check_running
     cat "$state/address"
     ;;
+secure)
+    check_running
+    secure
+    ;;
+tool)
+    check_kafka
+    check_running
+    tool
+    ;;
+help | --help | -h) usage ;;
 *)
-    sed -n '3,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0" >&2
+    usage >&2
     exit 2
     ;;
 esac
