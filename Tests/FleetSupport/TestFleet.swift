@@ -44,7 +44,13 @@ package final class TestFleet: Sendable {
     ) async throws {
         (self.cluster, self.topics, self.database) = (cluster, topics, database)
         (self.logins, self.sandbox, self.folder) = (logins, sandbox, folder)
-        producer = try KafkaProducer(configuration: cluster.configuration)
+        // Brokers that a test has stopped are waited for: a record that failed might have been written all the same.
+        producer = try KafkaProducer(
+            configuration: KafkaConfiguration(
+                bootstrapServers: cluster.bootstrapServers,
+                options: ["delivery.timeout.ms": "120000"]
+            )
+        )
         deliveries = try await TopicLog(topics.deliveries, cluster, parse: Event.init)
         deadLetterLog = try await TopicLog(topics.deadLetters, cluster) { $0 }
         sentLog = SentLog(path: folder[Self.recordFile])

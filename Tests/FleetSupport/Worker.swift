@@ -21,6 +21,13 @@ package struct Worker: Sendable {
         (program.lines.suffix(20) + program.errorLines.suffix(20)).joined(separator: "\n")
     }
 
+    /// The fields of the lines that have them, as a test names them; of all events if none is named.
+    package func lines<Fields: Decodable>(of event: String? = nil, as _: Fields.Type) -> [Fields] {
+        program.lines.filter { event == nil || Self.entry($0)?.event == event }.compactMap {
+            try? JSONDecoder().decode(Fields.self, from: Data($0.utf8))
+        }
+    }
+
     /// What one line says; nil for a line that is no entry.
     package static func entry(_ line: String) -> LogEntry? {
         try? JSONDecoder().decode(LogEntry.self, from: Data(line.utf8))

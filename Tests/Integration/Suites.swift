@@ -10,3 +10,6 @@ import Testing
 
 /// What the program does besides working: its commands, and how it refuses to start; beside the others.
 @Suite(.serialized) enum CommandLineSuite {}
+
+/// What only a real Apache Kafka does, one thing after the other; beside the others.
+@Suite(.serialized, .timeLimit(.minutes(5))) enum KafkaFeatures {}

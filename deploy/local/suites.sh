@@ -9,11 +9,15 @@ kafka_suites='^(KafkaClientTests|Integration(Tests)?)\.'
 
 # Those of them that only a real Apache Kafka can pass.
 # shellcheck disable=SC2034 # read by the scripts that source this
-apache_suites='\.ApacheKafkaTests/'
+apache_suites='\.(ApacheKafkaTests|KafkaFeatures)/'
 
-# Those of these that kill brokers and workers.
+# Those of these that kill brokers and workers, or time them.
 # shellcheck disable=SC2034 # read by the scripts that source this
 killing_suites='^Integration\.ApacheKafkaTests/'
+
+# Those of these that need a cluster of three.
+# shellcheck disable=SC2034 # read by the scripts that source this
+three_node_suites='/ThreeNodes/'
 
 # Runs the built tests that are named, keeps their words, and fails when one failed, was skipped, or none was there.
 swift_test() {

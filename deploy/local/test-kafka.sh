@@ -43,12 +43,12 @@ on_kafka() {
         check_library
     fi
     # The tests of TLS put a front before a broker, one alone.
-    local -a skipped=(--skip "$killing_suites")
-    if ((nodes > 1)); then skipped+=(--skip '/KafkaSecurity/'); fi
+    local -a skipped=(--skip "$killing_suites") skipped_faults=()
+    if ((nodes > 1)); then skipped+=(--skip '/KafkaSecurity/'); else skipped_faults+=(--skip "$three_node_suites"); fi
     swift_test "$(title_of "$nodes" "$library")" --filter "$kafka_suites" "${skipped[@]}" || code=$?
     # By themselves: what is killed is missed by others.
     if [[ -z "$stopping" ]]; then
-        swift_test "$(title_of "$nodes" "$library")-faults" --filter "$killing_suites" || code=$?
+        swift_test "$(title_of "$nodes" "$library")-faults" --filter "$killing_suites" "${skipped_faults[@]}" || code=$?
     fi
     return "$code"
 }
