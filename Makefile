@@ -14,7 +14,7 @@ help:
 	@echo '  make test          set up and run every test: PostgreSQL, the mock cluster, and a broker process'
 	@echo ''
 	@echo '  make test-kafka    test on a real Apache Kafka, which KAFKA_HOME names: one node, and three'
-	@echo '  make test-kafka FULL=1  with both versions of librdkafka on both'
+	@echo '  make test-kafka FULL=1  with both versions of librdkafka on both, and fleets under faults'
 	@echo ''
 	@echo '  make faults        kill, pause and stop workers and what they stand on; the last line of stdout sums it up'
 	@echo '  make faults FULL=1 the same for over an hour instead of five minutes'

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs the tests that speak Kafka against a real Apache Kafka from KAFKA_HOME: one node with Debian's librdkafka 2.0.2,
-# and three nodes (factor 3, `min.insync.replicas` 2) with librdkafka 2.16. FULL=1 runs both libraries on both.
+# and three nodes (factor 3, `min.insync.replicas` 2) with librdkafka 2.16. FULL=1 runs both libraries on both, and the
+# fleets under faults of `make faults` on three nodes.
 #
 # It fails where KAFKA_HOME is missing. COURIER_TEST_POSTGRES_URL names a PostgreSQL of one's own, as in test.sh.
 set -euo pipefail
@@ -18,9 +19,13 @@ unset COURIER_TEST_KAFKA
 
 # What is run: nodes and library.
 runs=("1 debian" "3 wheel")
+full=""
 case "${FULL:-}" in
 "" | 0 | no | false) ;;
-*) runs+=("1 wheel" "3 debian") ;;
+*)
+    runs+=("1 wheel" "3 debian")
+    full=yes
+    ;;
 esac
 
 # shellcheck disable=SC2329 # called by the trap
@@ -29,6 +34,9 @@ clean_up() {
     if [[ -z "$own_postgres" ]]; then "$scripts/postgres.sh" remove test-kafka 9>&-; fi
     "$scripts/kafka.sh" stop test 9>&-
 }
+
+# Whether a run has fleets under faults, too.
+runs_campaign() { [[ -n "$full" && "$*" == "3 wheel" ]]; }
 
 title_of() { printf 'kafka-%s-%s\n' "$@"; }
 
@@ -49,6 +57,10 @@ on_kafka() {
     # By themselves: what is killed is missed by others.
     if [[ -z "$stopping" ]]; then
         swift_test "$(title_of "$nodes" "$library")-faults" --filter "$killing_suites" "${skipped_faults[@]}" || code=$?
+    fi
+    # Those of brokers inject errors, which the mock cluster alone can.
+    if [[ -z "$stopping" ]] && runs_campaign "$@"; then
+        swift_test "$(title_of "$nodes" "$library")-campaign" --filter '^Faults\.' --skip '/BrokerFaults/' || code=$?
     fi
     return "$code"
 }
@@ -79,6 +91,7 @@ titles=()
 for combination in "${runs[@]}"; do
     read -r nodes library <<<"$combination"
     titles+=("$(title_of "$nodes" "$library")" "$(title_of "$nodes" "$library")-faults")
+    if runs_campaign "$nodes" "$library"; then titles+=("$(title_of "$nodes" "$library")-campaign"); fi
     if [[ -z "$stopping" ]]; then on_kafka "$nodes" "$library" || code=$?; fi
 done
 
