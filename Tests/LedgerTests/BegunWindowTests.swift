@@ -18,6 +18,8 @@ import Verification
                 try await database.withPool(connections: 1, url: counter.url) { pool in
                     let worker = LedgerWorker(database.ledger(on: pool), policy: Self.policy)
                     let now = try await worker.now()
+                    // A session's first record to publish asks for the timeline besides.
+                    try await worker.publish(try await worker.intake([.raw("{", offset: 1, at: now)]))
                     _ = try await worker.intake(.people(1, from: 10, at: now))
                     let candidates = try await worker.candidates(.people(3, at: now))
                     let people = try (0..<3).map { person in

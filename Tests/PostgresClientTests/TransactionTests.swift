@@ -204,7 +204,9 @@ struct TransactionTests {
     @Test func `a deadlock is retriable`() async throws {
         try await TestDatabase.withPool(
             size: 2,
-            script: "CREATE TABLE item AS SELECT i AS id FROM generate_series(1, 2) AS i"
+            script: "CREATE TABLE item AS SELECT i AS id FROM generate_series(1, 2) AS i",
+            // Longer than the server takes to see a deadlock, 1 s.
+            settings: [(name: "lock_timeout", value: "10s")]
         ) { pool in
             let holders = Holders()
             let errors = await withTaskGroup(of: PostgresError?.self) { group in

@@ -10,6 +10,8 @@ CREATE TABLE IF NOT EXISTS courier.key_check (
     PRIMARY KEY (ring, id)
 );
 
+SELECT courier.sample_less('courier.key_check');
+
 -- Those of the keys that are not the fleet's: an operator may not read the table.
 CREATE OR REPLACE FUNCTION courier.other_keys(rings text[], ids smallint[], macs bytea[])
 RETURNS TABLE (ring text, id smallint)
