@@ -132,6 +132,7 @@ struct Intake: Service {
         // Only now: a batch that is decided again after a failure is reported once.
         let waiting = Set(recorded.value.waiting.map(\.place))
         for candidate in candidates where !waiting.contains(candidate.place) { report(candidate) }
+        statistics.noteUnread(candidates.lazy.filter { !waiting.contains($0.place) }.flatMap(\.unreadHints))
         let claims = Dispatch.Claims(sends: recorded.value.sends, claimedAt: claimedAt)
         return Recorded(Decided(claims: claims, waiting: recorded.value.waiting), outbox: recorded.outbox)
     }

@@ -10,7 +10,7 @@ extension LogField {
             .deadLetters, .inFlight, .maxInFlight, .outbox, .dueSends, .residentBytes, .processorTime:
             "integer"
         case .truncated: "boolean"
-        case .decisions, .regions, .providers, .rules, .lag, .latency, .errors: "object"
+        case .decisions, .regions, .providers, .rules, .unreadHints, .lag, .latency, .errors: "object"
         default: "string"
         }
     }
@@ -78,6 +78,7 @@ extension LogField {
         case .regions: "published delivery events by region and status, without repeats; beyond the 30 busiest, `other`"
         case .providers: "answers by provider and outcome, with `breaker` (`closed`, `open`, `half_open`) and `score`"
         case .rules: "refused requests by reason"
+        case .unreadHints: "hints that could not be read and were left out, by field"
         case .deadLetters: "published dead letters"
         case .inFlight: "sends that the worker holds now"
         case .maxInFlight: "sends that it may hold"

@@ -69,6 +69,7 @@ package enum LogField: String, Sendable, CaseIterable {
     case regions
     case providers
     case rules
+    case unreadHints = "unread_hints"
     case deadLetters = "dead_letters"
     case inFlight = "in_flight"
     case maxInFlight = "max_in_flight"

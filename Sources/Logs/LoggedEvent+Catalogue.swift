@@ -45,9 +45,9 @@ extension LoggedEvent {
         .info,
         "what the worker did in the interval",
         [
-            .workerID, .interval, .uptime, .requests, .repeats, .decisions, .regions, .providers, .rules, .deadLetters,
-            .inFlight, .maxInFlight, .outbox, .dueSends, .oldestSnapshot, .lag, .latency, .errors, .residentBytes,
-            .processorTime,
+            .workerID, .interval, .uptime, .requests, .repeats, .decisions, .regions, .providers, .rules,
+            .unreadHints, .deadLetters, .inFlight, .maxInFlight, .outbox, .dueSends, .oldestSnapshot, .lag, .latency, .errors,
+            .residentBytes, .processorTime,
         ]
     )
 }

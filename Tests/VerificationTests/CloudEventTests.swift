@@ -57,7 +57,7 @@ import Testing
             ).request != nil
         )
         #expect(
-            read(document, [("CE_SPECVERSION", "9"), ("Content-Type", "application/cloudevents+avro")]).request != nil
+            read(document, [("CE_SPECVERSION", "9"), ("Content-Type", "application/json")]).request != nil
         )
         #expect(
             read(document, [("traceparent", Self.otherTrace), ("traceparent", Self.trace)]).request?.trace?.traceparent
@@ -92,6 +92,51 @@ import Testing
         #expect(read(value, [("content-type", contentType)]).request?.requestID == "r-1")
     }
 
+    @Test(arguments: ["Content-Type", "CONTENT-TYPE", "contentType", "content_type", nil] as [String?])
+    func `structured mode is known by any spelling of the header, and without it by the members`(name: String?) {
+        let value = envelope(",\"data\":\(RequestSample.document())")
+        let headers = name.map { [($0, Optional("application/cloudevents+json"))] } ?? []
+        #expect(read(value, headers).request?.requestID == "r-1")
+        #expect(read(value, headers + [("ce_id", "1")]).request?.requestID == "r-1")
+    }
+
+    @Test func `a text that holds JSON is that JSON`() throws {
+        func quoted(_ text: String) -> String { "\"" + text.replacing("\"", with: "\\\"") + "\"" }
+        let document = RequestSample.document()
+        #expect(read(quoted(document), []).request?.requestID == "r-1")
+        #expect(read(envelope(",\"data\":\(quoted(document))"), [Self.structured]).request?.requestID == "r-1")
+        #expect(read(quoted(quoted(document)), []).deadLetter == .notAnObject)
+        #expect(read(quoted("hello"), []).deadLetter == .notAnObject)
+    }
+
+    @Test(arguments: [
+        [0xef, 0xbb, 0xbf], [0, 0, 0, 1, 44], [0] + [UInt8](repeating: 7, count: 8), [1] + [UInt8](repeating: 9, count: 16),
+        [3, 0] + [UInt8](repeating: 0xab, count: 16), [0, 0, 0, 0, 1, 0x0a, 0x20],
+    ] as [[UInt8]])
+    func `a serializer's bytes before the JSON are taken off`(bytes: [UInt8]) {
+        for value in [RequestSample.document(), envelope(",\"data\":\(RequestSample.document())")] {
+            let record = RequestSample.record(bytes: bytes + Array(value.utf8))
+            guard case .request(let request) = VerificationRequest.read(record) else {
+                Issue.record("\(bytes)")
+                continue
+            }
+            #expect(request.requestID == "r-1")
+        }
+    }
+
+    @Test(arguments: [
+        [0, 0, 0, 0, 1, 0x0c, 0x02], [0x1f, 0x8b, 8], [0xff, 0xfe, 0x7b, 0], [0xfe, 0xff, 0, 0x7b], [0, 0x7b, 0, 0x22],
+        [0xac, 0xed, 0, 5, 0x74], [0xc3, 0x01, 1], [0x28, 0xb5, 0x2f, 0xfd], [3, 5, 1, 2], [8, 1, 0x12], [1, 2],
+    ] as [[UInt8]])
+    func `another format has a reason of its own`(bytes: [UInt8]) {
+        let reading = VerificationRequest.read(RequestSample.record(bytes: bytes))
+        guard case .deadLetter(let reason) = reading else {
+            Issue.record("\(bytes)")
+            return
+        }
+        #expect(reason == .unknownFraming)
+    }
+
     @Test func `structured data may be base64`() {
         // {"requestId":"r-1","purpose":"sign_in","recipient":{"phoneNumber":"+16505553434"}}
         let text =
@@ -116,7 +161,7 @@ import Testing
             (envelope(data, type: "other"), .invalidCloudEvent), (envelope(data, version: "2.0"), .invalidCloudEvent),
             (envelope(data + ",\"data_base64\":\"e30=\""), .invalidCloudEvent),
             (envelope(",\"data_base64\":5"), .invalidCloudEvent),
-            (envelope(",\"data\":\"{}\""), .notAnObject), (envelope(",\"data\":null"), .notAnObject),
+            (envelope(",\"data\":\"{}\""), .missingRequestID), (envelope(",\"data\":null"), .notAnObject),
             (envelope(",\"data\":{}"), .missingRequestID),
         ]
         for (value, reason) in faults {

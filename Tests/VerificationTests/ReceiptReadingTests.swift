@@ -46,7 +46,8 @@ import Testing
             (#"{"provider":"main","providerMessageId":"","status":"sent"}"#, .invalidReceipt),
             (#"{"provider":"main","sendId":"1","status":"sent"}"#, .invalidReceipt),
             (#"{"provider":7,"providerMessageId":"m","status":"sent"}"#, .invalidReceipt),
-            (#"{"provider":"main","raw":{"MessageSid":"m","MessageStatus":1}}"#, .invalidReceipt),
+            (#"{"provider":"main","raw":[1]}"#, .invalidReceipt), (#"{"provider":"main","body":7}"#, .invalidReceipt),
+            (#"{"provider":"main","providerMessageId":"+4915112345678","status":"sent"}"#, .invalidReceipt),
             (#"{"provider":"main","raw":{"From":"+4915112345678","Text":"STOP"}}"#, .invalidReceipt),
             (
                 #"{"provider":"main","providerMessageId":"n","raw":{"MessageSid":"m","MessageStatus":"sent"}}"#,
@@ -58,6 +59,35 @@ import Testing
     )
     func `what is no receipt is a dead letter with its reason`(value: String?, reason: DeadLetterReason) {
         #expect(ReceiptSample.read(value) == .deadLetter(reason))
+    }
+
+    /// A callback as frameworks hand it on.
+    static let handedOn = [
+        #""raw":{"MessageSid":["SM1"],"MessageStatus":["failed"],"ErrorCode":[30005],"To":[],"From":null}"#,
+        #""raw":{"MessageSid":"SM1","MessageStatus":"failed","ErrorCode":30005,"Price":null}"#,
+        #""raw":null,"body":"MessageSid=SM1&MessageStatus=failed&ErrorCode=30005&To=%2B4915112345678""#,
+        #""raw":[],"body":"TWVzc2FnZVNpZD1TTTEmTWVzc2FnZVN0YXR1cz1mYWlsZWQmRXJyb3JDb2RlPTMwMDA1""#,
+        #""body":"{\"MessageSid\":\"SM1\",\"MessageStatus\":\"failed\",\"ErrorCode\":30005}""#,
+        #""body":"eyJNZXNzYWdlU2lkIjoiU00xIiwiTWVzc2FnZVN0YXR1cyI6ImZhaWxlZCIsIkVycm9yQ29kZSI6MzAwMDV9""#,
+        #""body":{"MessageSid":"SM1","MessageStatus":"failed","ErrorCode":30005}"#,
+        #""raw":{"MessageSid":"SM1","MessageStatus":"failed","ErrorCode":"30005"},"body":"a=b","occurredAt":"yesterday""#,
+    ]
+
+    @Test(arguments: handedOn)
+    func `a callback is read as the gateway's framework hands it on`(fields: String) throws {
+        let json = #"{"provider":"main","sendId":"\#(ReceiptSample.sendID)","errorCode":null,\#(fields)}"#
+        let receipt = try #require(ReceiptSample.read(json).receipt)
+        #expect(receipt.status == .undelivered && receipt.errorCode == "30005" && receipt.reason == .unknownNumber)
+        #expect(receipt.providerMessageID == "SM1" && receipt.sendID == sendID)
+    }
+
+    @Test func `a message id passes the filter of those that providers give`() throws {
+        let json = #"{"provider":"main","sendId":"\#(ReceiptSample.sendID)","status":"DELIVERED""#
+        let number = try #require(ReceiptSample.read(json + #","providerMessageId":"+4915112345678"}"#).receipt)
+        #expect(number.providerMessageID == nil && number.status == .delivered)
+        let raw = #","raw":{"MessageSid":"to +4915112345678","MessageStatus":"delivered"}}"#
+        #expect(try #require(ReceiptSample.read(json + raw).receipt).providerMessageID == nil)
+        #expect(try #require(ReceiptSample.read(json + #","providerMessageId":17}"#).receipt).providerMessageID == "17")
     }
 
     @Test(arguments: [

@@ -40,50 +40,22 @@ import Testing
     }
 
     static let refused: [(String, String, String)] = [
-        ("tenant", quoted(""), "tenant"), ("tenant", long(65), "tenant"), ("tenant", quoted("a b"), "tenant"),
-        ("tenant", quoted("ä"), "tenant"), ("tenant", "null", "tenant"), ("tenant", "{}", "tenant"),
-        ("channel", quoted("SMS"), "channel"), ("channel", quoted(""), "channel"), ("channel", "true", "channel"),
+        ("tenant", long(65), "tenant"), ("tenant", quoted("a b"), "tenant"),
+        ("tenant", quoted("ä"), "tenant"), ("tenant", "{}", "tenant"),
+        ("channel", quoted("SMS"), "channel"), ("channel", "true", "channel"),
         ("purpose", quoted("login"), "purpose"), ("purpose", "null", "purpose"), ("recipient", "[]", "recipient"),
         ("recipient", quoted("+16505553434"), "recipient"), ("recipient", "{}", "recipient.phoneNumber"),
         ("recipient", #"{"email":"a@b.de"}"#, "recipient.phoneNumber"),
         ("recipient", #"{"phoneNumber":16505553434}"#, "recipient.phoneNumber"),
         ("recipient", #"{"phoneNumber":"+16505553434","confirmed":"true"}"#, "recipient.confirmed"),
         ("recipient", #"{"phoneNumber":"+16505553434","confirmed":1}"#, "recipient.confirmed"),
-        ("languageCode", quoted(""), "languageCode"), ("languageCode", quoted("de_DE"), "languageCode"),
-        ("languageCode", "7", "languageCode"), ("appName", quoted(""), "appName"), ("appName", long(41), "appName"),
-        ("appName", quoted("a\\nb"), "appName"), ("appName", quoted("a\\u0000"), "appName"),
-        ("appName", quoted("a\\u202eb"), "appName"), ("appName", quoted("a\\u2066b"), "appName"),
-        ("appName", quoted("a\\u200fb"), "appName"), ("appName", quoted("a\\u2028b"), "appName"),
-        ("appName", quoted("http://x"), "appName"), ("appName", quoted("a WWW.b"), "appName"),
-        ("appName", quoted("evil.com"), "appName"), ("appName", quoted("See 1.ly now"), "appName"),
-        ("appName", quoted("évil.рф"), "appName"), ("appName", quoted("evil\u{3002}com"), "appName"),
-        ("appName", quoted("cafe\u{301}.com"), "appName"), ("appName", quoted("evil.c\u{301}om"), "appName"),
-        ("appName", quoted("i\u{2764}.ws"), "appName"), ("appName", quoted("i\u{2764}\u{fe0f}.ws"), "appName"),
-        ("appName", quoted("evil\u{200c}.com"), "appName"), ("appName", quoted("evil\u{2024}com"), "appName"),
-        ("appName", quoted("a\u{200b}b"), "appName"), ("appName", quoted("a\u{ad}b"), "appName"),
-        ("appName", quoted("@Acme"), "appName"), ("appName", quoted("Acme＠home"), "appName"),
-        ("appName", quoted("654321 is your"), "appName"), ("appName", quoted("6 5-4 3"), "appName"),
-        ("appName", quoted("Acme ١٢٣٤"), "appName"), ("appName", "false", "appName"),
         ("subject", quoted(""), "subject"), ("subject", long(129), "subject"),
-        ("subject", quoted("a\\u0007"), "subject"), ("subject", "5", "subject"), ("client", "null", "client"),
-        ("client", #"{"ip":"1.2.3"}"#, "client.ip"), ("client", #"{"ip":""}"#, "client.ip"),
-        ("client", #"{"ip":3}"#, "client.ip"), ("client", #"{"deviceId":7}"#, "client.deviceId"),
-        ("client", #"{"appId":null}"#, "client.appId"), ("client", #"{"userAgent":{}}"#, "client.userAgent"),
-        ("client", #"{"platform":"symbian"}"#, "client.platform"),
+        ("subject", quoted("a\\u0007"), "subject"), ("subject", "5", "subject"), 
         ("appVerification", #"{"method":"magic"}"#, "appVerification.method"),
         ("appVerification", #"{"verdict":true}"#, "appVerification.verdict"),
         ("appVerification", #"{"score":1.0001}"#, "appVerification.score"),
         ("appVerification", #"{"score":-0.1}"#, "appVerification.score"),
         ("appVerification", #"{"score":"0.5"}"#, "appVerification.score"),
-        ("autofill", #"{"domain":"https://a.de"}"#, "autofill.domain"),
-        ("autofill", #"{"domain":"a.de/x"}"#, "autofill.domain"),
-        ("autofill", #"{"domain":"a.de\n"}"#, "autofill.domain"),
-        ("autofill", #"{"domain":"1.2.3.4"}"#, "autofill.domain"),
-        ("autofill", #"{"domain":"localhost"}"#, "autofill.domain"),
-        ("autofill", #"{"domain":"-a.de"}"#, "autofill.domain"),
-        ("autofill", #"{"androidAppHash":"abcdefghijk="}"#, "autofill.androidAppHash"),
-        ("autofill", #"{"androidAppHash":"abcdefghij"}"#, "autofill.androidAppHash"),
-        ("autofill", #"{"androidAppHash":"abcdefghij_"}"#, "autofill.androidAppHash"),
         ("actionCode", #"{"url":"ftp://a.de"}"#, "actionCode.url"), ("actionCode", #"{"url":"/x"}"#, "actionCode.url"),
         ("actionCode", #"{"url":"https://a.de@evil.com/"}"#, "actionCode.url"),
         ("actionCode", #"{"url":"https://a.de\\@evil.com/"}"#, "actionCode.url"),
@@ -100,13 +72,119 @@ import Testing
         ("actionCode", #"{"handleCodeInApp":0}"#, "actionCode.handleCodeInApp"),
         ("requestedAt", "1700000000", "requestedAt"),
         ("requestedAt", quoted("yesterday"), "requestedAt"), ("deadline", quoted("2026-11-20"), "deadline"),
-        ("deadline", "null", "deadline"),
+        
     ]
 
     @Test(arguments: refused)
     func `a value outside its rule is refused by the field's path`(field: String, json: String, path: String) {
         let invalid = RequestSample.read([(field, json)]).invalid
         #expect(invalid?.field == path && invalid?.reason == .invalidRequest)
+    }
+
+    /// What cannot be read of a hint, with the names under which it is counted.
+    static let unread: [(String, String, [String])] = [
+        ("languageCode", quoted("C"), ["languageCode"]), ("languageCode", quoted("*"), ["languageCode"]),
+        ("languageCode", quoted("de;q=0"), ["languageCode"]), ("languageCode", quoted("тест"), ["languageCode"]),
+        ("languageCode", "7", ["languageCode"]), ("languageCode", "[]", ["languageCode"]),
+        ("appName", long(41), ["appName"]), ("appName", "false", ["appName"]), ("appName", "{}", ["appName"]),
+        ("appName", quoted("a\\nb"), ["appName"]), ("appName", quoted("a\\u0000"), ["appName"]),
+        ("appName", quoted("a\\u202eb"), ["appName"]), ("appName", quoted("a\\u2066b"), ["appName"]),
+        ("appName", quoted("a\\u200fb"), ["appName"]), ("appName", quoted("a\\u2028b"), ["appName"]),
+        ("appName", quoted("http://x"), ["appName"]), ("appName", quoted("a WWW.b"), ["appName"]),
+        ("appName", quoted("evil.com"), ["appName"]), ("appName", quoted("See 1.ly now"), ["appName"]),
+        ("appName", quoted("évil.рф"), ["appName"]), ("appName", quoted("evil\u{3002}com"), ["appName"]),
+        ("appName", quoted("cafe\u{301}.com"), ["appName"]), ("appName", quoted("evil.c\u{301}om"), ["appName"]),
+        ("appName", quoted("i\u{2764}.ws"), ["appName"]), ("appName", quoted("i\u{2764}\u{fe0f}.ws"), ["appName"]),
+        ("appName", quoted("evil\u{200c}.com"), ["appName"]), ("appName", quoted("evil\u{2024}com"), ["appName"]),
+        ("appName", quoted("a\u{200b}b"), ["appName"]), ("appName", quoted("a\u{ad}b"), ["appName"]),
+        ("appName", quoted("@Acme"), ["appName"]), ("appName", quoted("Acme＠home"), ["appName"]),
+        ("appName", quoted("654321 is your"), ["appName"]), ("appName", quoted("6 5-4 3"), ["appName"]),
+        ("appName", quoted("Acme ١٢٣٤"), ["appName"]),
+        ("client", quoted("web"), ["client"]), ("client", "[1]", ["client"]), ("client", "3", ["client"]),
+        ("client", #"{"ip":"1.2.3","platform":"symbian"}"#, ["client.ip", "client.platform"]),
+        ("client", #"{"ip":3}"#, ["client.ip"]), ("client", #"{"ip":"1.2.3.4:x"}"#, ["client.ip"]),
+        ("client", #"{"ip":"1.2.3.4, 5.6.7.8"}"#, ["client.ip"]), ("client", #"{"ip":"[::1]x"}"#, ["client.ip"]),
+        ("client", #"{"deviceId":7,"appId":[],"userAgent":{}}"#, ["client.deviceId", "client.appId", "client.userAgent"]),
+        ("autofill", #"{"domain":"https://a.de"}"#, ["autofill.domain"]),
+        ("autofill", #"{"domain":"a.de/x"}"#, ["autofill.domain"]),
+        ("autofill", #"{"domain":"a.de\n"}"#, ["autofill.domain"]),
+        ("autofill", #"{"domain":"1.2.3.4"}"#, ["autofill.domain"]),
+        ("autofill", #"{"domain":"localhost"}"#, ["autofill.domain"]),
+        ("autofill", #"{"domain":"-a.de"}"#, ["autofill.domain"]), ("autofill", "true", ["autofill"]),
+        ("autofill", #"{"androidAppHash":"abcdefghijk="}"#, ["autofill.androidAppHash"]),
+        ("autofill", #"{"androidAppHash":"abcdefghij"}"#, ["autofill.androidAppHash"]),
+        ("autofill", #"{"androidAppHash":"abcdefghij_"}"#, ["autofill.androidAppHash"]),
+    ]
+
+    @Test(arguments: unread)
+    func `a hint that cannot be read is left out and named`(field: String, json: String, names: [String]) throws {
+        let request = try #require(RequestSample.read([(field, json)]).request)
+        #expect(request.unreadHints == names)
+        #expect(request.languageCode == nil && request.appName == nil && request.client?.ip == nil)
+        #expect(request.client?.platform == nil && request.autofill?.domain == nil)
+        #expect(request.autofill?.androidAppHash == nil)
+    }
+
+    /// Every way to say nothing, of every field that may be absent.
+    static let nothing: [(String, String)] =
+        [
+            "tenant", "channel", "languageCode", "appName", "subject", "client", "appVerification", "autofill",
+            "actionCode", "requestedAt", "deadline",
+        ].flatMap { [($0, "null"), ($0, quoted(""))] }
+        + ["client", "appVerification", "autofill", "actionCode"].map { ($0, "[]") }
+        + ["requestedAt", "deadline"].flatMap {
+            [($0, quoted("0001-01-01T00:00:00Z")), ($0, quoted("0001-01-01T00:00:00")), ($0, quoted("0001-01-01T00:00:00.000+01:00"))]
+        } + [
+            ("recipient", #"{"phoneNumber":"+16505553434","confirmed":null,"email":null}"#),
+            ("client", #"{"ip":null,"platform":"","deviceId":null,"appId":"","userAgent":null}"#),
+            ("appVerification", #"{"method":null,"verdict":"","score":null}"#),
+            ("autofill", #"{"domain":"","androidAppHash":null}"#),
+            (
+                "actionCode",
+                #"{"url":null,"linkDomain":"","iosBundleId":null,"androidPackageName":"","androidMinimumVersion":null,"#
+                    + #""androidInstallApp":null,"handleCodeInApp":""}"#
+            ),
+        ]
+
+    @Test(arguments: nothing)
+    func `what says nothing is absent, and no conflict with a request that leaves it out`(
+        field: String,
+        json: String
+    ) throws {
+        let request = try #require(RequestSample.read([(field, json)]).request)
+        let without = try #require(RequestSample.read([]).request)
+        #expect(request.unreadHints == [])
+        #expect(request.payloadDigestInput == without.payloadDigestInput)
+        #expect(request.tenant == "default" && request.channel == .sms && request.deadline == nil)
+        #expect(request.requestedAt == nil && request.subject == nil && request.client?.ip == nil)
+    }
+
+    @Test(arguments: [
+        ("pt_BR", "pt-BR"), ("zh_CN_#Hans", "zh-Hans-CN"), ("en_UA_#u-fw-mon", "en-UA"), ("sr__#Latn", "sr-Latn"),
+        ("th_TH_TH_#u-nu-thai", "th-TH"), ("zh_TW_#Hant_x-lvariant", "zh-Hant-TW"), ("es_419", "es-419"),
+        ("en-US,en;q=0.9", "en-US"), ("fr;q=0.2, de-CH ;q=0.9,*;q=0.1", "de-CH"), ("*, it;q=0.5", "it"),
+        ("en_US.UTF-8", "en-US"), ("de_DE@euro", "de-DE"), ("en_US@calendar=gregorian", "en-US"), ("fil", "fil"),
+        ("EN", "en"), ("no_NO_NY", "no-NO"), (" fr_FR ", "fr-FR"), ("zh-Hans_CN", "zh-Hans-CN"),
+        ("ja_JP_JP_#u-ca-japanese", "ja-JP"), ("ar_EG_#u-nu-latn", "ar-EG"),
+    ])
+    func `a locale of any phone, browser or server names its language`(text: String, tag: String) throws {
+        let request = try #require(RequestSample.read([("languageCode", Self.quoted(text))]).request)
+        #expect(request.languageCode?.text == tag && request.unreadHints == [])
+    }
+
+    @Test(arguments: [
+        ("1.2.3.4:5678", "1.2.3.4"), ("[2001:db8::1]:443", "2001:db8::1"), ("[::1]", "::1"), ("fe80::1%eth0", "fe80::1"),
+        (" 1.2.3.4 ", "1.2.3.4"), ("::ffff:1.2.3.4", "1.2.3.4"), ("[::ffff:1.2.3.4]:80", "1.2.3.4"),
+    ])
+    func `an address is read as servers and proxies write it`(text: String, address: String) throws {
+        let request = try #require(RequestSample.read([("client", "{\"ip\":\"\(text)\"}")]).request)
+        #expect(request.client?.ip?.canonical == address && request.unreadHints == [])
+    }
+
+    @Test(arguments: [("iOS", ClientPlatform.ios), ("ANDROID", .android), ("Web", .web)])
+    func `a platform is read in any case`(text: String, platform: ClientPlatform) {
+        let request = RequestSample.read([("client", "{\"platform\":\"\(text)\"}")]).request
+        #expect(request?.client?.platform == platform)
     }
 
     @Test(arguments: [

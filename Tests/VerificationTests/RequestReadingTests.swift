@@ -39,6 +39,10 @@ enum RequestSample {
         )
     }
 
+    static func record(bytes: [UInt8]) -> InboundRecord {
+        InboundRecord(topic: "requests", partition: 1, offset: 42, timestamp: now, key: nil, value: bytes, headers: [])
+    }
+
     static func read(_ changes: [(String, String?)]) -> RequestReading {
         VerificationRequest.read(record(document(changes)))
     }

@@ -43,6 +43,9 @@ package final class Statistics: Sendable {
         /// Refusals by reason.
         package var refusals: [String: Int] = [:]
         package var deadLetters = 0
+
+        /// Hints that nothing could be read from, by their fields.
+        package var unreadHints: [String: Int] = [:]
         package var failures: [Dependency: Int] = [:]
         package var latencies: [Latency: LatencyPercentiles] = [:]
     }
@@ -87,6 +90,14 @@ extension Statistics {
                 if let appendedAt = record.timestamp { state.note(.queue, now - appendedAt) }
             }
         }
+    }
+
+    /// Hints were left out of requests.
+    func noteUnread(_ fields: some Sequence<String>) {
+        var counts: [String: Int] = [:]
+        for field in fields { counts[field, default: 0] += 1 }
+        if counts.isEmpty { return }
+        state.withLock { $0.interval.unreadHints.merge(counts, uniquingKeysWith: +) }
     }
 
     /// A provider has answered.

@@ -35,7 +35,8 @@ struct StatisticsLine {
             .decisions: Self.statuses(counts.decisions, withZeros: true),
             .regions: regions,
             .providers: providers,
-            .rules: .object(counts.refusals.sorted { $0.key < $1.key }.map { LogMember($0.key, LogValue($0.value)) }),
+            .rules: Self.named(counts.refusals),
+            .unreadHints: Self.named(counts.unreadHints),
             .deadLetters: LogValue(counts.deadLetters),
             .inFlight: LogValue(load.inFlight),
             .maxInFlight: LogValue(load.maxInFlight),
@@ -55,6 +56,10 @@ struct StatisticsLine {
             fields[.oldestSnapshot] = milliseconds(backlog.snapshotAge)
         }
         return fields
+    }
+
+    private static func named(_ counts: [String: Int]) -> LogValue {
+        .object(counts.sorted { $0.key < $1.key }.map { LogMember($0.key, LogValue($0.value)) })
     }
 
     private func milliseconds(_ duration: Duration) -> LogValue {

@@ -79,6 +79,12 @@ package final class Candidate: Sendable {
         }
     }
 
+    /// The hints that were left out of its request, by their fields.
+    package var unreadHints: [String] {
+        guard case .request(let request, _) = content else { return [] }
+        return request.unreadHints
+    }
+
     /// The trace that the record belongs to.
     package var trace: TraceContext? {
         switch content {

@@ -8,6 +8,10 @@ package enum JSONValue: Sendable {
     case string(String)
     case array([JSONValue])
     case object(JSONObject)
+
+    package var isNull: Bool {
+        if case .null = self { true } else { false }
+    }
 }
 
 /// A JSON object: its members in document order, each name once.

@@ -39,7 +39,7 @@ struct ProviderStatement {
     ) {
         self.outcome = outcome
         self.sendID = sendID.flatMap { UUIDValue($0) }.map { SendID($0) }
-        self.messageID = messageID.flatMap { $0.isPlain(within: 1...256) ? $0 : nil }
+        self.messageID = messageID.flatMap(AnswerWord.messageID)
         self.reason = reason
         self.errorCode = errorCode.flatMap { Self.isCode($0) ? $0 : nil }
         self.occurredAt = occurredAt

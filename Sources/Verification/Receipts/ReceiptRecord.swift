@@ -11,7 +11,8 @@ struct ReceiptRecord {
 
     /// The provider's callback parameters by their names.
     ///
-    /// Those of `raw`; or, when the body is a JSON object, the body's own, so that what is read is what was signed.
+    /// Those of `raw`; or, when the body is a JSON object or a form, the body's own, so that what is read is what was
+    /// signed.
     let parameters: [String: String]
 
     /// The address that the provider called, with its query.
@@ -27,30 +28,30 @@ struct ReceiptRecord {
     let isBodyRead: Bool
 
     /// Reads the fields; one that is there must have its type and its size, unknown ones are ignored.
+    ///
+    /// A time or a code that cannot be read is left out: neither says of which message the receipt is, nor what became of
+    /// it.
     init(_ object: JSONObject, _ secrets: ReceiptSecrets) throws(DeadLetterReason) {
         let fields = RequestFields(object)
+        var unread: [String] = []
         do {
             guard let provider = try fields.text("provider", within: 1...64) else { throw fields.fault("provider") }
             self.provider = secrets.name(of: provider)
             sendID = try fields.parsed("sendId") { UUIDValue($0).map { SendID($0) } }
-            providerMessageID = try fields.text("providerMessageId", within: 1...256)
-            status = try fields.choice("status")
-            errorCode = try fields.text("errorCode", within: 0...64).flatMap { $0.isEmpty ? nil : $0 }
-            occurredAt = try fields.parsed("occurredAt") { Timestamp(rfc3339: $0) }
+            status = try fields.parsed("status") { Receipt.Status(rawValue: $0.lowercased()) }
             url = try fields.text("url", within: 1...4096)
-            body = try fields.parsed("body") { $0 }
         } catch {
             throw .invalidReceipt
         }
-        headers = try Self.texts(object["headers"], name: { $0.lowercased() })
-        let raw = try Self.texts(object["raw"])
-        if let body, case .object(let members)? = try? JSONScanner.parse(Array(body.utf8)) {
-            parameters = try Self.flattened(members)
-            isBodyRead = true
-        } else {
-            parameters = raw ?? [:]
-            isBodyRead = false
-        }
+        providerMessageID = object["providerMessageId"]?.word.flatMap(AnswerWord.messageID)
+        errorCode = object["errorCode"]?.word.flatMap { $0.isPlain(within: 1...64) ? $0 : nil }
+        occurredAt = fields.hint("occurredAt", &unread) { Timestamp(rfc3339: $0) }
+        headers = try Self.parameters(object["headers"], name: { $0.lowercased() })
+        let raw = try Self.parameters(object["raw"])
+        let content = try CallbackBody(object["body"], raw)
+        body = content.text
+        parameters = content.parameters ?? raw ?? [:]
+        isBodyRead = content.parameters != nil
     }
 
     /// The send's id in the query of the address that we gave the provider.
@@ -66,32 +67,36 @@ struct ReceiptRecord {
     /// The longest name of a nested object, in bytes: each of its members repeats it.
     private static let maximumPath = 256
 
-    /// An object of strings; a name twice, as far as its letters' forms go, is a fault.
-    private static func texts(
+    /// The parameters of a request as frameworks hand them on; nil where there are none.
+    ///
+    /// A name twice, as far as its letters' forms go, is a fault.
+    private static func parameters(
         _ value: JSONValue?,
         name: (String) -> String = { $0 }
     ) throws(DeadLetterReason) -> [String: String]? {
-        guard let value else { return nil }
-        guard case .object(let object) = value else { throw .invalidReceipt }
-        var texts: [String: String] = [:]
-        for member in object.members {
-            guard case .string(let text) = member.value else { throw .invalidReceipt }
-            guard texts.updateValue(text, forKey: name(member.name)) == nil else { throw .invalidReceipt }
+        switch value {
+        case nil, .null, .string(""): return nil
+        case .array(let elements) where elements.isEmpty: return nil
+        case .object(let object): return try flattened(object, name: name)
+        default: throw .invalidReceipt
         }
-        return texts
     }
 
-    /// The scalars of a JSON body, a nested one under the names on its way joined by points, such as `error.title`.
+    /// The scalars of an object, a nested one under the names on its way joined by points, such as `error.title`.
     ///
-    /// Arrays and nulls say nothing that is read and are left out.
-    private static func flattened(_ object: JSONObject) throws(DeadLetterReason) -> [String: String] {
+    /// A list of one element is that element: so frameworks write parameters that may come more than once. Other lists and
+    /// nulls say nothing that is read and are left out.
+    static func flattened(
+        _ object: JSONObject,
+        name: (String) -> String = { $0 }
+    ) throws(DeadLetterReason) -> [String: String] {
         var texts: [String: String] = [:]
         var waiting = [(path: "", object: object)]
         while let (path, object) = waiting.popLast() {
             for member in object.members {
-                let name = path + member.name
+                let name = path + name(member.name)
                 let text: String
-                switch member.value {
+                switch member.value.onlyElement {
                 case .string(let value): text = value
                 case .number(let value): text = value.literal
                 case .bool(let value): text = String(value)
@@ -105,5 +110,12 @@ struct ReceiptRecord {
             }
         }
         return texts
+    }
+}
+
+extension JSONValue {
+    /// The element of a list of one, or the value itself.
+    fileprivate var onlyElement: JSONValue {
+        if case .array(let elements) = self, elements.count == 1 { elements[0] } else { self }
     }
 }

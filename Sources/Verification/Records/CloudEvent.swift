@@ -12,7 +12,8 @@ package struct CloudEvent: Sendable {
     ///
     /// As in the Kafka binding, a `content-type` that begins with `application/cloudevents` tells structured mode, and
     /// else a `ce_specversion` header tells binary mode. An envelope must be of version 1.0 and of the expected type;
-    /// its other attributes are not looked at. Anything else is taken as a bare JSON value.
+    /// its other attributes are not looked at. Anything else is taken as a bare JSON value, or as a structured event where
+    /// it has the members of one. A text that holds JSON counts as that JSON.
     ///
     /// - Throws: the reason for which the record is a dead letter.
     package static func payload(
@@ -33,7 +34,11 @@ package struct CloudEvent: Sendable {
             let isOfType = record.header("ce_type")?.elementsEqual(type.rawValue.utf8) == true
             let isExpected = version.elementsEqual("1.0".utf8) && isOfType
             guard isExpected else { throw .invalidCloudEvent }
-        case .bare: break
+        case .bare:
+            let data = try parse(value)
+            guard case .object(let event) = data, event.isCloudEvent else { return CloudEvent(data: data, trace: trace) }
+            let inner = try structured(event, expecting: type)
+            return CloudEvent(data: inner.data, trace: trace ?? inner.trace)
         }
         return CloudEvent(data: try parse(value), trace: trace)
     }
@@ -51,7 +56,7 @@ package struct CloudEvent: Sendable {
     }
 
     private static func contentMode(of record: InboundRecord) -> ContentMode {
-        if let bytes = record.header("content-type") {
+        if let bytes = record.contentType {
             let type = String(decoding: bytes, as: UTF8.self).lowercased()
             if type.hasPrefix("application/cloudevents") {
                 let name = type.prefix { $0 != ";" && $0 != " " && $0 != "\t" }
@@ -67,10 +72,18 @@ package struct CloudEvent: Sendable {
         expecting type: CloudEventType
     ) throws(DeadLetterReason) -> CloudEvent {
         guard case .object(let event) = try parse(value) else { throw .invalidCloudEvent }
+        return try structured(event, expecting: type)
+    }
+
+    private static func structured(
+        _ event: JSONObject,
+        expecting type: CloudEventType
+    ) throws(DeadLetterReason) -> CloudEvent {
         guard case .string("1.0") = event["specversion"] else { throw .invalidCloudEvent }
         guard case .string(type.rawValue) = event["type"] else { throw .invalidCloudEvent }
         let trace = trace(of: event)
         switch (event["data"], event["data_base64"]) {
+        case (.string(let text)?, nil): return CloudEvent(data: try parse(Array(text.utf8)), trace: trace)
         case (let data?, nil): return CloudEvent(data: data, trace: trace)
         case (nil, .string(let text)?):
             guard let bytes = Base64.decode(text) else { throw .invalidCloudEvent }
@@ -89,11 +102,32 @@ package struct CloudEvent: Sendable {
     }
 
     private static func parse(_ bytes: [UInt8]) throws(DeadLetterReason) -> JSONValue {
+        let document = try RecordFraming.document(in: bytes)
         do {
-            return try JSONScanner.parse(bytes)
+            let value = try JSONScanner.parse(document)
+            // Written by two serializers, one after the other.
+            guard case .string(let text) = value, text.utf8.first == UInt8(ascii: "{") else { return value }
+            return try JSONScanner.parse(Array(text.utf8))
         } catch {
             throw DeadLetterReason(error)
         }
+    }
+}
+
+extension JSONObject {
+    /// Whether it has the members of an event in structured mode.
+    fileprivate var isCloudEvent: Bool {
+        self["specversion"] != nil && self["type"] != nil && (self["data"] != nil || self["data_base64"] != nil)
+    }
+}
+
+extension InboundRecord {
+    /// The value of the last header `content-type`, however its name is spelled.
+    fileprivate var contentType: [UInt8]? {
+        headers.last { header in
+            (11...12).contains(header.name.utf8.count)
+                && header.name.lowercased().filter { $0 != "-" && $0 != "_" } == "contenttype"
+        }?.value
     }
 }
 

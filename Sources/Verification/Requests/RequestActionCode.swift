@@ -33,7 +33,7 @@ package struct RequestActionCode: Sendable, Hashable {
 /// An absolute http or https address of at most 2,048 ASCII characters, whose host every reader sees alike.
 ///
 /// The host decides whether the link is allowed, so whatever makes programs disagree about it is refused: user names
-/// (`https://good.example@evil.example`), backslashes, spaces, quotes and angle brackets, IP addresses, and names that
+/// (`https://good.example@evil.example`), backslashes, spaces, double quotes and angle brackets, IP addresses, and names that
 /// are no host names. `localhost` is a host, for development.
 package struct LinkTarget: Sendable, Hashable, Redacted {
     package let text: String
@@ -71,5 +71,5 @@ package struct LinkTarget: Sendable, Hashable, Redacted {
         (0x21...0x7e).contains(byte) && !refused.contains(byte)
     }
 
-    private static let refused = Set("\"'<>\\^`{|}".utf8)
+    private static let refused = Set("\"<>\\^`{|}".utf8)
 }

@@ -8,9 +8,9 @@ package struct RequestAutofill: Sendable, Hashable {
     /// The Android app's hash of exactly 11 characters, which ends the message.
     package let androidAppHash: String?
 
-    init(_ fields: RequestFields) throws(RequestFault) {
-        domain = try fields.parsed("domain") { HostName($0) }
-        androidAppHash = try fields.parsed("androidAppHash") { Self.isAppHash($0) ? $0 : nil }
+    init(_ fields: RequestFields, _ unread: inout [String]) {
+        domain = fields.hint("domain", &unread) { HostName($0) }
+        androidAppHash = fields.hint("androidAppHash", &unread) { Self.isAppHash($0) ? $0 : nil }
     }
 
     /// Whether a text has the form of an Android app's hash.

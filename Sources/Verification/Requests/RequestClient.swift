@@ -2,17 +2,18 @@
 
 /// What the gateway knows of the client that asks; limits use it.
 ///
-/// `deviceId`, `appId` and `userAgent` are for rules to come: any texts are taken, and none of them is kept.
+/// `deviceId`, `appId` and `userAgent` are for rules to come: any texts are taken, and none of them is kept. All of it
+/// are hints.
 package struct RequestClient: Sendable, Hashable, Redacted {
     package let ip: IPAddress?
     package let platform: ClientPlatform?
 
     package var description: String { "client" }
 
-    init(_ fields: RequestFields) throws(RequestFault) {
-        ip = try fields.parsed("ip") { IPAddress($0) }
-        platform = try fields.choice("platform")
-        for name in ["deviceId", "appId", "userAgent"] { try fields.checkText(name) }
+    init(_ fields: RequestFields, _ unread: inout [String]) {
+        ip = fields.hint("ip", &unread) { IPAddress(peer: $0) }
+        platform = fields.hint("platform", &unread) { ClientPlatform(rawValue: $0.lowercased()) }
+        for name in ["deviceId", "appId", "userAgent"] { _ = fields.hint(name, &unread) { $0 } }
     }
 }
 

@@ -15,6 +15,9 @@ package enum RequestReading: Sendable {
 package enum DeadLetterReason: String, Error, Sendable, Hashable, CaseIterable {
     case notJSON = "not_json"
     case invalidUTF8 = "invalid_utf8"
+
+    /// Another format than JSON, compressed, or in another encoding.
+    case unknownFraming = "unknown_framing"
     case tombstone
     case tooLarge = "too_large"
     case tooDeep = "too_deep"

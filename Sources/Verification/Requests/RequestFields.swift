@@ -2,8 +2,9 @@
 
 /// The fields of one object of a request, read by their rules; a fault names the field's whole path.
 ///
-/// A field that is absent is nil. One that is there must have exactly the type of its rule: `null` is no string, and a
-/// number is no text.
+/// A field that is absent is nil. Languages have several ways to say nothing, and each is absent: `null`, an empty text
+/// for an optional field, an empty list for an object, and year 1 for a time. One that is there must have exactly the type
+/// of its rule: a number is no text.
 struct RequestFields {
     let object: JSONObject
 
@@ -26,11 +27,6 @@ struct RequestFields {
         return text
     }
 
-    /// Throws unless it is a text of any kind, or absent.
-    func checkText(_ name: String) throws(RequestFault) {
-        _ = try string(name)
-    }
-
     /// A text that a parser accepts.
     func parsed<Value>(
         _ name: String,
@@ -42,6 +38,31 @@ struct RequestFields {
         return value
     }
 
+    /// A text that a parser accepts and nobody's code depends on: left out, and named in `unread`, where it is anything
+    /// else.
+    func hint<Value>(_ name: String, _ unread: inout [String], by parse: (String) -> Value?) -> Value? {
+        guard let value = optional(name) else { return nil }
+        if case .string(let text) = value, let parsed = parse(text) { return parsed }
+        unread.append(path + name)
+        return nil
+    }
+
+    /// An object of hints; nil and named in `unread` where it is anything else.
+    func hints(_ name: String, _ unread: inout [String]) -> RequestFields? {
+        do {
+            return try fields(name)
+        } catch {
+            unread.append(error.field)
+            return nil
+        }
+    }
+
+    /// A moment in RFC 3339.
+    func time(_ name: String) throws(RequestFault) -> Timestamp? {
+        if case .string(let text)? = object[name], text.hasPrefix("0001-01-01T00:00:00") { return nil }
+        return try parsed(name) { Timestamp(rfc3339: $0) }
+    }
+
     /// One of a closed list of words.
     func choice<Word: RawRepresentable>(
         _ name: String,
@@ -51,13 +72,13 @@ struct RequestFields {
     }
 
     func boolean(_ name: String) throws(RequestFault) -> Bool? {
-        guard let value = object[name] else { return nil }
+        guard let value = optional(name) else { return nil }
         guard case .bool(let boolean) = value else { throw fault(name) }
         return boolean
     }
 
     func number(_ name: String, within range: ClosedRange<Double>) throws(RequestFault) -> Double? {
-        guard let value = object[name] else { return nil }
+        guard let value = optional(name) else { return nil }
         guard case .number(let number) = value, let double = number.double, range.contains(double) else {
             throw fault(name)
         }
@@ -66,15 +87,25 @@ struct RequestFields {
 
     /// An object's own fields.
     func fields(_ name: String) throws(RequestFault) -> RequestFields? {
-        guard let value = object[name] else { return nil }
+        guard let value = optional(name) else { return nil }
+        if case .array(let elements) = value, elements.isEmpty { return nil }
         guard case .object(let object) = value else { throw fault(name) }
         return RequestFields(object, path: path + name + ".")
     }
 
     private func string(_ name: String) throws(RequestFault) -> String? {
-        guard let value = object[name] else { return nil }
+        guard let value = optional(name) else { return nil }
         guard case .string(let text) = value else { throw fault(name) }
         return text
+    }
+
+    /// The value of a field, unless it says nothing.
+    private func optional(_ name: String) -> JSONValue? {
+        switch object[name] {
+        case nil, .null: nil
+        case .string(let text) where text.isEmpty: nil
+        case let value: value
+        }
     }
 }
 

@@ -18,7 +18,7 @@ extension VerificationRequest {
             return .deadLetter(error)
         }
         guard case .object(let object) = event.data else { return .deadLetter(.notAnObject) }
-        guard let identity = object["requestId"] else { return .deadLetter(.missingRequestID) }
+        guard let identity = object["requestId"], !identity.isNull else { return .deadLetter(.missingRequestID) }
         guard case .string(let requestID) = identity, requestID.isPlain(within: 1...128) else {
             return .deadLetter(.invalidRequestID)
         }
@@ -50,26 +50,28 @@ extension VerificationRequest {
         guard let recipientFields = try fields.fields("recipient") else { throw fields.fault("recipient") }
         recipient = try recipientFields.recipient(of: channel)
         recipientConfirmed = try recipientFields.boolean("confirmed") ?? false
-        languageCode = try fields.parsed("languageCode") { LanguageTag($0) }
-        appName = try fields.parsed("appName") { AppName($0) }
+        var unread: [String] = []
+        languageCode = fields.hint("languageCode", &unread) { LanguageTag(locale: $0) }
+        appName = fields.hint("appName", &unread) { AppName($0) }
         subject = try fields.text("subject", within: 1...128)
         guard subject != nil || !purpose.requiresSubject else { throw fields.fault("subject") }
-        if let inner = try fields.fields("client") { client = try RequestClient(inner) } else { client = nil }
+        client = fields.hints("client", &unread).map { RequestClient($0, &unread) }
         if let inner = try fields.fields("appVerification") {
             appVerification = try AppVerification(inner)
         } else {
             appVerification = nil
         }
-        if let inner = try fields.fields("autofill") { autofill = try RequestAutofill(inner) } else { autofill = nil }
+        autofill = fields.hints("autofill", &unread).map { RequestAutofill($0, &unread) }
         if let inner = try fields.fields("actionCode") {
             actionCode = try RequestActionCode(inner)
         } else {
             actionCode = nil
         }
-        requestedAt = try fields.parsed("requestedAt") { Timestamp(rfc3339: $0) }
+        requestedAt = try fields.time("requestedAt")
         self.arrivedAt = arrivedAt
-        deadline = try fields.parsed("deadline") { Timestamp(rfc3339: $0) }
+        deadline = try fields.time("deadline")
         self.trace = trace
+        unreadHints = unread
     }
 }
 
@@ -91,6 +93,7 @@ extension RequestFields {
     fileprivate func recipient(of channel: Channel) throws(RequestFault) -> Recipient {
         switch channel {
         case .sms:
+            if case .string("")? = object["phoneNumber"] { throw fault("phoneNumber", .invalidPhoneNumber) }
             let number = try parsed("phoneNumber", or: .invalidPhoneNumber) { PhoneNumber($0) }
             guard let number else { throw fault("phoneNumber") }
             return .phone(number)

@@ -37,6 +37,9 @@ package struct VerificationRequest: Sendable, Hashable, Redacted {
 
     package let trace: TraceContext?
 
+    /// The fields that nothing could be read from and that are left out, such as `client.ip`.
+    package let unreadHints: [String]
+
     package var description: String { "request \(requestID) of \(tenant)" }
 
     /// How far ahead of the database's clock a gateway's may be.

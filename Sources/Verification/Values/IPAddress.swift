@@ -29,6 +29,23 @@ package struct IPAddress: Sendable, Hashable, Redacted {
             ? Self.dotted(Self.bytes(of: groups[6...])) : Self.compressed(Array(groups[..<4]) + [0, 0, 0, 0]) + "/64"
     }
 
+    /// The address of a peer as servers and proxies write it: with a port (`1.2.3.4:443`, `[::1]:443`), in brackets, or
+    /// with a zone (`fe80::1%eth0`).
+    package init?(peer text: String) {
+        var address = text[...].drop { $0 == " " }
+        while address.last == " " { address.removeLast() }
+        if address.first == "[" {
+            guard let end = address.firstIndex(of: "]") else { return nil }
+            let rest = address[end...].dropFirst()
+            guard rest.isEmpty || rest.isPort else { return nil }
+            address = address[..<end].dropFirst()
+        } else if let colon = address.firstIndex(of: ":"), address[..<colon].utf8.contains(UInt8(ascii: ".")) {
+            guard address[colon...].isPort else { return nil }
+            address = address[..<colon]
+        }
+        self.init(String(address.prefix { $0 != "%" }))
+    }
+
     package var description: String { "address" }
 
     private static func version4(_ text: Substring) -> [UInt8]? {
@@ -108,4 +125,9 @@ package struct IPAddress: Sendable, Hashable, Redacted {
     private static func dotted(_ bytes: [UInt8]) -> String {
         bytes.map { String($0) }.joined(separator: ".")
     }
+}
+
+extension Substring {
+    /// Whether it is a colon and a port.
+    fileprivate var isPort: Bool { first == ":" && UInt16(dropFirst()) != nil && dropFirst().utf8.allSatisfy(\.isASCIIDigit) }
 }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@testable import Verification
+
+@Suite struct RequestAgreementTests {
+    private static let table = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "schemas/kafka/examples/agreement/requests.json")
+
+    @Test func `the reader takes what the schema takes, by one table for both`() throws {
+        let rows = try JSONSerialization.jsonObject(with: try Data(contentsOf: Self.table)) as? [[String: Any]] ?? []
+        #expect(rows.count >= 60)
+        for row in rows {
+            let name = row["name"] as? String ?? "a row without a name"
+            let request = try #require(row["request"], "\(name)")
+            let isValid = try #require(row["valid"] as? Bool, "\(name)")
+            let bytes = [UInt8](try JSONSerialization.data(withJSONObject: request, options: .fragmentsAllowed))
+            let reading = VerificationRequest.read(RequestSample.record(bytes: bytes))
+            #expect((reading.request != nil) == isValid, "\(name): \(reading.invalid?.field ?? "")")
+        }
+    }
+}
