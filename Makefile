@@ -3,7 +3,7 @@
 # Both need Debian 12 with Swift 6.3 and, for the packages they install, root or sudo.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-kafka faults bench build docs lint format stop clean
+.PHONY: help demo check check-schemas test test-kafka faults bench build docs lint format stop clean
 
 help:
 	@echo 'code-courier delivers one-time verification codes from Kafka to phones.'
@@ -11,6 +11,7 @@ help:
 	@echo '  make demo          see it work: builds it, starts all it needs, shows codes arrive; Ctrl-C ends it'
 	@echo '  make demo ONCE=1   the same without waiting; the last line of stdout is its result in JSON'
 	@echo '  make check         the loop while you change something: style, rules, providers, one pass over the servers'
+	@echo '  make check-schemas TOOLS=folder  hold the schemas against the validators that users run'
 	@echo '  make test          set up and run every test: PostgreSQL, the mock cluster, and a broker process'
 	@echo ''
 	@echo '  make test-kafka    test on a real Apache Kafka, which KAFKA_HOME names: one node, and three'
@@ -37,6 +38,10 @@ demo:
 
 check:
 	@deploy/local/test.sh --check
+
+check-schemas:
+	@deploy/local/install.sh tests
+	@deploy/local/check-schemas.sh $(TOOLS)
 
 test:
 	@deploy/local/test.sh

@@ -39,8 +39,9 @@ case "${1:-}" in
 "") ;;
 tests)
     packages+=("${test_packages[@]}")
-    # Checks of deploy/ use these programs wherever they come from; Debian's packages serve when there are none.
+    # Checks of deploy/ and schemas/ use these programs wherever they come from; Debian's packages serve when there are none.
     command -v java >/dev/null || packages+=(default-jre-headless)
+    command -v node >/dev/null || packages+=(nodejs)
     command -v systemd-analyze >/dev/null || packages+=(systemd)
     docker compose version >/dev/null 2>&1 || command -v docker-compose >/dev/null || packages+=(docker-compose)
     ;;

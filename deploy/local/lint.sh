@@ -25,6 +25,7 @@ say "Checking schemas and test vectors"
 .local/python/bin/python schemas/make_test_vectors.py --check
 .local/python/bin/python docs/examples/verifier.py --self-test
 .local/python/bin/python deploy/local/check_docs.py
+say "Not checked here: whether users' validators agree (make check-schemas TOOLS=folder, as continuous integration does)"
 
 say "Checking deployments"
 for check in secrets systemd compose kustomize; do "deploy/check/$check.sh"; done
