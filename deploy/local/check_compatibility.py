@@ -101,10 +101,14 @@ def misjudged(name, schema):
 def unshown(name, old, new):
     """The fields with another pattern or a new bound of which no message shows what it refuses."""
     validator = Draft202012Validator(new)
-    refused = {error.json_path.replace("$", name, 1) for _, value, is_valid in messages(name) if not is_valid
+    refused = {place(name, error) for _, value, is_valid in messages(name) if not is_valid
                for error in validator.iter_errors(value)}
     return [f"{path}: no message shows what its {keyword} refuses"
             for path, keyword in restrictions(old, new, name, name in WRITTEN) if path not in refused]
+
+
+def place(name, error):
+    return ".".join([name, *map(str, error.absolute_path)])
 
 
 def restrictions(old, new, path, written):
@@ -124,12 +128,19 @@ def check_golden(faults):
         then = json.loads((GOLDEN / f"{name}.schema.json").read_text("utf-8"))
         faults += changes(then, today, name, name in WRITTEN) + unshown(name, then, today)
         faults += misjudged(name, today)
-        validator = Draft202012Validator(then)
         for label, value, is_valid in golden_values(name, "added"):
             count += 1
-            if validator.is_valid(value) != is_valid:
+            if misleads(then, name, value, is_valid):
                 faults.append(f"golden {name} “{label}”: v1's first schema says {'no' if is_valid else 'yes'}")
     return count
+
+
+def misleads(then, name, value, is_valid):
+    """Whether v1's first schema is wrong about a golden message, in more than a word that an open list has won since."""
+    rules = [error for error in Draft202012Validator(then).iter_errors(value)
+             if error.validator != "enum" or place(name, error) not in OPEN]
+    # What is read now may have been refused then.
+    return not rules and not is_valid or bool(rules) and is_valid and name in WRITTEN
 
 
 def messages(name):
