@@ -45,7 +45,9 @@ extension PostgresLedger {
         } catch let error as PostgresError where error.isLockConflict {
             return try await pool.withTransaction { transaction in
                 let free = try Self.sendIDs(transaction.run([Self.lockFreeSends(claims.map(\.id))])[0])
-                return try Self.sendIDs(transaction.commit([mark(claims.filter { free.contains($0.id) }, tried: tried)])[0])
+                return try Self.sendIDs(
+                    transaction.commit([mark(claims.filter { free.contains($0.id) }, tried: tried)])[0]
+                )
             }
         }
     }

@@ -46,7 +46,8 @@ extension LoggedEvent {
         "what the worker did in the interval",
         [
             .workerID, .interval, .uptime, .requests, .repeats, .decisions, .regions, .providers, .rules,
-            .unreadHints, .deadLetters, .inFlight, .maxInFlight, .outbox, .dueSends, .oldestSnapshot, .lag, .latency, .errors,
+            .unreadHints, .deadLetters, .inFlight, .maxInFlight, .outbox, .dueSends, .oldestSnapshot, .lag, .latency,
+            .errors,
             .residentBytes, .processorTime,
         ]
     )

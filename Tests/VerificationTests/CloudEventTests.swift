@@ -101,7 +101,9 @@ import Testing
     }
 
     @Test func `a text that holds JSON is that JSON`() throws {
-        func quoted(_ text: String) -> String { "\"" + text.replacing("\"", with: "\\\"") + "\"" }
+        func quoted(_ text: String) -> String {
+            "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        }
         let document = RequestSample.document()
         #expect(read(quoted(document), []).request?.requestID == "r-1")
         #expect(read(envelope(",\"data\":\(quoted(document))"), [Self.structured]).request?.requestID == "r-1")
@@ -109,10 +111,13 @@ import Testing
         #expect(read(quoted("hello"), []).deadLetter == .notAnObject)
     }
 
-    @Test(arguments: [
-        [0xef, 0xbb, 0xbf], [0, 0, 0, 1, 44], [0] + [UInt8](repeating: 7, count: 8), [1] + [UInt8](repeating: 9, count: 16),
-        [3, 0] + [UInt8](repeating: 0xab, count: 16), [0, 0, 0, 0, 1, 0x0a, 0x20],
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [0xef, 0xbb, 0xbf], [0, 0, 0, 1, 44], [0] + [UInt8](repeating: 7, count: 8),
+            [1] + [UInt8](repeating: 9, count: 16),
+            [3, 0] + [UInt8](repeating: 0xab, count: 16), [0, 0, 0, 0, 1, 0x0a, 0x20],
+        ] as [[UInt8]]
+    )
     func `a serializer's bytes before the JSON are taken off`(bytes: [UInt8]) {
         for value in [RequestSample.document(), envelope(",\"data\":\(RequestSample.document())")] {
             let record = RequestSample.record(bytes: bytes + Array(value.utf8))
@@ -124,10 +129,13 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        [0, 0, 0, 0, 1, 0x0c, 0x02], [0x1f, 0x8b, 8], [0xff, 0xfe, 0x7b, 0], [0xfe, 0xff, 0, 0x7b], [0, 0x7b, 0, 0x22],
-        [0xac, 0xed, 0, 5, 0x74], [0xc3, 0x01, 1], [0x28, 0xb5, 0x2f, 0xfd], [3, 5, 1, 2], [8, 1, 0x12], [1, 2],
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [0, 0, 0, 0, 1, 0x0c, 0x02], [0x1f, 0x8b, 8], [0xff, 0xfe, 0x7b, 0], [0xfe, 0xff, 0, 0x7b],
+            [0, 0x7b, 0, 0x22],
+            [0xac, 0xed, 0, 5, 0x74], [0xc3, 0x01, 1], [0x28, 0xb5, 0x2f, 0xfd], [3, 5, 1, 2], [8, 1, 0x12], [1, 2],
+        ] as [[UInt8]]
+    )
     func `another format has a reason of its own`(bytes: [UInt8]) {
         let reading = VerificationRequest.read(RequestSample.record(bytes: bytes))
         guard case .deadLetter(let reason) = reading else {

@@ -81,7 +81,7 @@ import Verification
         (FixedNumbers(region: "RU", isValid: false), "", "invalid_phone_number"),
         (FixedNumbers(), #","tenant":"nobody""#, "unknown_tenant"),
         (FixedNumbers(region: "RU"), #","tenant":"nobody""#, "unknown_tenant"),
-        (FixedNumbers(), #","languageCode":"!""#, "invalid_request"),
+        (FixedNumbers(), #","deadline":"!""#, "invalid_request"),
     ]
 
     @Test(arguments: cases.indices)

@@ -119,7 +119,7 @@ extension RequestReading {
             ("{\"requestId\":\"a\",\"x\":" + String(repeating: "[", count: 16), .tooDeep),
             ("{}", .missingRequestID), (#"{"RequestId":"a"}"#, .missingRequestID),
             (#"{"requestId":""}"#, .invalidRequestID), (#"{"requestId":7}"#, .invalidRequestID),
-            (#"{"requestId":null}"#, .invalidRequestID), (#"{"requestId":["a"]}"#, .invalidRequestID),
+            (#"{"requestId":null}"#, .missingRequestID), (#"{"requestId":["a"]}"#, .invalidRequestID),
             (#"{"requestId":"a\u0000"}"#, .invalidRequestID), (#"{"requestId":"a\n"}"#, .invalidRequestID),
             (#"{"requestId":"\u007f"}"#, .invalidRequestID), (#"{"requestId":"\u0085"}"#, .invalidRequestID),
             ("{\"requestId\":\"" + String(repeating: "é", count: 129) + "\"}", .invalidRequestID),
@@ -178,10 +178,8 @@ extension RequestReading {
     @Test func `the first fault in the order of the table is told`() {
         let order = [
             ("tenant", "1", "tenant"), ("channel", "1", "channel"), ("purpose", "1", "purpose"),
-            ("recipient", "1", "recipient"), ("languageCode", "1", "languageCode"), ("appName", "1", "appName"),
-            ("subject", "1", "subject"), ("client", "1", "client"), ("appVerification", "1", "appVerification"),
-            ("autofill", "1", "autofill"), ("actionCode", "1", "actionCode"), ("requestedAt", "1", "requestedAt"),
-            ("deadline", "1", "deadline"),
+            ("recipient", "1", "recipient"), ("subject", "1", "subject"), ("appVerification", "1", "appVerification"),
+            ("actionCode", "1", "actionCode"), ("requestedAt", "1", "requestedAt"), ("deadline", "1", "deadline"),
         ]
         for start in order.indices {
             let changes = order[start...].reversed().map { ($0.0, Optional($0.1)) }

@@ -36,7 +36,9 @@ package struct CloudEvent: Sendable {
             guard isExpected else { throw .invalidCloudEvent }
         case .bare:
             let data = try parse(value)
-            guard case .object(let event) = data, event.isCloudEvent else { return CloudEvent(data: data, trace: trace) }
+            guard case .object(let event) = data, event.isCloudEvent else {
+                return CloudEvent(data: data, trace: trace)
+            }
             let inner = try structured(event, expecting: type)
             return CloudEvent(data: inner.data, trace: trace ?? inner.trace)
         }

@@ -129,5 +129,7 @@ package struct IPAddress: Sendable, Hashable, Redacted {
 
 extension Substring {
     /// Whether it is a colon and a port.
-    fileprivate var isPort: Bool { first == ":" && UInt16(dropFirst()) != nil && dropFirst().utf8.allSatisfy(\.isASCIIDigit) }
+    fileprivate var isPort: Bool {
+        first == ":" && UInt16(dropFirst()) != nil && dropFirst().utf8.allSatisfy(\.isASCIIDigit)
+    }
 }
