@@ -34,6 +34,7 @@ STATS = {
         },
     },
     "rules": {"quota_recipient": 30, "region_not_allowed": 10},
+    "unread_hints": {"languageCode": 2},
     "dead_letters": 0,
     "in_flight": 40,
     "max_in_flight": 1024,
