@@ -79,9 +79,9 @@ struct PolicyExplainChannelTests {
     }
 
     static let invalid: [(InboundRecord, [String])] = [
-        (.email(id: "r1", at: .test, more: #","languageCode":7"#), emailOrder),
+        (.email(id: "r1", at: .test, more: #","deadline":7"#), emailOrder),
         (.push(id: "r1", token: "0f", at: .test), pushOrder),
-        (.email(id: "r1", at: .test, more: #","tenant":"nobody","languageCode":7"#), emailOrder),
+        (.email(id: "r1", at: .test, more: #","tenant":"nobody","deadline":7"#), emailOrder),
     ]
 
     @Test(arguments: invalid)

@@ -23,7 +23,7 @@ struct PolicyExplainTests {
 
     static let refusals: [Case] = [
         Case(rule: "shape", reason: "invalid_phone_number", phoneNumber: "+49"),
-        Case(rule: "shape", reason: "invalid_request", more: #","languageCode":7"#),
+        Case(rule: "shape", reason: "invalid_request", more: #","deadline":7"#),
         Case(rule: "time", reason: "stale_request", more: #","requestedAt":"2026-11-20T11:54:59.999Z""#),
         Case(rule: "time", reason: "deadline", more: #","deadline":"2026-11-20T12:00:00Z""#),
         Case(rule: "tenant", reason: "unknown_tenant", more: #","tenant":"nobody""#),

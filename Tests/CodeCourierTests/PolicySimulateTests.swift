@@ -124,11 +124,11 @@ struct PolicySimulateTests {
 
     @Test func `what breaks the rules for fields is judged by each policy`() {
         let both = Policy(version: "2", tenants: Policy.test().tenants.merging(["new": .example]) { old, _ in old })
-        let more = #","tenant":"new","languageCode":7"#
+        let more = #","tenant":"new","deadline":7"#
         let report = replay([.request(id: "a", at: .test, more: more)], candidate: both)
         #expect(
             report.refusals == [
-                "tenant": Pair(current: 1, candidate: 0), "shape.languageCode": Pair(current: 0, candidate: 1),
+                "tenant": Pair(current: 1, candidate: 0), "shape.deadline": Pair(current: 0, candidate: 1),
             ]
         )
     }

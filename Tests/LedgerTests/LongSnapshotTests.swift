@@ -138,7 +138,10 @@ import Verification
                 }
             } afterwards: {
                 try await database.script(
-                    "SELECT pg_terminate_backend(l.pid) FROM pg_locks l WHERE l.locktype = 'advisory' AND l.objid = 1"
+                    """
+                    SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+                    WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objid = 1
+                    """
                 )
                 _ = await reading.result
                 await reader.close()
