@@ -55,7 +55,7 @@ extension CommandLineSuite {
                             )
                         ).onlyRow.text(0)
                     }
-                    #expect(limits == "7s 5s off")
+                    #expect(limits == "7s 1s off")
                     await pool.close()
                 }
             }
