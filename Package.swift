@@ -189,7 +189,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .testTarget(name: "KafkaClientTests", dependencies: ["KafkaClient"], swiftSettings: settings),
+        .testTarget(name: "KafkaClientTests", dependencies: ["CLibrdkafka", "KafkaClient"], swiftSettings: settings),
         .testTarget(
             name: "PostgresClientTests",
             dependencies: ["CLibpq", "PinnedThread", "PostgresClient", "TestSupport"],

@@ -9,10 +9,17 @@ package struct KafkaRecordSink: RecordSink, Service {
     private let producer: KafkaProducer
     private let deliveries: String
     private let deadLetters: String
+    private let faults: TopicFaults
 
     /// Events go to the topic `deliveries`, records that could not be read to `deadLetters`.
-    package init(producer: KafkaProducer, deliveries: String, deadLetters: String) {
+    package init(
+        producer: KafkaProducer,
+        deliveries: String,
+        deadLetters: String,
+        faults: TopicFaults = TopicFaults()
+    ) {
         self.producer = producer
+        self.faults = faults
         self.deliveries = deliveries
         self.deadLetters = deadLetters
     }
@@ -20,11 +27,28 @@ package struct KafkaRecordSink: RecordSink, Service {
     /// Serves the producer until the worker stops; throws when the producer fails for good.
     package func run() async throws {
         try await Self.serve {
+            async let noting: Void = noteTrouble()
             try await producer.run()
+            await noting
         } closing: {
             await producer.close(within: .seconds(5))
         }
     }
+
+    /// Notes topics that take nothing before the client gives their records up.
+    private func noteTrouble() async {
+        for await case .stuck(let error) in producer.notices {
+            if let topic = error.topic { faults.cannotPublish(error, to: topic) }
+        }
+    }
+
+    /// Notes what became of a record.
+    private func note(_ failure: KafkaError?, of record: OutboxRecord) {
+        let topic = topic(of: record)
+        if let failure { faults.cannotPublish(failure, to: topic) } else { faults.published(to: topic) }
+    }
+
+    private func topic(of record: OutboxRecord) -> String { record.isDeadLetter ? deadLetters : deliveries }
 
     /// Runs what works until it is closed, and closes it when the worker stops.
     ///
@@ -50,7 +74,10 @@ package struct KafkaRecordSink: RecordSink, Service {
         await producer.take(
             records.map { record in
                 guard record.isDeadLetter else {
-                    return OutgoingRecord(message(of: record)) { answer(record, $0.failure) }
+                    return OutgoingRecord(message(of: record)) { result in
+                        note(result.failure, of: record)
+                        answer(record, result.failure)
+                    }
                 }
                 return outgoing(record, room: record.roomInOneRecord, answer)
             }
@@ -66,6 +93,7 @@ package struct KafkaRecordSink: RecordSink, Service {
     ) -> OutgoingRecord {
         OutgoingRecord(message(of: room.map { record.shortened(to: $0) } ?? record)) { result in
             guard result.failure?.code.saysTooLarge == true, let less = record.room(below: room) else {
+                note(result.failure, of: record)
                 return answer(record, result.failure)
             }
             // What no broker takes whole would be tried for ever: its beginning tells as much, and the rest has its
@@ -76,7 +104,7 @@ package struct KafkaRecordSink: RecordSink, Service {
 
     private func message(of record: OutboxRecord) -> ProducerRecord {
         ProducerRecord(
-            topic: record.isDeadLetter ? deadLetters : deliveries,
+            topic: topic(of: record),
             key: record.key,
             value: record.value,
             headers: record.headers.map { RecordHeader(name: $0.name, value: $0.value) }

@@ -9,6 +9,8 @@ package import Verification
 /// Records from a Kafka consumer.
 package struct KafkaRecordSource: RecordSource, Service {
     private let consumer: KafkaConsumer
+    private let topic: String
+    private let faults: TopicFaults
     private let events: LoggedEvent.Consumer
     private let statistics: Statistics
     private let logger: Logger
@@ -17,19 +19,27 @@ package struct KafkaRecordSource: RecordSource, Service {
     /// A source whose lines in the log are `events`.
     package init(
         consumer: KafkaConsumer,
+        topic: String,
+        faults: TopicFaults,
         events: LoggedEvent.Consumer,
         statistics: Statistics,
         logger: Logger
     ) {
         self.consumer = consumer
+        self.topic = topic
+        self.faults = faults
         self.events = events
         self.statistics = statistics
         self.logger = logger
     }
 
-    /// The records of each partition that were not handed out yet, as far as known without asking a broker.
-    package func lag() async -> [Int32: Int64] {
-        Dictionary(await consumer.lag().map { ($0.partition, $0.lag) }) { first, _ in first }
+    /// What is not handed out yet, as far as known without asking a broker.
+    package func lag() async -> Lag {
+        let lag = await consumer.lag()
+        return Lag(
+            records: Dictionary(lag.map { ($0.partition, $0.lag) }) { first, _ in first },
+            oldest: lag.map(\.age).max() ?? .zero
+        )
     }
 
     /// A number that changes for as long as the consumer polls; nil once it has left its group.
@@ -73,7 +83,7 @@ package struct KafkaRecordSource: RecordSource, Service {
             logger.log(events.notAssigned)
         case .failed(let error):
             statistics.noteFailure(of: .kafka)
-            logger.log(events.commitFailed, [.error: LogValue(error)])
+            logger.log(events.commitFailed, error.logFields)
         }
     }
 
@@ -88,13 +98,20 @@ package struct KafkaRecordSource: RecordSource, Service {
             case .recordsLost(let partition, let offsets):
                 logger.log(events.recordsLost, Self.fields(of: offsets, in: partition))
             case .producerTimes(let topic): logger.log(events.producerTimes, [.topic: .text(topic)])
-            case .brokersUnreachable:
+            case .topicMadeAnew(let topic): logger.log(events.topicMadeAnew, [.topic: .text(topic)])
+            case .groupShared(let conflict):
+                logger.log(events.groupShared, [.group: .text(consumer.groupID), .reason: .text(conflict.rawValue)])
+            case .cannotRead(let error):
                 statistics.noteFailure(of: .kafka)
-                logger.log(events.unreachable)
+                faults.cannotRead(error, topic, events)
+            case .readsAgain: faults.readsAgain(topic, events)
+            case .brokersUnreachable(let error):
+                statistics.noteFailure(of: .kafka)
+                logger.log(events.unreachable, error?.logFields ?? [:])
             case .brokersReachable: logger.log(events.recovered)
             case .error(let error):
                 statistics.noteFailure(of: .kafka)
-                logger.log(events.failed, [.error: LogValue(error)])
+                logger.log(events.failed, error.logFields)
             }
         }
     }

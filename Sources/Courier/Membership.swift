@@ -19,7 +19,9 @@ package final class Membership: Sendable {
         switch notice {
         case .assigned: state.withLock { $0 = true }
         case .lost: state.withLock { $0 = false }
-        case .revoked, .brokersUnreachable, .brokersReachable, .error, .recordsLost, .producerTimes: break
+        case .revoked, .brokersUnreachable, .brokersReachable, .cannotRead, .readsAgain, .error, .recordsLost,
+            .producerTimes, .topicMadeAnew, .groupShared:
+            break
         }
     }
 }

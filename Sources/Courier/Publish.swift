@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import KafkaClient
 import Logging
 import Logs
 import ServiceLifecycle
@@ -131,7 +132,8 @@ struct Publish: Service {
         guard let first = failures.first else { return }
         statistics.noteFailure(of: .kafka, count: failures.count)
         // They stay in the outbox, and are taken from there soon.
-        logger.log(.publishFailed, [.records: LogValue(failures.count), .error: LogValue(first)])
+        let fields = (first as? KafkaError)?.logFields ?? [.error: LogValue(first)]
+        logger.log(.publishFailed, fields.merging([.records: LogValue(failures.count)]) { $1 })
     }
 
     private func note(delivered: [OutboxRecord], _ tables: [Table]) {

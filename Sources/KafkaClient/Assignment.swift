@@ -15,6 +15,9 @@ struct Assignment {
     private(set) var epoch = 0
     private(set) var partitions: [TopicPartition] = []
     private(set) var handedOut: [TopicPartition: Int64] = [:]
+
+    /// How far partitions were read when nothing more was there: behind marks of transactions and aborted records, too.
+    private(set) var ends: [TopicPartition: Int64] = [:]
     private var committed: [TopicPartition: Int64] = [:]
 
     /// What commits were asked for, whether or not they were made.
@@ -35,9 +38,17 @@ struct Assignment {
         epoch += 1
         partitions = []
         handedOut = [:]
+        ends = [:]
         committed = [:]
         wanted = [:]
         unsettled = []
+    }
+
+    mutating func reachEnd(of partition: TopicPartition, at offset: Int64) { ends[partition] = offset }
+
+    /// The offset behind all that was handed out or is no record; nil where neither is known.
+    func position(of partition: TopicPartition) -> Int64? {
+        [handedOut[partition], ends[partition]].compactMap(\.self).max()
     }
 
     mutating func handOut(_ records: [ConsumerRecord]) -> RecordBatch {

@@ -7,6 +7,10 @@ struct Backlog {
     private struct Entry {
         /// Nil once the client has it, and a copy of its own.
         var record: ProducerRecord?
+        let topic: String
+
+        /// When the client was given it.
+        var start: ContinuousClock.Instant?
         let answer: @Sendable (DeliveryResult) -> Void
     }
 
@@ -23,7 +27,7 @@ struct Backlog {
 
     mutating func append(_ record: OutgoingRecord) {
         last += 1
-        entries[last] = Entry(record: record.record, answer: record.answer)
+        entries[last] = Entry(record: record.record, topic: record.record.topic, answer: record.answer)
     }
 
     /// The next record to hand over, which stays the next until `advance()`.
@@ -33,11 +37,25 @@ struct Backlog {
     }
 
     /// Goes on to the record after; before the result of the one before it is given.
-    mutating func advance() {
+    mutating func advance(at now: ContinuousClock.Instant = .now) {
         guard hasWaiting else { return }
         entries[cursor]?.record = nil
+        entries[cursor]?.start = now
         cursor += 1
     }
+
+    /// Since when the client has had the oldest record of each topic.
+    var oldest: [String: ContinuousClock.Instant] {
+        var oldest: [String: ContinuousClock.Instant] = [:]
+        for entry in entries.values {
+            guard let start = entry.start else { continue }
+            oldest[entry.topic] = min(start, oldest[entry.topic] ?? start)
+        }
+        return oldest
+    }
+
+    /// The topic of a record that has no result.
+    func topic(of token: Int) -> String? { entries[token]?.topic }
 
     /// Forgets a record that has its result, and returns who is told; nil when it is not known.
     mutating func finish(_ token: Int) -> (@Sendable (DeliveryResult) -> Void)? {

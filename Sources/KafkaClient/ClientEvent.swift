@@ -46,7 +46,10 @@ import CLibrdkafka
         let code = self.code
         guard code != .none else { return nil }
         guard kind == .error else { return KafkaError(code) }
-        return KafkaError(code, isFatal: unsafe rd_kafka_event_error_is_fatal(event) != 0)
+        let error = KafkaError(code, isFatal: unsafe rd_kafka_event_error_is_fatal(event) != 0)
+        if let subject { return error.at(subject) }
+        guard let text = unsafe rd_kafka_event_error_string(event) else { return error }
+        return error.explained(by: unsafe String(cString: text))
     }
 
     /// The number that was given with a commit.
@@ -60,6 +63,13 @@ import CLibrdkafka
         defer { unsafe rd_kafka_topic_partition_destroy(subject) }
         guard let topic = unsafe subject.pointee.topic else { return nil }
         return unsafe TopicPartition(topic: String(cString: topic), partition: subject.pointee.partition)
+    }
+
+    /// The offset that an error is about: where a partition's end was reached.
+    var subjectOffset: Int64? {
+        guard let subject = unsafe rd_kafka_event_topic_partition(event) else { return nil }
+        defer { unsafe rd_kafka_topic_partition_destroy(subject) }
+        return unsafe subject.pointee.offset
     }
 
     /// The partitions of a rebalance or a commit.

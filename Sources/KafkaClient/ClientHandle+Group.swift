@@ -39,6 +39,15 @@ extension ClientHandle {
         try check(unsafe rd_kafka_resume_partitions(client, list.list))
     }
 
+    /// Fetches a partition again from an offset, so that it tells of its end once more; does not wait for the answer.
+    func seek(_ partition: TopicPartition, to offset: Int64) throws(KafkaError) {
+        guard let topic = unsafe rd_kafka_topic_new(client, partition.topic, nil) else {
+            throw KafkaError(.invalidArgument)
+        }
+        defer { unsafe rd_kafka_topic_destroy(topic) }
+        try check(unsafe rd_kafka_seek(topic, partition.partition, offset, 0))
+    }
+
     /// Sends a commit, whose answer comes through `pollReply` with the token.
     func commit(_ offsets: [TopicPartition: Int64], token: Int) throws(KafkaError) {
         let list = try PartitionList(offsets.map { ($0.key, $0.value) })

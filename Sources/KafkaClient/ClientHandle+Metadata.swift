@@ -5,18 +5,77 @@ import CLibrdkafka
 extension ClientHandle {
     /// How many partitions a topic has; asks a broker and blocks the thread meanwhile.
     func partitionCount(of topic: String, within limit: Duration) throws(KafkaError) -> Int {
+        try partitions(of: topic, within: limit).count
+    }
+
+    /// Why a topic takes no records though brokers answer, as far as they tell; blocks the thread meanwhile.
+    ///
+    /// The client retries what a topic refuses for a while, and says afterwards only that the time was over.
+    func obstacle(to topic: String, within limit: Duration) -> KafkaError? {
+        do throws(KafkaError) {
+            let partitions = try partitions(of: topic, within: limit)
+            let minimum = minimumInSync(of: topic, within: limit)
+            for partition in partitions {
+                if let error = partition.error { return error.at(topic: topic, partition: partition.number) }
+                // Brokers want no more than there are. Whoever may not read the topic's settings takes a replica that lags
+                // behind for the cause.
+                if partition.inSync < min(minimum ?? partition.replicas, partition.replicas) {
+                    return KafkaError(.notEnoughReplicas).at(topic: topic, partition: partition.number)
+                }
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// `min.insync.replicas` of a topic; nil where the client may not know it.
+    private func minimumInSync(of topic: String, within limit: Duration) -> Int32? {
+        // SAFETY: the description and the options are read by the call only, and freed here.
+        guard let resource = unsafe rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic),
+            let options = unsafe rd_kafka_AdminOptions_new(client, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS)
+        else { return nil }
+        defer {
+            unsafe rd_kafka_ConfigResource_destroy(resource)
+            unsafe rd_kafka_AdminOptions_destroy(options)
+        }
+        unsafe rd_kafka_AdminOptions_set_request_timeout(options, limit.milliseconds, nil, 0)
+        var resources: [OpaquePointer?] = unsafe [resource]
+        unsafe rd_kafka_DescribeConfigs(client, &resources, 1, options, replies)
+        return pollReply(limit + .milliseconds(100))?.setting("min.insync.replicas").flatMap { Int32($0) }
+    }
+
+    private struct PartitionState {
+        let number: Int32
+        let error: KafkaError?
+        let inSync: Int32
+        let replicas: Int32
+
+        init(_ partition: rd_kafka_metadata_partition) {
+            unsafe (number, inSync, replicas) = (partition.id, partition.isr_cnt, partition.replica_cnt)
+            let hasLeader = unsafe partition.leader >= 0
+            error = unsafe KafkaError(failure: partition.err) ?? (hasLeader ? nil : KafkaError(.leaderNotAvailable))
+        }
+    }
+
+    /// A topic's partitions as a broker knows them; blocks the thread meanwhile.
+    private func partitions(of topic: String, within limit: Duration) throws(KafkaError) -> [PartitionState] {
         guard let handle = unsafe rd_kafka_topic_new(client, topic, nil) else { throw KafkaError(.invalidArgument) }
         defer { unsafe rd_kafka_topic_destroy(handle) }
         var answer: UnsafePointer<rd_kafka_metadata>?
         let code = unsafe rd_kafka_metadata(client, 0, handle, &answer, limit.milliseconds)
-        if let error = KafkaError(failure: code) { throw error }
+        if let error = KafkaError(failure: code) { throw error.at(topic: topic) }
         guard let answer = unsafe answer else { throw KafkaError(.failure) }
         defer { unsafe rd_kafka_metadata_destroy(answer) }
         guard unsafe answer.pointee.topic_cnt > 0, let found = unsafe answer.pointee.topics else {
-            throw KafkaError(.unknownTopicOrPartition)
+            throw KafkaError(.unknownTopicOrPartition).at(topic: topic)
         }
-        if let error = unsafe KafkaError(failure: found.pointee.err) { throw error }
-        return unsafe Int(found.pointee.partition_cnt)
+        if let error = unsafe KafkaError(failure: found.pointee.err) { throw error.at(topic: topic) }
+        let partitions = unsafe UnsafeBufferPointer(
+            start: found.pointee.partitions,
+            count: Int(found.pointee.partition_cnt)
+        )
+        return unsafe partitions.map { unsafe PartitionState($0) }
     }
 
     /// The first offset of a partition and the one after its last; asks a broker and blocks the thread meanwhile.
@@ -31,7 +90,7 @@ extension ClientHandle {
             &high,
             limit.milliseconds
         )
-        if let error = KafkaError(failure: code) { throw error }
+        if let error = KafkaError(failure: code) { throw error.at(partition) }
         return low..<max(low, high)
     }
 
@@ -41,7 +100,15 @@ extension ClientHandle {
         of partitions: [TopicPartition],
         within limit: Duration
     ) throws(KafkaError) -> [TopicPartition: Int64] {
-        let list = try PartitionList(partitions.map { ($0, timestamp) })
+        try offsets(at: partitions.map { ($0, timestamp) }, within: limit)
+    }
+
+    /// The same, each with a time of its own.
+    func offsets(
+        at timestamps: [(TopicPartition, Int64)],
+        within limit: Duration
+    ) throws(KafkaError) -> [TopicPartition: Int64] {
+        let list = try PartitionList(timestamps)
         let code = unsafe rd_kafka_offsets_for_times(client, list.list, limit.milliseconds)
         if let error = KafkaError(failure: code) { throw error }
         var offsets: [TopicPartition: Int64] = [:]
@@ -50,5 +117,25 @@ extension ClientHandle {
             offsets[entry.partition] = entry.offset
         }
         return offsets
+    }
+}
+
+extension ClientEvent {
+    /// A setting of the one topic that was described; nil when it was not.
+    fileprivate func setting(_ name: String) -> String? {
+        unsafe withEvent { event in
+            guard let result = unsafe rd_kafka_event_DescribeConfigs_result(event) else { return nil }
+            var count = 0
+            let resources = unsafe rd_kafka_DescribeConfigs_result_resources(result, &count)
+            guard count > 0, let resource = unsafe resources?[0] else { return nil }
+            let entries = unsafe rd_kafka_ConfigResource_configs(resource, &count)
+            for index in 0..<count {
+                guard let entry = unsafe entries?[index], let found = unsafe rd_kafka_ConfigEntry_name(entry),
+                    unsafe String(cString: found) == name, let value = unsafe rd_kafka_ConfigEntry_value(entry)
+                else { continue }
+                return unsafe String(cString: value)
+            }
+            return nil
+        }
     }
 }

@@ -52,6 +52,17 @@ import CLibrdkafka
         unsafe ClientEvent(adopting: rd_kafka_queue_poll(replies, limit.milliseconds))
     }
 
+    /// An error with the cause that the client's connections told since the last poll, where it has none of its own.
+    ///
+    /// For clients of one call alone: other events that are there are dropped.
+    func explain(_ error: KafkaError) -> KafkaError {
+        var explained = error
+        while let event = poll(.zero) {
+            if event.kind == .error { explained = explained.explained(by: event.error) }
+        }
+        return explained
+    }
+
     /// What ends a poll that waits; it must be detached before the handle goes.
     func interrupt(_ wakeups: WakeCounter) -> @Sendable () -> Void {
         let queues = unsafe QueuePair(events: events, replies: replies)

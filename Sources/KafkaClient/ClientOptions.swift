@@ -5,7 +5,7 @@ import CLibrdkafka
 /// librdkafka's configuration object, until a client takes it over.
 // SAFETY: the object is this value's alone; it is destroyed by `deinit` or belongs to the client that was made of it.
 @safe struct ClientOptions: ~Copyable {
-    private let options: OpaquePointer
+    let options: OpaquePointer
 
     init() throws(KafkaError) {
         guard let options = unsafe rd_kafka_conf_new() else { throw KafkaError(.failure) }
@@ -19,6 +19,7 @@ import CLibrdkafka
         for (name, value) in settings.sorted(by: { $0.key < $1.key }) {
             if set(name, to: value) != nil { throw KafkaError(.invalidArgument, option: name) }
         }
+        watchCertificates()
         unsafe rd_kafka_conf_set_events(options, events)
     }
 

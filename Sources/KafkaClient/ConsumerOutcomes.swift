@@ -28,7 +28,20 @@ package enum ConsumerNotice: Hashable, Sendable {
     /// The topic's records carry the times of their producers' clocks; once for each topic.
     case producerTimes(topic: String)
 
-    case brokersUnreachable
+    /// The topic was deleted and made anew: its records are read from the first one on.
+    case topicMadeAnew(topic: String)
+
+    /// Other programs are in the group.
+    case groupShared(GroupConflict)
+
+    /// A topic, or some partition of it, cannot be read though brokers answer.
+    case cannotRead(KafkaError)
+
+    /// Everything can be read again.
+    case readsAgain
+
+    /// With the fault of the last connection that failed, where there is one.
+    case brokersUnreachable(KafkaError?)
     case brokersReachable
     case error(KafkaError)
 }
@@ -38,4 +51,7 @@ package struct PartitionLag: Hashable, Sendable {
     package let topic: String
     package let partition: Int32
     package let lag: Int64
+
+    /// How long the oldest of them has been there, or has been known to be.
+    package let age: Duration
 }

@@ -13,11 +13,13 @@ package enum KafkaAdmin {
         _ name: String,
         partitions: Int,
         replicas: Int = 1,
+        settings: [String: String] = [:],
         configuration: KafkaConfiguration,
         within limit: Duration = .seconds(10)
     ) async throws(KafkaError) {
         let session = try AdminSession(configuration: configuration)
-        let failure = await session.createTopic(name, partitions, replicas, within: limit)
+        let topic = NewTopic(name: name, partitions: partitions, replicas: replicas, settings: settings)
+        let failure = await session.createTopic(topic, within: limit)
         await session.close()
         if let failure, failure.code != .topicAlreadyExists { throw failure }
         let deadline = ContinuousClock.now + limit
@@ -32,6 +34,18 @@ package enum KafkaAdmin {
                 try? await Task.sleep(for: .milliseconds(50))
             }
         }
+    }
+
+    /// Deletes a topic with its records; one that is missing already is no fault.
+    package static func deleteTopic(
+        _ name: String,
+        configuration: KafkaConfiguration,
+        within limit: Duration = .seconds(10)
+    ) async throws(KafkaError) {
+        let session = try AdminSession(configuration: configuration)
+        let failure = await session.deleteTopic(name, within: limit)
+        await session.close()
+        if let failure, failure.reason != .topicMissing { throw failure }
     }
 
     /// How many partitions a topic has; throws `.unknownTopicOrPartition` when there is none of that name.
@@ -61,6 +75,16 @@ package enum KafkaAdmin {
     }
 }
 
+/// A topic as it is to be.
+private struct NewTopic: Sendable {
+    let name: String
+    let partitions: Int
+    let replicas: Int
+
+    /// By Kafka's own names, such as `retention.ms`.
+    let settings: [String: String]
+}
+
 /// A client whose blocking calls hold a thread of their own.
 private actor AdminSession {
     private let thread = PinnedThread()
@@ -85,8 +109,14 @@ private actor AdminSession {
         )
     }
 
-    func createTopic(_ name: String, _ partitions: Int, _ replicas: Int, within limit: Duration) -> KafkaError? {
-        handle?.createTopic(name, partitions: partitions, replicas: replicas, within: limit)
+    func createTopic(_ topic: NewTopic, within limit: Duration) -> KafkaError? {
+        guard let error = handle?.createTopic(topic, within: limit) else { return nil }
+        return (handle?.explain(error) ?? error).at(topic: topic.name)
+    }
+
+    func deleteTopic(_ name: String, within limit: Duration) -> KafkaError? {
+        guard let error = handle?.deleteTopic(name, within: limit) else { return nil }
+        return (handle?.explain(error) ?? error).at(topic: name)
     }
 
     func partitionCount(of topic: String, within limit: Duration) -> Result<Int, KafkaError> {
@@ -94,7 +124,7 @@ private actor AdminSession {
             guard let count = try handle?.partitionCount(of: topic, within: limit) else { throw KafkaError(.closed) }
             return .success(count)
         } catch {
-            return .failure(error)
+            return .failure(handle?.explain(error) ?? error)
         }
     }
 
@@ -108,7 +138,7 @@ private actor AdminSession {
             guard let offsets = try handle?.committedOffsets(wanted, within: limit) else { throw KafkaError(.closed) }
             return .success(offsets)
         } catch {
-            return .failure(error)
+            return .failure(handle?.explain(error) ?? error)
         }
     }
 
@@ -121,40 +151,58 @@ private actor AdminSession {
 
 extension ClientHandle {
     /// Asks the cluster for a topic and blocks the thread until it answered.
-    fileprivate func createTopic(
-        _ name: String,
-        partitions: Int,
-        replicas: Int,
-        within limit: Duration
-    ) -> KafkaError? {
+    fileprivate func createTopic(_ wanted: NewTopic, within limit: Duration) -> KafkaError? {
         // SAFETY: the description and the options are read by the call only, and freed here.
-        let sizes = (partitions: Int32(clamping: partitions), replicas: Int32(clamping: replicas))
-        guard let topic = unsafe rd_kafka_NewTopic_new(name, sizes.partitions, sizes.replicas, nil, 0) else {
+        let sizes = (partitions: Int32(clamping: wanted.partitions), replicas: Int32(clamping: wanted.replicas))
+        guard let topic = unsafe rd_kafka_NewTopic_new(wanted.name, sizes.partitions, sizes.replicas, nil, 0) else {
             return KafkaError(.invalidArgument)
         }
         defer { unsafe rd_kafka_NewTopic_destroy(topic) }
-        guard let options = unsafe rd_kafka_AdminOptions_new(client, RD_KAFKA_ADMIN_OP_CREATETOPICS) else {
-            return KafkaError(.failure)
+        for (name, value) in wanted.settings { _ = unsafe rd_kafka_NewTopic_set_config(topic, name, value) }
+        var topics: [OpaquePointer?] = unsafe [topic]
+        return unsafe change(RD_KAFKA_ADMIN_OP_CREATETOPICS, within: limit) { options in
+            unsafe rd_kafka_CreateTopics(client, &topics, 1, options, replies)
         }
+    }
+
+    /// Asks the cluster to delete a topic and blocks the thread until it answered.
+    fileprivate func deleteTopic(_ name: String, within limit: Duration) -> KafkaError? {
+        guard let topic = unsafe rd_kafka_DeleteTopic_new(name) else { return KafkaError(.invalidArgument) }
+        defer { unsafe rd_kafka_DeleteTopic_destroy(topic) }
+        var topics: [OpaquePointer?] = unsafe [topic]
+        return unsafe change(RD_KAFKA_ADMIN_OP_DELETETOPICS, within: limit) { options in
+            unsafe rd_kafka_DeleteTopics(client, &topics, 1, options, replies)
+        }
+    }
+
+    private func change(
+        _ kind: rd_kafka_admin_op_t,
+        within limit: Duration,
+        _ request: (OpaquePointer) -> Void
+    ) -> KafkaError? {
+        guard let options = unsafe rd_kafka_AdminOptions_new(client, kind) else { return KafkaError(.failure) }
         defer { unsafe rd_kafka_AdminOptions_destroy(options) }
         let milliseconds = limit.milliseconds
         unsafe rd_kafka_AdminOptions_set_request_timeout(options, milliseconds, nil, 0)
         unsafe rd_kafka_AdminOptions_set_operation_timeout(options, milliseconds, nil, 0)
-        var topics: [OpaquePointer?] = unsafe [topic]
-        unsafe rd_kafka_CreateTopics(client, &topics, 1, options, replies)
+        unsafe request(options)
         guard let event = pollReply(limit + .seconds(1)) else { return KafkaError(.timedOut) }
         return event.topicFailure
     }
 }
 
 extension ClientEvent {
-    /// Why a topic was not created.
+    /// Why a topic was not created or deleted.
     fileprivate var topicFailure: KafkaError? {
         if let error { return error }
         return unsafe withEvent { event in
-            guard let result = unsafe rd_kafka_event_CreateTopics_result(event) else { return KafkaError(.failure) }
             var count = 0
-            let topics = unsafe rd_kafka_CreateTopics_result_topics(result, &count)
+            var topics: UnsafeMutablePointer<OpaquePointer?>?
+            if let result = unsafe rd_kafka_event_CreateTopics_result(event) {
+                unsafe topics = rd_kafka_CreateTopics_result_topics(result, &count)
+            } else if let result = unsafe rd_kafka_event_DeleteTopics_result(event) {
+                unsafe topics = rd_kafka_DeleteTopics_result_topics(result, &count)
+            }
             guard count > 0, let topic = unsafe topics?[0] else { return KafkaError(.failure) }
             return unsafe KafkaError(failure: rd_kafka_topic_result_error(topic))
         }

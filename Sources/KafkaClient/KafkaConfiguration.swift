@@ -36,6 +36,9 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible, CustomRefl
         case noWholeNumber
     }
 
+    /// Clients as brokers name them in their logs and groups; short, since librdkafka below 2.5 reads past a long one.
+    static let clientID = "code-courier"
+
     /// All options of a client, defaults under the operator's under what is fixed.
     func settings(defaults: [String: String], fixed: [String: String]) throws(KafkaError) -> [String: String] {
         if let refused = options.keys.sorted().first(where: { Self.refusedOptions.contains($0) }) {
@@ -46,8 +49,7 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible, CustomRefl
         settings.merge(options) { $1 }
         settings.merge(fixed) { $1 }
         settings["bootstrap.servers"] = bootstrapServers
-        // What brokers write into their logs; short, since librdkafka below 2.5 reads past a long one.
-        settings["client.id"] = "code-courier"
+        settings["client.id"] = Self.clientID
         return settings
     }
 

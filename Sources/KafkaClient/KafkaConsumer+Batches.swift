@@ -47,31 +47,6 @@ extension KafkaConsumer {
         }
     }
 
-    /// How far each owned partition is ahead of what was handed out.
-    ///
-    /// Brokers are asked while reading is paused, since fetches tell of ends then no more. A partition of which too little
-    /// is known is left out.
-    package func lag() -> [PartitionLag] {
-        let buffered = buffer.firstOffsets
-        let end = ContinuousClock.now + Self.questionLimit
-        return assignment.partitions.compactMap { partition in
-            var last = handle?.cachedEnd(of: partition)
-            let left = end - .now
-            if flow.mode == .paused, left > .zero, let asked = try? handle?.bounds(of: partition, within: left) {
-                last = max(asked.upperBound, last ?? 0)
-            }
-            // What flows without a record in it has none that are not read.
-            let position =
-                assignment.handedOut[partition] ?? buffered[partition] ?? (flow.mode == .flowing ? last : nil)
-            guard let last, let position else { return nil }
-            return PartitionLag(
-                topic: partition.topic,
-                partition: partition.partition,
-                lag: max(0, last.subtractingReportingOverflow(position).partialValue)
-            )
-        }
-    }
-
     /// Gives the waiting caller what is there.
     func deliver() {
         guard let waiter, !buffer.isEmpty else { return }
@@ -129,9 +104,12 @@ extension KafkaConsumer {
         return commits.count != count
     }
 
-    /// Handles the answer to a commit, in which each partition has an error of its own.
+    /// Handles the answer to a question, or to a commit, in which each partition has an error of its own.
     func handleReply(_ event: borrowing ClientEvent) {
-        guard event.kind == .commit else { return }
+        guard event.kind == .commit else {
+            if let id = event.topicID { noteIdentity(id) }
+            return
+        }
         let error = event.entries.lazy.compactMap(\.error).first ?? event.error
         if error == nil { brokersAnswered() }
         answerCommit(event.token, error: error)
@@ -146,9 +124,6 @@ extension KafkaConsumer {
     private func outcome(of error: KafkaError) -> CommitOutcome {
         error.code.saysNotOwner ? .notAssigned : .failed(error)
     }
-
-    /// How long brokers may take to tell the ends: nothing is polled meanwhile.
-    private static let questionLimit = Duration.milliseconds(500)
 
     /// How long a commit may stay unanswered; librdkafka keeps one through the absence of its coordinator.
     private static let commitLimit = Duration.seconds(10)

@@ -48,7 +48,7 @@ extension KafkaConsumer {
         switch event.kind {
         case .record: handleRecord(event)
         case .rebalance: handleRebalance(event)
-        case .error: if let error = event.error { handleError(error) }
+        case .error: if let error = event.error { handleError(error, offset: event.subjectOffset) }
         case .commit: handleReply(event)
         case .delivery, .other: break
         }
@@ -60,34 +60,53 @@ extension KafkaConsumer {
             guard revocation == nil, case .running = phase else { return }
             if let record = message.record(&topicNames) {
                 buffer.append(record)
-                lossWatch.read(TopicPartition(topic: record.topic, partition: record.partition), record.offset)
+                let partition = TopicPartition(topic: record.topic, partition: record.partition)
+                lossWatch.read(partition, record.offset)
                 brokersAnswered()
-                if topicsTimedByProducers.count < topics.count, message.isTimedByProducer,
-                    topicsTimedByProducers.insert(record.topic).inserted
-                {
-                    notify(.producerTimes(topic: record.topic))
-                }
+                noteReadable(partition)
+                noteTime(of: record, in: partition, isProducers: message.isTimedByProducer)
             } else if let error = message.error {
                 handleError(error)
             }
         }
     }
 
-    private func handleError(_ error: KafkaError) {
+    /// A topic that carries its producers' times is told once.
+    private func noteTime(of record: ConsumerRecord, in partition: TopicPartition, isProducers: Bool) {
+        if !isProducers {
+            identity.read(partition, record.timestamp, record.offset)
+        } else if topicsTimedByProducers.insert(record.topic).inserted {
+            notify(.producerTimes(topic: record.topic))
+        }
+    }
+
+    private func handleError(_ error: KafkaError, offset: Int64? = nil) {
+        if error.broker != nil { connectionFault = error }
         switch error.code {
-        case .partitionEnd: break
+        case .partitionEnd:
+            guard let topic = error.topic, let partition = error.partition, let offset else { return }
+            let place = TopicPartition(topic: topic, partition: partition)
+            assignment.reachEnd(of: place, at: offset)
+            brokersAnswered()
+            noteReadable(place)
         case .allBrokersDown:
-            if areBrokersReachable { notify(.brokersUnreachable) }
+            if areBrokersReachable { notify(.brokersUnreachable(connectionFault)) }
             areBrokersReachable = false
         default:
-            notify(.error(error))
-            if error.isFatal { fail(error) }
+            if error.isFatal {
+                notify(.error(error))
+                return fail(error)
+            }
+            if error.reason == .groupConflict { tell(.otherProtocol) }
+            guard let fault = readFaults.note(error, of: topics) else { return notify(.error(error)) }
+            notify(.cannotRead(fault))
         }
     }
 
     func brokersAnswered() {
         if !areBrokersReachable { notify(.brokersReachable) }
         areBrokersReachable = true
+        connectionFault = nil
     }
 
     /// Pauses and resumes by the buffer's state.

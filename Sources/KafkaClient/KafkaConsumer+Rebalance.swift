@@ -40,6 +40,7 @@ extension KafkaConsumer {
         do {
             try handle?.assign(partitions)
             notify(.assigned(partitions))
+            noteJoined()
         } catch {
             notify(.error(error))
             giveBack(notice: .revoked(partitions))
@@ -50,6 +51,9 @@ extension KafkaConsumer {
         revocation = nil
         assignment.clear()
         lossWatch = LossWatch()
+        lagWatch = LagWatch()
+        identity.forgetRecords()
+        if readFaults.clearPartitions() { notify(.readsAgain) }
         do {
             try handle?.unassign()
         } catch {

@@ -4,7 +4,7 @@ import PinnedThread
 import Synchronization
 
 extension KafkaConsumer {
-    /// Joins the group and polls until `close()` is called, the task is cancelled or the client fails for good.
+    /// Joins the group, soon, and polls until `close()` is called, the task is cancelled or the client fails for good.
     ///
     /// Returns only when the consumer is closed. A call after `close()` returns at once, one beside another call that
     /// still polls throws `.state`.
@@ -44,11 +44,7 @@ extension KafkaConsumer {
             return false
         }
         phase = .running
-        do {
-            try handle?.subscribe(topics)
-        } catch {
-            fail(error)
-        }
+        beginJoining()
         return true
     }
 
@@ -85,6 +81,9 @@ extension KafkaConsumer {
             }
             deliver()
             checkForLoss()
+            checkReadFaults()
+            watchGroup()
+            checkIdentity()
             return true
         case .closing(let deadline, let hasBegun):
             return serveClosing(after: start, deadline: deadline, hasBegun: hasBegun)

@@ -57,6 +57,7 @@ package actor KafkaConsumer {
     let wakeups = WakeCounter()
     let turns = WakeCounter()
     let hasClosed = Atomic(false)
+    nonisolated package let groupID: String
     let topics: [String]
     let noticeSink: AsyncStream<ConsumerNotice>.Continuation
 
@@ -71,6 +72,13 @@ package actor KafkaConsumer {
     var revocation: Revocation?
     var areBrokersReachable = true
     var lossWatch = LossWatch()
+    var lagWatch = LagWatch()
+    var readFaults = ReadFaults()
+    var groupWatch = GroupWatch()
+    var identity = TopicIdentity()
+
+    /// The last fault of a connection while no broker was reached since.
+    var connectionFault: KafkaError?
 
     /// Topics that have been told to carry their producers' times.
     var topicsTimedByProducers: Set<String> = []
@@ -97,6 +105,7 @@ package actor KafkaConsumer {
         )
         let handle = try ClientHandle(.consumer, settings: settings)
         (notices, noticeSink) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))
+        self.groupID = groupID
         self.topics = topics
         buffer = RecordBuffer(limits: limits)
         thread.attachInterrupt(handle.interrupt(wakeups))
@@ -128,7 +137,8 @@ package actor KafkaConsumer {
         "auto.offset.reset": "earliest",
         "enable.auto.commit": "false",
         "enable.auto.offset.store": "false",
-        "enable.partition.eof": "false",
+        // The end tells how far a partition is read behind marks of transactions, and that it can be read.
+        "enable.partition.eof": "true",
         "partition.assignment.strategy": "range",
     ]
 }

@@ -23,6 +23,7 @@ extension KafkaError {
         static let assignPartitions = Code(RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS)
         static let revokePartitions = Code(RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS)
         package static let authentication = Code(RD_KAFKA_RESP_ERR__AUTHENTICATION)
+        static let badMessage = Code(RD_KAFKA_RESP_ERR__BAD_MSG)
         package static let cancelled = Code(RD_KAFKA_RESP_ERR__INTR)
         package static let closed = Code(RD_KAFKA_RESP_ERR__DESTROY)
         package static let conflict = Code(RD_KAFKA_RESP_ERR__CONFLICT)
@@ -34,6 +35,7 @@ extension KafkaError {
         package static let purged = Code(RD_KAFKA_RESP_ERR__PURGE_QUEUE)
         package static let queueFull = Code(RD_KAFKA_RESP_ERR__QUEUE_FULL)
         package static let resolve = Code(RD_KAFKA_RESP_ERR__RESOLVE)
+        package static let ssl = Code(RD_KAFKA_RESP_ERR__SSL)
         package static let state = Code(RD_KAFKA_RESP_ERR__STATE)
         package static let timedOut = Code(RD_KAFKA_RESP_ERR__TIMED_OUT)
         package static let transport = Code(RD_KAFKA_RESP_ERR__TRANSPORT)
@@ -55,7 +57,9 @@ extension KafkaError {
         package static let rebalanceInProgress = Code(RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS)
         package static let recordListTooLarge = Code(RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE)
         package static let requestTimedOut = Code(RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT)
+        package static let storageError = Code(RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR)
         package static let topicAlreadyExists = Code(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
+        package static let topicAuthorizationFailed = Code(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
         package static let unknownMember = Code(RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID)
         package static let unknownTopicOrPartition = Code(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
 
@@ -72,6 +76,9 @@ extension KafkaError {
 
         /// True for what a broker answers to a member that no longer owns the partition.
         var saysNotOwner: Bool { Self.ownership.contains(self) }
+
+        /// True for a right to the group that is missing.
+        var isOfGroup: Bool { self == Code(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED) }
 
         /// True for what a broker, or the client before it, answers to a record that is larger than the topic takes.
         package var saysTooLarge: Bool { self == .messageTooLarge || self == .recordListTooLarge }

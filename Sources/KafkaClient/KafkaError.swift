@@ -4,7 +4,8 @@ import CLibrdkafka
 
 /// What librdkafka or a broker answered instead of doing what was asked.
 ///
-/// It carries codes and the name of an option at most: never a record's bytes, an option's value or a broker's text.
+/// It carries codes, fixed words and names of an option, a broker, a topic and a partition at most: never a record's bytes,
+/// an option's value or a broker's text.
 package struct KafkaError: Error, Hashable, Sendable {
     /// The code, one of librdkafka's own (negative) or of the Kafka protocol (positive).
     package let code: Code
@@ -18,8 +19,17 @@ package struct KafkaError: Error, Hashable, Sendable {
     /// The name of the configuration option at fault, if it is one.
     package let option: String?
 
+    package private(set) var reason: Reason
+
+    /// The broker as `host:port`, where one is at fault.
+    package private(set) var broker: String?
+
+    package private(set) var topic: String?
+    package private(set) var partition: Int32?
+
     package init(_ code: Code, isFatal: Bool = false, isRetriable: Bool? = nil, option: String? = nil) {
         self.code = code
+        reason = Reason(code)
         self.isFatal = isFatal
         self.isRetriable = isRetriable ?? (!isFatal && code.isTransient)
         self.option = option
@@ -50,6 +60,40 @@ package struct KafkaError: Error, Hashable, Sendable {
         let code = unsafe Code(rd_kafka_error_code(error))
         let isRetriable = unsafe rd_kafka_error_is_retriable(error) != 0
         self.init(code, isFatal: isFatal, isRetriable: !isFatal && (isRetriable || code.isTransient))
+    }
+}
+
+// MARK: - Cause and place
+
+extension KafkaError {
+    /// The same with what librdkafka's text tells of a connection.
+    func explained(by text: String) -> KafkaError {
+        let fault = ConnectionFault(text: text, code: code)
+        var error = self
+        if let reason = fault.reason { error.reason = reason }
+        error.broker = fault.broker
+        return error
+    }
+
+    /// The same with the cause of another error, where its own code says only that no answer came.
+    func explained(by other: KafkaError?) -> KafkaError {
+        guard let other, reason.isVague else { return self }
+        var error = self
+        if !other.reason.isVague || reason == .other { error.reason = other.reason }
+        error.broker = other.broker ?? broker
+        return error
+    }
+
+    /// The same with its topic.
+    package func at(topic: String, partition: Int32? = nil) -> KafkaError {
+        var error = self
+        error.topic = topic
+        error.partition = partition.flatMap { $0 < 0 ? nil : $0 }
+        return error
+    }
+
+    package func at(_ place: TopicPartition?) -> KafkaError {
+        place.map { at(topic: $0.topic, partition: $0.partition) } ?? self
     }
 }
 

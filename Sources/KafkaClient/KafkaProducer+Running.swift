@@ -81,6 +81,7 @@ extension KafkaProducer {
         if isBroken, ContinuousClock.now >= madeAt + Self.shortestLife { replaceClient() }
         handOver()
         pollEvents(after: start)
+        lookForTrouble()
         return true
     }
 
@@ -100,17 +101,45 @@ extension KafkaProducer {
         case .delivery:
             event.forEachMessage { message in
                 if let error = message.error {
-                    settle(message.token, .failed(fatalError ?? error))
+                    settle(message.token, .failed(explained(error, message)))
                 } else {
+                    connectionFault = nil
+                    if let topic = backlog.topic(of: message.token) { trouble.clear(topic) }
                     settle(message.token, .delivered(partition: message.partition, offset: message.offset))
                 }
             }
         case .error:
-            if event.error?.isFatal == true { noteFatalError() }
+            guard let error = event.error else { return }
+            if error.isFatal { return noteFatalError() }
+            if error.broker != nil { connectionFault = error }
         case .record, .rebalance, .commit, .other:
             break
         }
     }
+
+    /// Why a record was not taken, with its place, and with the cause where the client says only that its time was over.
+    private func explained(_ error: KafkaError, _ message: borrowing ClientMessage) -> KafkaError {
+        let error = fatalError ?? error
+        guard let topic = backlog.topic(of: message.token) else { return error }
+        return error.explained(by: trouble.cause(of: topic) ?? connectionFault)
+            .at(topic: topic, partition: message.partition)
+    }
+
+    /// Asks brokers about topics whose records wait, while the brokers are there.
+    private func lookForTrouble() {
+        let now = ContinuousClock.now
+        guard now >= lookedAt + .seconds(1) else { return }
+        lookedAt = now
+        for topic in trouble.suspects(backlog.oldest, at: now) {
+            let cause = handle?.obstacle(to: topic, within: Self.questionLimit)
+            guard let cause, cause.reason.isOfTopic else { continue }
+            trouble.note(cause, of: topic)
+            noticeSink.yield(.stuck(cause))
+        }
+    }
+
+    /// How long brokers may take to answer: nothing is produced meanwhile.
+    private static let questionLimit = Duration.milliseconds(500)
 
     private func settle(_ token: Int, _ result: DeliveryResult) {
         if let answer = backlog.finish(token) { answer(result) }
@@ -164,6 +193,7 @@ extension KafkaProducer {
         failAll(KafkaError(.purged))
         dropClient()
         phase = .closed
+        noticeSink.finish()
         for waiter in closeWaiters { waiter.resume() }
         closeWaiters = []
         return false

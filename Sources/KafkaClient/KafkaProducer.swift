@@ -29,8 +29,12 @@ package actor KafkaProducer {
     /// pauses.
     static let shortestLife = Duration.seconds(5)
 
+    /// What happens to topics; old notices give way to new ones, since nobody has to read them.
+    nonisolated package let notices: AsyncStream<ProducerNotice>
+
     let thread = PinnedThread()
     let wakeups = WakeCounter()
+    let noticeSink: AsyncStream<ProducerNotice>.Continuation
     let settings: [String: String]
 
     var handle: ClientHandle?
@@ -41,6 +45,11 @@ package actor KafkaProducer {
     var isBroken = false
     var madeAt = ContinuousClock.now
     var backlog = Backlog()
+    var trouble = TopicTrouble()
+
+    /// The last fault of a connection, which is the cause of what times out; nil once a record was taken.
+    var connectionFault: KafkaError?
+    var lookedAt = ContinuousClock.now
     var closeWaiters: [CheckedContinuation<Void, Never>] = []
 
     nonisolated package var unownedExecutor: UnownedSerialExecutor {
@@ -50,12 +59,14 @@ package actor KafkaProducer {
     package init(configuration: KafkaConfiguration) throws(KafkaError) {
         settings = try configuration.settings(defaults: Self.defaults, fixed: Self.fixed)
         let handle = try ClientHandle(.producer, settings: settings)
+        (notices, noticeSink) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
         thread.attachInterrupt(handle.interrupt(wakeups))
         self.handle = consume handle
     }
 
     deinit {
         thread.detachInterrupt()
+        noticeSink.finish()
     }
 
     /// Takes records to be written, and tells of each what became of it as soon as that is known.

@@ -24,6 +24,9 @@ struct LossWatch {
         fresh = Set(committed.keys)
     }
 
+    /// The offset after the last record that was read, or the group's committed one.
+    func position(of partition: TopicPartition) -> Int64? { next[partition] }
+
     /// Takes a record in, in the order of reading.
     mutating func read(_ partition: TopicPartition, _ offset: Int64) {
         guard offset < .max else { return }

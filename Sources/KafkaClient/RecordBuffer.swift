@@ -45,12 +45,12 @@ struct RecordBuffer {
         bytes = 0
     }
 
-    /// The offset of the oldest record of each partition.
-    var firstOffsets: [TopicPartition: Int64] {
-        var offsets: [TopicPartition: Int64] = [:]
+    /// The oldest record of each partition.
+    var firstRecords: [TopicPartition: ConsumerRecord] {
+        var oldest: [TopicPartition: ConsumerRecord] = [:]
         for record in records[start...].reversed() {
-            offsets[TopicPartition(topic: record.topic, partition: record.partition)] = record.offset
+            oldest[TopicPartition(topic: record.topic, partition: record.partition)] = record
         }
-        return offsets
+        return oldest
     }
 }

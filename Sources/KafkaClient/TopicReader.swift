@@ -111,6 +111,14 @@ package actor TopicReader {
     }
 
     private func assign(within limit: Duration) throws(KafkaError) {
+        do {
+            try begin(within: limit)
+        } catch {
+            throw handle?.explain(error) ?? error
+        }
+    }
+
+    private func begin(within limit: Duration) throws(KafkaError) {
         guard let count = try handle?.partitionCount(of: topic, within: limit) else { throw KafkaError(.closed) }
         let partitions = (0..<count).map { TopicPartition(topic: topic, partition: Int32(clamping: $0)) }
         var bounds: [TopicPartition: Range<Int64>] = [:]

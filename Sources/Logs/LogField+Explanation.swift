@@ -6,11 +6,11 @@ extension LogField {
         switch self {
         case .durationMilliseconds: "number"
         case .partition, .offset, .lastOffset, .sends, .records, .suppressed, .dropped, .interval, .uptime, .requests,
-            .repeats, .leadMilliseconds, .ageMilliseconds, .oldestSnapshot,
-            .deadLetters, .inFlight, .maxInFlight, .outbox, .dueSends, .residentBytes, .processorTime:
+            .repeats, .leadMilliseconds, .ageMilliseconds, .oldestSnapshot, .oldestUnread, .deadLetters, .inFlight,
+            .maxInFlight, .outbox, .dueSends, .residentBytes, .processorTime:
             "integer"
         case .truncated: "boolean"
-        case .decisions, .regions, .providers, .rules, .unreadHints, .lag, .latency, .errors: "object"
+        case .decisions, .regions, .providers, .rules, .unreadHints, .lag, .topicFaults, .latency, .errors: "object"
         default: "string"
         }
     }
@@ -27,7 +27,7 @@ extension LogField {
         case .provider: "the provider's name in the configuration"
         case .recipient: "the recipient, masked"
         case .status: "the delivery event's status"
-        case .reason: "the delivery event's or the dead letter's reason"
+        case .reason: "the delivery event's or the dead letter's reason; of Kafka's errors the cause, a fixed word"
         case .rule: "the rule that decided"
         case .outcome: "what a provider's answer comes to"
         case .errorCode: "the provider's own code or a constant of ours, never its text"
@@ -39,6 +39,8 @@ extension LogField {
         case .offset: "the offset of a record, or the first of several"
         case .lastOffset: "the offset of the last of several records"
         case .partitions: "the numbers of partitions, with commas between"
+        case .broker: "the broker as `host:port`"
+        case .group: "the consumer group"
         case .shard: "the place of a database in `postgres.shards`, counted from 0"
         case .target: "who is told how the worker is: `health_file` or `systemd`"
         case .stage:
@@ -102,6 +104,12 @@ extension LogField {
             records not read yet, by partition of the requests' topic that the worker owns; \
             the 128 furthest behind
             """
+        case .oldestUnread:
+            """
+            milliseconds since the oldest record was appended that the worker has not read, of all partitions that it \
+            owns; where the record is not at hand, since it is known to be there
+            """
+        case .topicFaults: "topics that cannot be used though brokers answer: `publish` or `read`, the topic, and why"
         case .latency: "milliseconds `p50`, `p90`, `p99` and `max` of `count` durations by way: \(Self.ways)"
         case .errors: "failures that are tried again, of `postgres` and `kafka`"
         case .residentBytes: "memory in use"

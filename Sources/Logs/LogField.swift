@@ -28,6 +28,8 @@ package enum LogField: String, Sendable, CaseIterable {
     case offset
     case lastOffset = "last_offset"
     case partitions
+    case broker
+    case group
     case stage
     case shard
     case target
@@ -77,6 +79,8 @@ package enum LogField: String, Sendable, CaseIterable {
     case dueSends = "due_sends"
     case oldestSnapshot = "oldest_snapshot_ms"
     case lag
+    case oldestUnread = "oldest_unread_ms"
+    case topicFaults = "topic_faults"
     case latency = "latency_ms"
     case errors
     case residentBytes = "rss_bytes"

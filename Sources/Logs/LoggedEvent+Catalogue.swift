@@ -33,7 +33,12 @@ extension LoggedEvent {
         "what is not finished is left to other workers: the time to stop is over",
         [.workerID]
     )
-    package static let workerFailed = LoggedEvent("worker.failed", .critical, "worker failed", [.workerID, .error])
+    package static let workerFailed = LoggedEvent(
+        "worker.failed",
+        .critical,
+        "worker failed",
+        [.workerID, .error, .reason, .broker, .topic, .partition]
+    )
     package static let workerStalled = LoggedEvent(
         "worker.stalled",
         .critical,
@@ -46,9 +51,8 @@ extension LoggedEvent {
         "what the worker did in the interval",
         [
             .workerID, .interval, .uptime, .requests, .repeats, .decisions, .regions, .providers, .rules,
-            .unreadHints, .deadLetters, .inFlight, .maxInFlight, .outbox, .dueSends, .oldestSnapshot, .lag, .latency,
-            .errors,
-            .residentBytes, .processorTime,
+            .unreadHints, .deadLetters, .inFlight, .maxInFlight, .outbox, .dueSends, .oldestSnapshot, .lag,
+            .oldestUnread, .topicFaults, .latency, .errors, .residentBytes, .processorTime,
         ]
     )
 }
@@ -319,8 +323,20 @@ extension LoggedEvent {
         "publish.failed",
         .warning,
         "records were not taken by the broker",
-        [.records, .error],
+        [.records, .error, .reason, .broker, .topic, .partition],
         throttledBy: []
+    )
+    package static let publishRefused = LoggedEvent(
+        "publish.refused",
+        .error,
+        "a topic takes no records though brokers answer, trying again",
+        [.topic, .partition, .reason, .error, .broker]
+    )
+    package static let publishRecovered = LoggedEvent(
+        "publish.recovered",
+        .notice,
+        "a topic takes records again",
+        [.topic]
     )
 
     /// The lines of one consumer.
@@ -328,6 +344,10 @@ extension LoggedEvent {
         package let assigned: LoggedEvent
         package let revoked: LoggedEvent
         package let lost: LoggedEvent
+        package let topicMadeAnew: LoggedEvent
+        package let groupShared: LoggedEvent
+        package let cannotRead: LoggedEvent
+        package let readsAgain: LoggedEvent
         package let unreachable: LoggedEvent
         package let recovered: LoggedEvent
         package let failed: LoggedEvent
@@ -346,14 +366,38 @@ extension LoggedEvent {
             assigned = LoggedEvent("\(area).assigned", .info, "partitions assigned", [.partitions])
             revoked = LoggedEvent("\(area).revoked", .info, "partitions revoked", [.partitions])
             lost = LoggedEvent("\(area).lost", .warning, "partitions lost", [.partitions])
-            unreachable = LoggedEvent("\(area).unreachable", .error, "no broker can be reached, trying again")
+            topicMadeAnew = LoggedEvent(
+                "\(area).topic_made_anew",
+                .warning,
+                "the topic was deleted and made anew: it is read from its first record on",
+                [.topic]
+            )
+            groupShared = LoggedEvent(
+                "\(area).group_shared",
+                .error,
+                "other programs use this consumer group: set kafka.groupId to a name that no other program has",
+                [.group, .reason]
+            )
+            cannotRead = LoggedEvent(
+                "\(area).cannot_read",
+                .error,
+                "a topic cannot be read though brokers answer, trying again",
+                [.topic, .partition, .reason, .error, .broker]
+            )
+            readsAgain = LoggedEvent("\(area).reads_again", .notice, "a topic can be read again", [.topic])
+            unreachable = LoggedEvent(
+                "\(area).unreachable",
+                .error,
+                "no broker can be reached, trying again",
+                [.reason, .broker, .error]
+            )
             recovered = LoggedEvent("\(area).recovered", .notice, "a broker answers again")
             failed = LoggedEvent(
                 "\(area).error",
                 .warning,
                 "the consumer reports an error",
-                [.error],
-                throttledBy: [.error]
+                [.error, .reason, .broker, .topic, .partition],
+                throttledBy: [.error, .reason]
             )
             notAssigned = LoggedEvent(
                 "\(area).not_assigned",
@@ -364,7 +408,7 @@ extension LoggedEvent {
                 "\(area).commit_failed",
                 .warning,
                 "offsets were not committed, the next commit covers them",
-                [.error],
+                [.error, .reason, .broker, .topic, .partition],
                 throttledBy: [.error]
             )
             recordsLost = LoggedEvent(
@@ -383,7 +427,8 @@ extension LoggedEvent {
 
         package var all: [LoggedEvent] {
             [
-                assigned, revoked, lost, unreachable, recovered, failed, notAssigned, commitFailed, recordsLost,
+                assigned, revoked, lost, topicMadeAnew, groupShared, cannotRead, readsAgain, unreachable, recovered,
+                failed, notAssigned, commitFailed, recordsLost,
                 producerTimes,
             ]
         }
@@ -426,7 +471,7 @@ extension LoggedEvent {
             providerTurnsFailed, providerLogged,
             postgresFailing, postgresRecovered, postgresShardFailing, postgresShardRecovered, heartbeatFailed,
             postgresUnrecordable, intakeWaiting, maintenanceOverdue, recordGivenUp, dispatchMarkFailed, sweepTakenOver,
-            publishFailed,
+            publishFailed, publishRefused, publishRecovered,
         ] + Consumer.requests.all + Consumer.receipts.all + [logSuppressed, logDropped, libraryMessage]
 
     /// All of them by name.

@@ -27,7 +27,10 @@ import Testing
     @Test func `a fault of Kafka names the key at fault`() throws {
         let option = KafkaFault(KafkaError(.invalidArgument, option: "sasl.mechanism"))
         #expect("\(option)" == "kafka.options.sasl.mechanism: is no option of librdkafka, or has a wrong value")
-        #expect("\(KafkaFault(KafkaError(.transport)))" == "kafka.bootstrapServers: KafkaError(_TRANSPORT)")
+        let away = KafkaFault(KafkaError(.transport))
+        #expect("\(away)" == "no broker answers (connection lost): check kafka.bootstrapServers")
+        let missing = KafkaFault(KafkaError(.unknownTopicOrPartition).at(topic: "a"))
+        #expect("\(missing)" == "no topic a (topic missing): create it, or check kafka.topics")
         #expect("\(KafkaFault(KafkaError(.failure), key: "kafka.options"))" == "kafka.options: KafkaError(_FAIL)")
     }
 }

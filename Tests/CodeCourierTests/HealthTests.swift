@@ -65,6 +65,21 @@ struct HealthTests {
         #expect(HealthVerdict(of: Self.state(), at: now).text == "live, ready: at work, policy test.1")
     }
 
+    @Test func `a topic that cannot be used is told by its name, and what an older worker wrote is read`() throws {
+        var state = Self.state(waitingFor: [.postgres])
+        state.topicFaults = ["cannot publish to deliveries (too few in sync)"]
+        #expect(verdict(state) == [true, false])
+        #expect(state.summary == "cannot publish to deliveries (too few in sync), waiting for postgres")
+        state.waitingFor = []
+        #expect(verdict(state) == [true, false])
+        state.topicFaults = []
+        #expect(verdict(state) == [true, true])
+        state.topicFaults = nil
+        let json = try state.json()
+        #expect(!String(decoding: json, as: UTF8.self).contains("topicFaults"))
+        #expect(WorkerState(json: json) == state)
+    }
+
     @Test func `a state is read as it was written, and nothing else is left in the folder`() throws {
         let file = HealthFile(path: "\(folder.path)/health")
         let missing = file.verdict(at: .now)

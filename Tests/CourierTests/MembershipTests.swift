@@ -9,7 +9,7 @@ import Testing
         let membership = Membership()
         let partition = TopicPartition(topic: "t", partition: 0)
         #expect(!membership.isMember)
-        membership.note(.brokersUnreachable)
+        membership.note(.brokersUnreachable(nil))
         membership.note(.assigned([]))
         #expect(membership.isMember)
         membership.note(.revoked([partition]))

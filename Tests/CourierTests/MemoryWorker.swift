@@ -104,7 +104,7 @@ struct MemoryWorker: Sendable {
         let report = StatisticsReport(
             statistics,
             of: courier,
-            gauges: .init(lag: { [0: 7] }, backlog: ledger),
+            gauges: .init(lag: { Lag(records: [0: 7], oldest: .seconds(3)) }, backlog: ledger),
             every: .milliseconds(100),
             logger: log.logger
         )

@@ -88,6 +88,8 @@ import Verification
         #expect(requests.reduce(0, +) == 1)
         let fields = try #require(lines.first?.fields)
         #expect(fields["lag"] == .object([LogMember("0", 7)]))
+        #expect(fields["oldest_unread_ms"] == 3000)
+        #expect(fields["topic_faults"] == .object([]))
         #expect(fields["max_in_flight"] == 1024)
         #expect(fields["worker.id"] == "host-1")
         #expect(fields["due_sends"] == 0)
@@ -150,7 +152,7 @@ import Verification
             counts: counts,
             load: Load(inFlight: 0, maxInFlight: 1, unpublished: 0, providers: [:]),
             backlog: nil,
-            lag: lag,
+            lag: Lag(records: lag),
             processorTime: .zero
         )
     }

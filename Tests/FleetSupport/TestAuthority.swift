@@ -13,8 +13,13 @@ package struct TestAuthority: Sendable {
         package let description: String
     }
 
-    /// An authority whose server's certificate holds for so many days from now on.
-    package init(in folder: ScratchFolder, name: String = "authority", days: Int = 2) async throws {
+    /// The server's certificate is for these names, and for so many days from now on.
+    package init(
+        in folder: ScratchFolder,
+        name: String = "authority",
+        servers: String = "DNS:localhost,IP:127.0.0.1",
+        days: Int = 2
+    ) async throws {
         let (key, certificate) = (folder["\(name).key"], folder["\(name).crt"])
         let (serverKeyPath, request) = (folder["\(name)-server.key"], folder["\(name)-server.csr"])
         let newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
@@ -23,12 +28,12 @@ package struct TestAuthority: Sendable {
             folder
         )
         try await Self.run(
-            ["req", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+            ["req", "-subj", "/CN=localhost", "-addext", "subjectAltName=\(servers)"]
                 + ["-keyout", serverKeyPath, "-out", request] + newKey,
             folder
         )
         try await Self.run(
-            ["x509", "-req", "-days", "\(days)", "-copy_extensions", "copy", "-CAcreateserial", "-CA", certificate]
+            ["x509", "-req", "-days", String(days), "-copy_extensions", "copy", "-CAcreateserial", "-CA", certificate]
                 + ["-CAkey", key, "-in", request, "-out", folder["\(name)-server.crt"]],
             folder
         )

@@ -15,7 +15,7 @@ import Testing
         )
         async let running: Void = consumer.run()
         // Long enough for the consumer to have looked for its topic.
-        try await consumer.waitForNotice { if case .error = $0 { true } else { false } }
+        try await consumer.waitForNotice { if case .cannotRead = $0 { true } else { false } }
         try await broker.makeTopic(topic, partitions: 2)
         let start = ContinuousClock.now
         try await broker.sendNumbers(0..<4, to: topic, partitions: 2)

@@ -129,7 +129,7 @@ struct GroupTests {
         try await broker.withConsumer(group: uniqueName("group"), topic: topic) { consumer in
             try await consumer.waitForPartitions(1)
             try mock.brokerDown()
-            try await consumer.waitForNotice { $0 == .brokersUnreachable }
+            try await consumer.waitForNotice { if case .brokersUnreachable = $0 { true } else { false } }
             try mock.brokerUp()
             try await broker.sendNumbers(0..<1, to: topic, partitions: 1)
             #expect(try await consumer.nextBatch(maximum: 1)?.records.count == 1)

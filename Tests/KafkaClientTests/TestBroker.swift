@@ -40,6 +40,11 @@ struct TestBroker {
         }
     }
 
+    /// A cluster at an address where there may be none.
+    init(servers: String) {
+        (bootstrapServers, mock) = (servers, nil)
+    }
+
     func configuration(_ options: [String: String] = [:]) -> KafkaConfiguration {
         KafkaConfiguration(bootstrapServers: bootstrapServers, options: options)
     }

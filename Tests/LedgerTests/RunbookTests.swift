@@ -24,6 +24,7 @@ import Testing
         for alert in [
             "LagGrowing", "UnknownOutcomes", "ProviderPaused", "ProviderFailing", "NoHeartbeat", "DeadLetters",
             "DatabaseErrors", "KafkaErrors", "MessagesFailing", "OutboxGrowing", "RefusalSpike", "DueSendsGrowing",
+            "RequestsUnread", "TopicRefused",
         ] {
             #expect(text.contains("\n### \(alert)\n"))
         }

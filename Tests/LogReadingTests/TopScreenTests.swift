@@ -47,6 +47,25 @@ import Verification
         #expect(fleet.workers.isEmpty)
     }
 
+    @Test func `Topics that cannot be used are named, with how many workers say so`() throws {
+        let fault =
+            #""topic_faults":{"publish":{"deliveries":"too_few_in_sync"},"read":{"requests":"not_authorized"}},"lag""#
+        let lines = [
+            LogSample.Heartbeat(worker: "host-1").line(10).replacing("\"lag\"", with: fault),
+            LogSample.Heartbeat(worker: "host-2").line(10),
+        ]
+        let text = try screen(lines, at: 12)
+        #expect(text.contains("cannot publish to deliveries (too few in sync) 1/2"))
+        #expect(text.contains("cannot read requests (not authorized) 1/2"))
+        #expect(text.count <= 24)
+        let summary = TopScreen(try fleet(lines), tally: LineTally(), now: LogSample.time(12), isOver: false).summary
+        #expect(
+            summary.hasSuffix(
+                "cannot publish to deliveries (too few in sync) 1/2, cannot read requests (not authorized) 1/2"
+            )
+        )
+    }
+
     @Test func `An interval of years is believed as an hour`() throws {
         let heartbeat = LogSample.Heartbeat(worker: "odd", interval: .seconds(1_000_000_000)).line(10)
         var fleet = try fleet([heartbeat])

@@ -42,6 +42,8 @@ STATS = {
     "due_sends": 3,
     "oldest_snapshot_ms": 1200,
     "lag": {"0": 4, "1": 2},
+    "oldest_unread_ms": 12,
+    "topic_faults": {},
     "latency_ms": {stage: {"count": 1000, "p50": 4.1, "p90": 9.5, "p99": 31.0, "max": 80.2} for stage in STAGES},
     "errors": {"postgres": 0, "kafka": 0},
     "rss_bytes": 61_000_000,

@@ -67,6 +67,7 @@ IDLE = {"providers__backup__breaker": "half_open"}
 # For each alert the lines that fire it and lines that come near and do not.
 CASES = {
     "LagGrowing": (during(lag={"0": 12, "7": 4200}), beats(3) + beats(4, begin=3, lag={"0": 4200}) + beats(8, begin=7)),
+    "RequestsUnread": (during(oldest_unread_ms=45_000, lag={"0": 1}), beats(3) + beats(1, begin=3, oldest_unread_ms=90_000) + beats(8, begin=4)),
     "UnknownOutcomes": (during(decisions__unknown=20), during(decisions__unknown=5)),
     "MessagesFailing": (during(decisions__failed=200), during(decisions__failed=100, decisions__undelivered=900)),
     "ProviderPaused": (during(providers__backup__breaker="open"), beats(9, **IDLE) + beats(2, begin=9, providers__main__breaker="open") + beats(9, begin=11, **IDLE)),
@@ -82,6 +83,7 @@ CASES = {
     "LongSnapshot": (during(oldest_snapshot_ms=1_900_000), during(oldest_snapshot_ms=1_700_000)),
     "DatabaseErrors": (during(errors__postgres=1), during(errors__kafka=9)),
     "KafkaErrors": (during(errors__kafka=1), beats(5) + [samples.worker_stats(300, errors__kafka=10)] + during(errors__postgres=9)[60:]),
+    "TopicRefused": (lost("publish.refused"), lost("publish.failed")),
     "RefusalSpike": (during(decisions__rejected=400), during(decisions__rejected=200)),
     "DueSendsGrowing": (during(due_sends=2500), beats(3) + beats(4, begin=3, due_sends=2500) + beats(8, begin=7)),
     "OutboxGrowing": (during(outbox=5000), beats(3) + beats(4, begin=3, outbox=9000) + beats(8, begin=7)),
@@ -91,6 +93,7 @@ CASES = {
 ALSO = {
     "UnknownOutcomes": [during(decisions={"unknown": 30})],
     "RecordsLost": [lost("kafka.records_lost")],
+    "TopicRefused": [lost("kafka.cannot_read"), lost("receipts.cannot_read"), lost("kafka.group_shared")],
     "MessagesFailing": [few(every=60, failed=1), during(decisions={"failed": 30})],
     "ProviderPaused": [during(providers__main__breaker="open")],
     "RefusalSpike": [beats(20, repeats=900), older(beats(20, decisions__rejected=260)),
@@ -106,6 +109,8 @@ NEAR = {
     "MessagesFailing": [few(every=70, failed=1)],
     "RefusalSpike": [older(beats(20, decisions__rejected=240)), beats(20, repeats=1000, decisions__rejected=0)],
     "OutboxGrowing": [during(outbox=4999)],
+    "RequestsUnread": [during(oldest_unread_ms=30_000)],
+    "TopicRefused": [lost("kafka.reads_again"), lost("kafka.error")],
 }
 
 # Heartbeats in which more than one partition, provider or outcome is affected: for each alert its lines, and the parts of

@@ -98,7 +98,8 @@ struct RunCommand: AsyncParsableCommand {
         do {
             try await worker.run(with: reloads, heartbeat: heartbeat, until: signals, logger: logger)
         } catch {
-            logger.log(.workerFailed, [.workerID: .text(WorkerLog.workerID), .error: LogValue(error)])
+            let fields = (error as? KafkaError)?.logFields ?? [.error: LogValue(error)]
+            logger.log(.workerFailed, fields.merging([.workerID: .text(WorkerLog.workerID)]) { $1 })
             throw ExitCode.failure
         }
         logger.log(.workerStopped, [.workerID: .text(WorkerLog.workerID)])

@@ -38,7 +38,7 @@ struct HealthVerdict: Sendable, Equatable {
         let isLive = state.late.isEmpty
         self.init(
             isLive: isLive,
-            isReady: isLive && state.waitingFor.isEmpty && !state.isStopping,
+            isReady: isLive && state.hasAllNeeds && !state.isStopping,
             summary: state.summary,
             age: age
         )

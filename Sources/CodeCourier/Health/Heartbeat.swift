@@ -34,14 +34,20 @@ final class Heartbeat: Sendable {
     }
 
     /// Tells what the watchdog has seen.
-    func look(standing: [String: Int], waitingFor: [WorkerState.Need], policyVersion: String) {
+    func look(
+        standing: [String: Int],
+        waitingFor: [WorkerState.Need],
+        topicFaults: [String] = [],
+        policyVersion: String
+    ) {
         told.withLock { told in
-            let state = state(
+            var state = state(
                 standing: standing,
                 waitingFor: waitingFor,
                 policyVersion: policyVersion,
                 isStopping: told.isStopping
             )
+            state.topicFaults = topicFaults
             attempt("health_file", &told) { try file?.write(state.json()) }
             send(told.notices.look(state), &told)
         }

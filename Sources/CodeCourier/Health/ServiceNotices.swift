@@ -18,7 +18,7 @@ struct ServiceNotices: Sendable {
         let getsOn = state.late.isEmpty
         var lines: [String] = []
         if !isReady, !isStopping {
-            isReady = getsOn && state.waitingFor.isEmpty
+            isReady = getsOn && state.hasAllNeeds
             if isReady { lines.append("READY=1") } else if getsOn { lines.append(Self.moreTime) }
         }
         if getsOn { lines.append("WATCHDOG=1") }

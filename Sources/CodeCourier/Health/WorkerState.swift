@@ -30,7 +30,13 @@ struct WorkerState: Sendable, Equatable, Codable {
     /// From so many looks on a part is late: well before the worker's own watchdog ends it.
     var patience: Int
     var waitingFor: [Need]
+
+    /// Topics that cannot be used though brokers answer, a sentence each; nil in what an older worker wrote.
+    var topicFaults: [String]?
     var isStopping: Bool
+
+    /// Whether nothing is missing that a new start would not bring.
+    var hasAllNeeds: Bool { waitingFor.isEmpty && topicFaults?.isEmpty ?? true }
 
     /// The parts that should have got on by now.
     var late: [String] { standing.filter { $0.value >= patience }.keys.sorted() }
@@ -39,8 +45,9 @@ struct WorkerState: Sendable, Equatable, Codable {
     var summary: String {
         if !late.isEmpty { return "\(late.joined(separator: ", ")) did not get on for \(patience) s or longer" }
         if isStopping { return "stopping" }
-        if waitingFor.isEmpty { return "at work, policy \(policyVersion)" }
-        return "waiting for \(waitingFor.map(\.rawValue).joined(separator: ", "))"
+        let waiting = waitingFor.isEmpty ? [] : ["waiting for \(waitingFor.map(\.rawValue).joined(separator: ", "))"]
+        let troubles = (topicFaults ?? []) + waiting
+        return troubles.isEmpty ? "at work, policy \(policyVersion)" : troubles.joined(separator: ", ")
     }
 }
 

@@ -19,6 +19,7 @@ struct Worker {
     private let courier: Courier
     private let consumer: KafkaRecordSource
     private let receipts: KafkaRecordSource
+    private let topicFaults: TopicFaults
     private let databases: LedgerDatabases
     private let client: ProviderClient
     private let drainTimeout: Duration
@@ -66,15 +67,16 @@ struct Worker {
         } catch {
             throw StartError(description: "\(error)")
         }
+        topicFaults = TopicFaults(logger: logger)
         policies = PolicySource(policy.divided(among: configuration.postgres.databases.count))
         do {
-            consumer = try Self.requests(configuration.kafka, statistics, logger)
-            receipts = try Self.receipts(configuration.kafka, statistics, logger)
+            consumer = try Self.requests(configuration.kafka, topicFaults, statistics, logger)
+            receipts = try Self.receipts(configuration.kafka, topicFaults, statistics, logger)
             courier = Courier(
                 parts: Courier.Parts(
                     source: consumer,
                     receipts: receipts,
-                    sink: try Self.sink(configuration.kafka),
+                    sink: try Self.sink(configuration.kafka, topicFaults),
                     ledger: databases.ledger,
                     providers: secrets.providers,
                     limits: configuration.providers.rates,
@@ -153,7 +155,7 @@ struct Worker {
         StatisticsReport(
             statistics,
             of: courier,
-            gauges: .init(lag: { await consumer.lag() }, backlog: databases),
+            gauges: .init(lag: { await consumer.lag() }, faults: { topicFaults.all }, backlog: databases),
             every: statsInterval,
             logger: logger
         )
@@ -172,7 +174,12 @@ struct Worker {
             },
             patience: Watchdog.lateness(lease: lease) + 15,
             onLook: { standing in
-                heartbeat?.look(standing: standing, waitingFor: waitingFor, policyVersion: policies.current.version)
+                heartbeat?.look(
+                    standing: standing,
+                    waitingFor: waitingFor,
+                    topicFaults: topicFaults.all.map(\.sentence),
+                    policyVersion: policies.current.version
+                )
             },
             onStall: { stalled in
                 logger.log(
@@ -186,13 +193,15 @@ struct Worker {
 
     /// What is missing for the worker to do its work.
     private var waitingFor: [WorkerState.Need] {
-        let isMember = consumer.isMember && receipts.isMember
+        // Who cannot read a topic may not become a member: that is told by the topic.
+        let isMember = consumer.isMember && receipts.isMember || topicFaults.all.contains { $0.use == .read }
         return (isMember ? [] : [.kafka]) + (courier.isDatabaseAnswering ? [] : [.postgres])
             + (courier.isHeld ? [.clock] : [])
     }
 
     private static func requests(
         _ kafka: KafkaSettings,
+        _ faults: TopicFaults,
         _ statistics: Statistics,
         _ logger: Logger
     ) throws(KafkaError) -> KafkaRecordSource {
@@ -201,12 +210,20 @@ struct Worker {
             groupID: kafka.groupID,
             topics: [kafka.topics.requests]
         )
-        return KafkaRecordSource(consumer: consumer, events: .requests, statistics: statistics, logger: logger)
+        return KafkaRecordSource(
+            consumer: consumer,
+            topic: kafka.topics.requests,
+            faults: faults,
+            events: .requests,
+            statistics: statistics,
+            logger: logger
+        )
     }
 
     /// Receipts have a group of their own: a rebalance of one topic is none of the other's business.
     private static func receipts(
         _ kafka: KafkaSettings,
+        _ faults: TopicFaults,
         _ statistics: Statistics,
         _ logger: Logger
     ) throws(KafkaError) -> KafkaRecordSource {
@@ -215,14 +232,22 @@ struct Worker {
             groupID: "\(kafka.groupID)-receipts",
             topics: [kafka.topics.receipts]
         )
-        return KafkaRecordSource(consumer: consumer, events: .receipts, statistics: statistics, logger: logger)
+        return KafkaRecordSource(
+            consumer: consumer,
+            topic: kafka.topics.receipts,
+            faults: faults,
+            events: .receipts,
+            statistics: statistics,
+            logger: logger
+        )
     }
 
-    private static func sink(_ kafka: KafkaSettings) throws(KafkaError) -> KafkaRecordSink {
+    private static func sink(_ kafka: KafkaSettings, _ faults: TopicFaults) throws(KafkaError) -> KafkaRecordSink {
         KafkaRecordSink(
             producer: try KafkaProducer(configuration: kafka.client),
             deliveries: kafka.topics.deliveries,
-            deadLetters: kafka.topics.deadLetters
+            deadLetters: kafka.topics.deadLetters,
+            faults: faults
         )
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import KafkaClient
 import Logs
 import Verification
 
@@ -16,7 +17,8 @@ struct StatisticsLine {
 
     /// Nil when the database did not answer.
     let backlog: Backlog?
-    let lag: [Int32: Int64]
+    let lag: Lag
+    var faults: [TopicFaults.Fault] = []
     let processorTime: Duration
 
     static let maximumRegions = 30
@@ -42,6 +44,8 @@ struct StatisticsLine {
             .maxInFlight: LogValue(load.maxInFlight),
             .outbox: LogValue(backlog?.outbox ?? load.unpublished),
             .lag: partitions,
+            .oldestUnread: milliseconds(lag.oldest),
+            .topicFaults: topicFaults,
             .latency: latencies,
             .errors: .object(
                 Statistics.Dependency.allCases.map {
@@ -103,8 +107,16 @@ struct StatisticsLine {
     }
 
     private var partitions: LogValue {
-        let furthest = lag.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(Self.maximumPartitions)
+        let furthest = lag.records.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(Self.maximumPartitions)
         return .object(furthest.sorted { $0.key < $1.key }.map { LogMember(String($0.key), .integer($0.value)) })
+    }
+
+    private var topicFaults: LogValue {
+        .object(
+            Dictionary(grouping: faults, by: \.use).sorted { $0.key.rawValue < $1.key.rawValue }.map { use, faults in
+                LogMember(use.rawValue, .object(faults.map { LogMember($0.topic, .text($0.reason.rawValue)) }))
+            }
+        )
     }
 
     private var latencies: LogValue {

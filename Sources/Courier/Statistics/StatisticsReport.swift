@@ -16,11 +16,17 @@ package struct StatisticsReport: Service {
 
     /// What is asked once an interval, outside of the pipeline.
     package struct Gauges: Sendable {
-        let lag: @Sendable () async -> [Int32: Int64]
+        let lag: @Sendable () async -> Lag
+        let faults: @Sendable () -> [TopicFaults.Fault]
         let backlog: any BacklogGauge
 
-        package init(lag: @escaping @Sendable () async -> [Int32: Int64], backlog: any BacklogGauge) {
+        package init(
+            lag: @escaping @Sendable () async -> Lag,
+            faults: @escaping @Sendable () -> [TopicFaults.Fault] = { [] },
+            backlog: any BacklogGauge
+        ) {
             self.lag = lag
+            self.faults = faults
             self.backlog = backlog
         }
     }
@@ -65,6 +71,7 @@ package struct StatisticsReport: Service {
                 load: courier.load,
                 backlog: backlog,
                 lag: lag,
+                faults: gauges.faults(),
                 processorTime: now.processor - last.processor
             )
             logger.log(.workerStats, line.fields)

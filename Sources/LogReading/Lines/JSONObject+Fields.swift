@@ -30,6 +30,14 @@ extension JSONObject {
         }
     }
 
+    /// The members that are texts, at most as many as a fleet has names of one kind.
+    var texts: [(name: String, text: String)] {
+        members.prefix(Self.mostNames).compactMap { member in
+            guard case .string(let text) = member.value else { return nil }
+            return (member.name.cut, text.cut)
+        }
+    }
+
     /// Partitions are the most numerous.
     private static let mostNames = 1024
 }

@@ -53,6 +53,9 @@ package struct WorkerStats: Sendable {
 
     /// Records that wait, by partition of the requests topic.
     package let lag: [String: Double]
+
+    /// Topics that the worker cannot use though brokers answer, a sentence each.
+    package let topicFaults: [String]
     package let latencies: [String: Latency]
     package let errors: [String: Double]
     package let residentBytes: Double?
@@ -77,6 +80,7 @@ package struct WorkerStats: Sendable {
         outbox = fields.amount("outbox")
         dueSends = fields.amount("due_sends")
         lag = fields.object("lag")?.amounts ?? [:]
+        topicFaults = fields.object("topic_faults").map { Self.topicFaults($0) } ?? []
         latencies = fields.object("latency_ms").map { Self.latencies($0) } ?? [:]
         errors = fields.object("errors")?.amounts ?? [:]
         residentBytes = fields.amount("rss_bytes")
@@ -94,6 +98,12 @@ package struct WorkerStats: Sendable {
             return (name, Provider(outcomes: outcomes, breaker: fields.text("breaker"), score: score))
         }
         return Dictionary(providers) { first, _ in first }
+    }
+
+    private static func topicFaults(_ object: JSONObject) -> [String] {
+        [("publish", "cannot publish to"), ("read", "cannot read")].flatMap { use, words in
+            (object.object(use)?.texts ?? []).map { "\(words) \($0.name) (\($0.text.replacing("_", with: " ")))" }
+        }
     }
 
     /// The stages that anything went through.

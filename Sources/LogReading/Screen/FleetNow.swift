@@ -96,6 +96,14 @@ extension FleetNow {
             .reduce(into: [:]) { lag, worker in lag.merge(worker.last.stats.lag) { $1 } }
     }
 
+    /// Topics that workers cannot use, and how many of them say so.
+    func topicFaults(at now: Timestamp) -> [(sentence: String, workers: Int)] {
+        live(at: now).reduce(into: [:]) { counts, worker in
+            for fault in Set(worker.last.stats.topicFaults) { counts[fault, default: 0] += 1 }
+        }
+        .map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }
+    }
+
     /// Latencies of the last minute by stage.
     func latencies(at now: Timestamp) -> [String: LatencySummary] {
         live(at: now).flatMap(\.recent).reduce(into: [:]) { sums, heartbeat in

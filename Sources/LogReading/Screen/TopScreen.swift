@@ -26,14 +26,16 @@ package struct TopScreen {
     func layout(width: Int, height: Int) -> [ScreenLine] {
         guard fleet.newest != nil else { return [title, ScreenLine(), ScreenLine(expectation, .faint)] }
         // Title, two lines of totals, three heads, three empty lines and the last line.
-        let free = max(3, height - 10)
+        let faults = topicFaults.prefix(4).map { ScreenLine($0, .bad) }
+        let free = max(3, height - 10 - faults.count)
         let providers = providerRows(most: max(2, free / 4))
         let rows = max(3, free / 2)
         let foot = width >= 76 ? beside(ruleRows(most: rows), latencyRows(most: rows)) : latencyRows(most: rows)
         let workers = workerRows(most: max(1, free - (providers.count - 1) - (foot.count - 1)), width: width)
-        return [title] + totals + [ScreenLine()] + workers + [ScreenLine()] + providers + [ScreenLine()] + foot + [
-            troubleLine
-        ]
+        return [title] + totals + faults + [ScreenLine()] + workers + [ScreenLine()] + providers + [ScreenLine()] + foot
+            + [
+                troubleLine
+            ]
     }
 
     /// One line that says the most important, for a pipe.
@@ -44,8 +46,15 @@ package struct TopScreen {
                 + (silent > 0 ? " (\(silent) silent)" : "") + ", "
                 + figures.map { "\($0.name) \($0.text)" }.joined(separator: ", ")
                 + (paused.isEmpty ? "" : ", paused: \(paused.joined(separator: " "))")
+                + topicFaults.map { ", \($0)" }.joined()
         )
         return line.plain(width: .max)
+    }
+
+    /// Such as "cannot publish to verification.deliveries (too few in sync) 2/3": told by two of three workers.
+    private var topicFaults: [String] {
+        let workers = fleet.live(at: now).count
+        return fleet.topicFaults(at: now).map { "\($0.sentence) \($0.workers)/\(workers)" }
     }
 
     /// What there is to see before the first entry.

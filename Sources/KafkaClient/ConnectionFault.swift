@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The parts of librdkafka's text about a connection that may be shown: the broker and a fixed word.
+///
+/// The library has no code for a refused connection or an untrusted certificate; its text has phrases for them, the same
+/// ones from 2.0 on. Nothing else of the text is kept: it quotes what brokers answer.
+struct ConnectionFault: Equatable {
+    /// Nil where the text has no phrase that is known.
+    let reason: KafkaError.Reason?
+
+    /// As `host:port`; nil where the text does not begin with one.
+    let broker: String?
+
+    init(text: String, code: KafkaError.Code) {
+        broker = Self.broker(in: text)
+        guard Self.codes.contains(code) else {
+            reason = nil
+            return
+        }
+        // The broker's name is its owner's to choose, and no phrase.
+        let words = text.drop { $0 != " " }
+        let found = Self.phrases.first { words.contains($0.phrase) }?.reason
+        reason = found == .certificateUntrusted ? broker.flatMap { CertificateFaults.reason(at: $0) } ?? found : found
+    }
+
+    /// The codes whose texts are about connections.
+    private static let codes: Set<KafkaError.Code> = [.authentication, .badMessage, .ssl, .timedOut, .transport]
+
+    /// Phrases of librdkafka, OpenSSL and the C library, the telling ones first.
+    private static let phrases: [(phrase: String, reason: KafkaError.Reason)] = [
+        ("Connection refused", .connectionRefused),
+        ("No route to host", .networkUnreachable),
+        ("Network is unreachable", .networkUnreachable),
+        ("certificate verify failed", .certificateUntrusted),
+        ("Failed to verify broker certificate", .certificateUntrusted),
+        ("client SSL authentication might be required", .clientCertificateRequired),
+        ("certificate required", .clientCertificateRequired),
+        ("alert bad certificate", .clientCertificateRefused),
+        ("alert certificate unknown", .clientCertificateRefused),
+        ("alert certificate expired", .clientCertificateRefused),
+        ("alert unknown ca", .clientCertificateRefused),
+        ("mechanism handshake failed", .mechanismUnsupported),
+        ("connecting to a SSL listener?", .protocolMismatch),
+        ("connecting to a PLAINTEXT broker listener?", .protocolMismatch),
+        ("broker might require SASL authentication", .protocolMismatch),
+        ("wrong version number", .protocolMismatch),
+        ("alert protocol version", .protocolMismatch),
+        ("packet length too long", .protocolMismatch),
+        ("Invalid response size", .protocolMismatch),
+        ("Invalid frame size", .protocolMismatch),
+        ("timed out", .timedOut),
+    ]
+
+    /// `ssl://host:9093/1: …`, `host:9092/bootstrap: …` or, where a broker has a part, `GroupCoordinator: host:9092: …`.
+    private static func broker(in text: String) -> String? {
+        let segments = text.split(separator: ": ", maxSplits: 2)
+        let isPart = segments.count > 2 && ["GroupCoordinator", "TxnCoordinator"].contains(segments[0])
+        guard var name = isPart ? segments[1] : segments.first else { return nil }
+        if let scheme = name.firstRange(of: "://") { name = name[scheme.upperBound...] }
+        return address(name.prefix { $0 != "/" })
+    }
+
+    /// A host and a port that have nothing but their own characters.
+    private static func address(_ text: Substring) -> String? {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0
+        else { return nil }
+        let host = text[..<colon]
+        let isName = host.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+                true
+            case UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: ":"), UInt8(ascii: "%"):
+                host.first == "[" && host.last == "]"
+            default: false
+            }
+        }
+        guard isName, (1...255).contains(host.utf8.count) else { return nil }
+        return "\(host):\(port)"
+    }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import KafkaClient
+
+/// What only a real Apache Kafka has: transactions, topics made anew, strangers in a group.
+extension ApacheKafkaTests {
+    @Test func `a topic that is missing is told by that, to producers and readers`() async throws {
+        let broker = try TestBroker(.external)
+        let topic = uniqueName("missing")
+        let read = await #expect(throws: KafkaError.self) {
+            _ = try await TopicReader.open(configuration: broker.configuration(), topic: topic, from: .end)
+        }
+        #expect(read?.reason == .topicMissing)
+        #expect(read?.topic == topic)
+        try await broker.withProducer(["delivery.timeout.ms": "3000"]) { producer in
+            let failure = await producer.send([ProducerRecord(topic: topic, key: nil, value: [1])]).first?.failure
+            #expect(failure?.topic == topic)
+            #expect([.topicMissing, .timedOut].contains(failure?.reason))
+        }
+    }
+
+    @Test func `a topic that is read whole has no lag, whatever transactions left, and an open one hides none`()
+        async throws
+    {
+        let broker = try TestBroker(.external)
+        let topic = try await broker.makeTopic(partitions: 1)
+        let group = uniqueName("group")
+        let open = try Transaction(broker.configuration())
+        try open.write(5, to: topic, end: .commit)
+        try open.write(5, to: topic, end: .abort)
+        try open.write(3, to: topic, end: .commit)
+        try open.write(4, to: topic, end: .abort)
+        try await broker.withConsumer(group: group, topic: topic) { consumer in
+            #expect(try await consumer.read(8).count == 8)
+            try await expectLag(0, of: consumer)
+            try open.write(2, to: topic, end: nil)
+            try await broker.sendNumbers(0..<4, to: topic, partitions: 1)
+            try await expectLag(6, of: consumer)
+        }
+        // After a restart the position is known from the group alone.
+        try await broker.withConsumer(group: group, topic: topic) { consumer in
+            try await expectLag(6, of: consumer)
+            try await eventuallyHolds { await (consumer.lag().first?.age ?? .zero) > .milliseconds(200) }
+            try open.finish(.abort)
+            #expect(try await consumer.read(4).compactMap(\.number) == Array(0..<4))
+            try await expectLag(0, of: consumer)
+        }
+        open.close()
+    }
+
+    @Test(arguments: [1, 3]) func `a topic made anew under a reader is read from its first record on`(
+        partitions: Int
+    ) async throws {
+        let broker = try TestBroker(.external)
+        let topic = uniqueName("anew")
+        func makeTopic() async throws {
+            try await KafkaAdmin.createTopic(
+                topic,
+                partitions: partitions,
+                replicas: BrokerKind.replicas,
+                settings: ["message.timestamp.type": "LogAppendTime"],
+                configuration: broker.configuration()
+            )
+        }
+        try await makeTopic()
+        let group = uniqueName("group")
+        try await broker.withConsumer(group: group, topic: topic) { consumer in
+            let old = 4 * partitions
+            try await broker.sendNumbers(0..<old, to: topic, partitions: partitions)
+            #expect(try await consumer.read(old).count == old)
+            // Long enough for the topic's id to be known.
+            try await Task.sleep(for: .seconds(4))
+            try await KafkaAdmin.deleteTopic(topic, configuration: broker.configuration())
+            try await makeTopic()
+            // More than the old one had, so that the old position is one of the new topic.
+            let new = 100..<(100 + 8 * partitions)
+            try await broker.sendNumbers(new, to: topic, partitions: partitions)
+            #expect(try await numbers(until: Set(new), of: consumer) == Set(new))
+            try await eventuallyHolds {
+                let offsets = try await KafkaAdmin.committedOffsets(
+                    of: group,
+                    topic: topic,
+                    partitions: partitions,
+                    configuration: broker.configuration()
+                )
+                return offsets.values.allSatisfy { $0 == 8 } && offsets.count == partitions
+            }
+        }
+    }
+
+    @Test func `strangers in a group are named, members of another assignor too`() async throws {
+        let broker = try TestBroker(.external)
+        let topic = try await broker.makeTopic(partitions: 2)
+        let shared = uniqueName("shared")
+        let other = try Stranger(broker.configuration(), group: shared, topic: topic, assignor: "range")
+        try await broker.withConsumer(group: shared, topic: topic) { consumer in
+            try await consumer.waitForNotice { $0 == .groupShared(.otherClients) }
+        }
+        other.close()
+        let divided = uniqueName("divided")
+        let another = try Stranger(broker.configuration(), group: divided, topic: topic, assignor: "roundrobin")
+        try await broker.withConsumer(group: divided, topic: topic) { consumer in
+            try await consumer.waitForNotice { $0 == .groupShared(.otherProtocol) }
+        }
+        another.close()
+    }
+
+    /// The numbers that are read until there are those that are wanted, or for 30 s.
+    private func numbers(until wanted: Set<Int>, of consumer: KafkaConsumer) async throws -> Set<Int> {
+        let reading = Task {
+            var numbers: Set<Int> = []
+            while !numbers.isSuperset(of: wanted), let batch = try? await consumer.nextBatch(maximum: 500) {
+                numbers.formUnion(batch.records.compactMap(\.number))
+                _ = await consumer.commit([batch])
+            }
+            return numbers
+        }
+        let timer = Task {
+            try await Task.sleep(for: .seconds(30))
+            reading.cancel()
+        }
+        defer { timer.cancel() }
+        return await reading.value
+    }
+
+    private func expectLag(_ lag: Int64, of consumer: KafkaConsumer) async throws {
+        try await eventuallyHolds { await consumer.lag().map(\.lag) == [lag] }
+    }
+}
+
+/// Waits for a condition; fails when it does not come.
+private func eventuallyHolds(_ condition: () async throws -> Bool) async throws {
+    let end = ContinuousClock.now + .seconds(20)
+    while try await !condition() {
+        guard ContinuousClock.now < end else {
+            Issue.record("it did not come to hold")
+            return
+        }
+        // No signal tells of it.
+        try await Task.sleep(for: .milliseconds(50))
+    }
+}

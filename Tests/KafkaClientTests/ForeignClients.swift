@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLibrdkafka
+
+@testable import KafkaClient
+
+/// A producer of transactions, which the package has none of; its calls block.
+final class Transaction: Sendable {
+    enum End {
+        case commit, abort
+    }
+
+    struct Failure: Error {
+        let call: String
+    }
+
+    private let client: Client
+
+    /// SAFETY: one test alone uses it, one call after the other.
+    private struct Client: @unchecked Sendable {
+        let pointer: OpaquePointer
+    }
+
+    init(_ configuration: KafkaConfiguration) throws {
+        let options = try ClientOptions()
+        let settings = [
+            "bootstrap.servers": configuration.bootstrapServers, "transactional.id": uniqueName("transaction"),
+            "transaction.timeout.ms": "60000",
+        ]
+        try options.set(settings, events: 0)
+        client = Client(pointer: try options.makeClient(RD_KAFKA_PRODUCER, names: []))
+        try check("init", rd_kafka_init_transactions(client.pointer, 20_000))
+    }
+
+    /// Writes records in a transaction, which stays open without an end.
+    func write(_ count: Int, to topic: String, end: End?) throws {
+        try check("begin", rd_kafka_begin_transaction(client.pointer))
+        for _ in 0..<count {
+            let code = courier_kafka_produce(client.pointer, topic, 0, nil, 0, "x", 1, nil, 0, nil)
+            guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw Failure(call: "produce") }
+        }
+        guard rd_kafka_flush(client.pointer, 10_000) == RD_KAFKA_RESP_ERR_NO_ERROR else { throw Failure(call: "flush") }
+        if let end { try finish(end) }
+    }
+
+    func finish(_ end: End) throws {
+        switch end {
+        case .commit: try check("commit", rd_kafka_commit_transaction(client.pointer, 10_000))
+        case .abort: try check("abort", rd_kafka_abort_transaction(client.pointer, 10_000))
+        }
+    }
+
+    func close() { rd_kafka_destroy(client.pointer) }
+
+    private func check(_ call: String, _ error: OpaquePointer?) throws {
+        guard let error else { return }
+        rd_kafka_error_destroy(error)
+        throw Failure(call: call)
+    }
+}
+
+/// A member of a group that is no worker; the library's threads keep it in, with a task that polls.
+final class Stranger: Sendable {
+    private let client: Client
+    private let polling: Task<Void, Never>
+
+    /// SAFETY: the library's calls that are used may be made from any thread.
+    private struct Client: @unchecked Sendable {
+        let pointer: OpaquePointer
+    }
+
+    init(_ configuration: KafkaConfiguration, group: String, topic: String, assignor: String) throws {
+        let options = try ClientOptions()
+        let settings = [
+            "bootstrap.servers": configuration.bootstrapServers, "group.id": group, "client.id": "billing",
+            "partition.assignment.strategy": assignor, "session.timeout.ms": "6000",
+        ]
+        try options.set(settings, events: 0)
+        let client = Client(pointer: try options.makeClient(RD_KAFKA_CONSUMER, names: []))
+        self.client = client
+        rd_kafka_poll_set_consumer(client.pointer)
+        let list = try PartitionList([TopicPartition(topic: topic, partition: -1)])
+        rd_kafka_subscribe(client.pointer, list.list)
+        // Until it is a member.
+        let end = ContinuousClock.now + .seconds(20)
+        while ContinuousClock.now < end {
+            if let message = rd_kafka_consumer_poll(client.pointer, 100) { rd_kafka_message_destroy(message) }
+            var assigned: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+            rd_kafka_assignment(client.pointer, &assigned)
+            let count = assigned?.pointee.cnt ?? 0
+            if let assigned { rd_kafka_topic_partition_list_destroy(assigned) }
+            if count > 0 { break }
+        }
+        polling = Task.detached {
+            while !Task.isCancelled {
+                if let message = rd_kafka_consumer_poll(client.pointer, 50) { rd_kafka_message_destroy(message) }
+                await Task.yield()
+            }
+        }
+    }
+
+    func close() {
+        polling.cancel()
+        rd_kafka_consumer_close(client.pointer)
+        rd_kafka_destroy(client.pointer)
+    }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import KafkaClient
+
+/// The state machines that watch topics and groups, without a broker.
+@Suite struct WatchTests {
+    private let place = TopicPartition(topic: "t", partition: 0)
+    private let start = ContinuousClock.now
+
+    @Test func `what cannot be read is over by its own success, and by no other place's`() {
+        var faults = ReadFaults()
+        func note(_ error: KafkaError) -> KafkaError? { faults.note(error, of: ["t"]) }
+        func due(after time: Duration) -> (topics: [String], partitions: [TopicPartition]) {
+            faults.due(at: start + time)
+        }
+        #expect(note(KafkaError(.transport)) == nil)
+        #expect(note(KafkaError(.topicAuthorizationFailed).at(place))?.topic == "t")
+        #expect(faults.read(TopicPartition(topic: "t", partition: 1)) == false)
+        #expect(due(after: .zero).partitions == [place])
+        #expect(due(after: .seconds(1)).partitions.isEmpty)
+        #expect(faults.read(place) == true)
+        let isOverAgain = faults.read(place)
+        #expect(faults.isEmpty && !isOverAgain)
+
+        // Without a place it is the topic's, and is named by it.
+        #expect(note(KafkaError(.unknownTopicOrPartition))?.topic == "t")
+        #expect(faults.clearPartitions() == false)
+        #expect(due(after: .seconds(9)).topics == ["t"])
+        #expect(faults.find("t") == true)
+
+        // GROUP_AUTHORIZATION_FAILED is over when the group gives a share.
+        #expect(note(KafkaError(.init(rawValue: 30)))?.reason == .notAuthorized)
+        #expect(faults.find("t") == false)
+        #expect(faults.join() == true)
+    }
+
+    @Test func `a topic whose records wait for long is asked about, now and then`() {
+        var trouble = TopicTrouble()
+        let waiting = ["a": start, "b": start + .seconds(3)]
+        #expect(trouble.suspects(waiting, at: start + .seconds(3)) == [])
+        #expect(trouble.suspects(waiting, at: start + .seconds(4)) == ["a"])
+        #expect(trouble.suspects(waiting, at: start + .seconds(8)) == [])
+        #expect(trouble.suspects(waiting, at: start + .seconds(9)) == ["a", "b"])
+        trouble.note(KafkaError(.notEnoughReplicas), of: "a")
+        #expect(trouble.cause(of: "a")?.reason == .tooFewInSync)
+        trouble.clear("a")
+        #expect(trouble.cause(of: "a") == nil)
+    }
+
+    @Test func `a position that does not move before unread records grows old`() {
+        var lag = LagWatch()
+        #expect(lag.age(of: place, at: 5, lag: 2, now: start) == .zero)
+        #expect(lag.age(of: place, at: 5, lag: 9, now: start + .seconds(40)) == .seconds(40))
+        #expect(lag.age(of: place, at: 6, lag: 1, now: start + .seconds(50)) == .zero)
+        #expect(lag.age(of: place, at: 6, lag: 0, now: start + .seconds(60)) == .zero)
+        #expect(lag.age(of: place, at: 6, lag: 1, now: start + .seconds(70)) == .zero)
+    }
+
+    @Test func `a position is behind what was handed out and behind what is no record`() {
+        var assignment = Assignment()
+        assignment.assign([place])
+        #expect(assignment.position(of: place) == nil)
+        assignment.reachEnd(of: place, at: 7)
+        #expect(assignment.position(of: place) == 7)
+        let record = ConsumerRecord(
+            topic: "t",
+            partition: 0,
+            offset: 9,
+            timestamp: 1,
+            key: nil,
+            value: nil,
+            headers: []
+        )
+        _ = assignment.handOut([record])
+        #expect(assignment.position(of: place) == 10)
+        assignment.reachEnd(of: place, at: 12)
+        #expect(assignment.position(of: place) == 12)
+        assignment.assign([place])
+        #expect(assignment.position(of: place) == nil)
+    }
+
+    @Test func `a group with members is joined a moment later, any other at once`() {
+        func joined(_ description: GroupDescription?, after time: Duration) -> Bool {
+            var watch = GroupWatch()
+            watch.begin(description, at: start)
+            return watch.isTimeToJoin(at: start + time)
+        }
+        let member = GroupDescription.Member(clientID: "code-courier", topics: ["t"])
+        #expect(joined(nil, after: .zero))
+        #expect(joined(GroupDescription(members: []), after: .zero))
+        #expect(!joined(GroupDescription(members: [member]), after: .milliseconds(1900)))
+        #expect(joined(GroupDescription(members: [member]), after: .seconds(2)))
+    }
+
+    @Test(
+        arguments: [
+            ([0, 3, 0, 0, 0, 2, 0, 1, 97, 0, 2, 98, 99, 255], ["a", "bc"]), ([0, 1, 0, 0, 0, 1, 0, 9, 97], []),
+            ([0, 0, 255, 255, 255, 255, 0, 1, 97], ["a"]), ([0], []), ([], []),
+        ] as [([UInt8], Set<String>)]
+    )
+    func `a member's subscription is read as far as it goes`(bytes: [UInt8], topics: Set<String>) {
+        #expect(GroupDescription.Member.topics(in: bytes) == topics)
+    }
+
+    @Test func `strangers in a group are told once, and again when they have been away`() {
+        let worker = GroupDescription.Member(clientID: "code-courier", topics: ["t"])
+        let other = GroupDescription.Member(clientID: "billing", topics: ["t"])
+        let elsewhere = GroupDescription.Member(clientID: "code-courier", topics: ["u"])
+        func conflict(_ members: [GroupDescription.Member]) -> GroupConflict? {
+            GroupDescription(members: members).conflict(reading: ["t"], as: "code-courier")
+        }
+        #expect(conflict([worker, worker]) == nil)
+        #expect(conflict([worker, other]) == .otherClients)
+        #expect(conflict([worker, elsewhere]) == .otherTopics)
+        var watch = GroupWatch()
+        #expect(watch.note(.otherClients) == .otherClients)
+        #expect(watch.note(.otherClients) == nil)
+        #expect(watch.note(nil) == nil)
+        #expect(watch.note(.otherClients) == .otherClients)
+    }
+
+    @Test func `another id, or a later record before those that were read, is another topic`() {
+        var identity = TopicIdentity()
+        let ids = [(2, "t"), (2, "t"), (3, "t"), (9, "u")] as [(Int64, String)]
+        let isOther = ids.map { identity.note(TopicIdentity.ID(high: 1, low: $0), of: $1) }
+        #expect(isOther == [false, false, true, false])
+
+        #expect(!identity.contradicts(place, firstLater: 0))
+        identity.read(place, 1000, 3)
+        // The clock of another leader is behind.
+        identity.read(place, 990, 4)
+        #expect(identity.marks[place] == .init(timestamp: 1000, offset: 4))
+        #expect(identity.contradicts(place, firstLater: 0))
+        #expect(!identity.contradicts(place, firstLater: 5))
+        #expect(!identity.contradicts(place, firstLater: -1))
+    }
+}
