@@ -8,17 +8,54 @@ package struct SMTPResult: Sendable, Hashable {
     /// The server's last complete answer to that step; nil when none came.
     package let reply: Int?
 
+    /// The enhanced code of that answer, where the server gives one.
+    package let enhanced: EnhancedStatus?
+
     /// Whether the message's end may have been sent: before that no server has taken the message.
     package let isComplete: Bool
 
     /// What went wrong beside the answer.
     package let failure: SMTPFailure?
 
-    package init(step: SMTPStep, reply: Int?, isComplete: Bool = false, failure: SMTPFailure? = nil) {
+    package init(
+        step: SMTPStep,
+        reply: Int?,
+        enhanced: EnhancedStatus? = nil,
+        isComplete: Bool = false,
+        failure: SMTPFailure? = nil
+    ) {
         self.step = step
         self.reply = reply
+        self.enhanced = enhanced
         self.isComplete = isComplete
         self.failure = failure
+    }
+}
+
+/// A server's reason in numbers, such as 5.1.1 (RFC 3463).
+package struct EnhancedStatus: Sendable, Hashable {
+    /// 2, 4 or 5: as the first digit of the reply.
+    package let kind: Int
+
+    /// 1 an address, 2 a mailbox, 3 a mail system, 4 the way there, 5 the protocol, 6 the content, 7 policy.
+    package let subject: Int
+    package let detail: Int
+
+    package init(kind: Int, subject: Int, detail: Int) {
+        self.kind = kind
+        self.subject = subject
+        self.detail = detail
+    }
+
+    /// Reads the code at the beginning of a text; nil where there is none.
+    init?(_ text: some Collection<UInt8>) {
+        let word = text.prefix { $0 > 0x20 }
+        guard word.count <= 9 else { return nil }
+        let numbers = String(decoding: word, as: UTF8.self).split(separator: ".", omittingEmptySubsequences: false)
+        guard numbers.count == 3, numbers.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }),
+            let kind = Int(numbers[0]), let subject = Int(numbers[1]), let detail = Int(numbers[2])
+        else { return nil }
+        self.init(kind: kind, subject: subject, detail: detail)
     }
 }
 

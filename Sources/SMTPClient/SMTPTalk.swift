@@ -52,7 +52,13 @@ final class SMTPTalk {
     }
 
     func result(_ failure: SMTPFailure?) -> SMTPResult {
-        SMTPResult(step: transcript.step, reply: transcript.reply, isComplete: isComplete, failure: failure)
+        SMTPResult(
+            step: transcript.step,
+            reply: transcript.reply,
+            enhanced: transcript.enhanced,
+            isComplete: isComplete,
+            failure: failure
+        )
     }
 
     private func settleIfCertain() {

@@ -2,10 +2,11 @@
 
 /// What has been said in a session, as far as it tells how far the message came.
 ///
-/// Fed with the lines that libcurl reports. It keeps step and number only: lines hold addresses, passwords and texts.
+/// Fed with the lines that libcurl reports. It keeps step and numbers only: lines hold addresses, passwords and texts.
 struct SMTPTranscript {
     private(set) var step = SMTPStep.greeting
     private(set) var reply: Int?
+    private(set) var enhanced: EnhancedStatus?
     private(set) var hasQuit = false
 
     /// A command left.
@@ -19,7 +20,7 @@ struct SMTPTranscript {
         let command = Self.commands.first { line.starts(with: $0.verb.utf8) }
         guard let next = command?.step, next >= step, !hasQuit else { return }
         step = next
-        reply = nil
+        (reply, enhanced) = (nil, nil)
     }
 
     /// A line came; all but the last of an answer have a hyphen after the number.
@@ -28,9 +29,10 @@ struct SMTPTranscript {
         guard line.dropFirst(3).first != UInt8(ascii: "-") else { return }
         if step == .data, number == 354 {
             step = .content
-            reply = nil
+            (reply, enhanced) = (nil, nil)
         } else {
             reply = number
+            enhanced = EnhancedStatus(line.dropFirst(4))
         }
     }
 

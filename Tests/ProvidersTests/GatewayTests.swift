@@ -126,13 +126,13 @@ import Verification
             "200 OK", #"{"status": "queued", "data": {"id": "m", "parts": "3"}}"#,
             ProviderAnswer(.accepted, messageID: "m", segments: 3)
         ),
-        ("201 Made", #"{"status": "queued"}"#, ProviderAnswer(.unknown, errorCode: "no_message_id")),
+        ("201 Made", #"{"status": "queued"}"#, ProviderAnswer(.accepted)),
         ("200 OK", #"{"error": {"code": 12}}"#, ProviderAnswer(.refused, errorCode: "12")),
         ("200 OK", #"{"error": {"code": "12"}}"#, ProviderAnswer(.refused, errorCode: "12")),
-        ("200 OK", #"{"error": {"code": 12.0}}"#, ProviderAnswer(.unknown, errorCode: "12.0")),
+        ("200 OK", #"{"error": {"code": 12.0}}"#, ProviderAnswer(.accepted)),
         ("200 OK", #"{"error": {"fraud": true}}"#, ProviderAnswer(.fraud, errorCode: "http_200")),
         ("202 OK", #"{"errors": ["busy"]}"#, ProviderAnswer(.throttled, errorCode: "http_202")),
-        ("202 OK", #"{"errors": []}"#, ProviderAnswer(.unknown, errorCode: "no_message_id")),
+        ("202 OK", #"{"errors": []}"#, ProviderAnswer(.accepted)),
         ("503 No", "", ProviderAnswer(.notSent, errorCode: "http_503")),
         ("502 No", "", ProviderAnswer(.unknown, errorCode: "http_502")),
         ("422 No", #"{"error": {"code": "bad_number"}}"#, ProviderAnswer(.refused, errorCode: "bad_number")),
@@ -157,7 +157,11 @@ import Verification
         let (taken, _) = try await KindFixture.gateway().exchange([
             answer("200 OK", #"{"data": {"id": "sms-16505550123"}}"#)
         ])
-        #expect(taken == ProviderAnswer(.unknown, errorCode: "no_message_id"))
+        #expect(taken == ProviderAnswer(.accepted))
+        let (spelt, _) = try await KindFixture.gateway().exchange([
+            answer("200 OK", #"{"data": {"id": "+1 (650) 555-0123/7"}}"#)
+        ])
+        #expect(spelt == ProviderAnswer(.accepted))
         let (refused, _) = try await KindFixture.gateway().exchange([
             answer("400 Bad", #"{"error": {"code": "no_6505550123"}}"#)
         ])
@@ -173,6 +177,12 @@ import Verification
     func `gives nothing at a path that leads nowhere`(path: String) async throws {
         let kind = KindFixture.gateway { $0.messageID = AnswerPath(path) }
         let (answer, _) = try await kind.exchange([answer("200 OK", #"{"data": {"id": "m"}, "list": ["n"]}"#)])
-        #expect(answer == ProviderAnswer(.unknown, errorCode: "no_message_id"))
+        #expect(answer == ProviderAnswer(.accepted))
+    }
+
+    @Test func `gives the id in a list`() async throws {
+        let kind = KindFixture.gateway { $0.messageID = AnswerPath("0.id") }
+        let (answer, _) = try await kind.exchange([answer("200 OK", #"[{"id": "m"}]"#)])
+        #expect(answer == ProviderAnswer(.accepted, messageID: "m"))
     }
 }

@@ -14,6 +14,8 @@ import Verification
     private static let accepted = ProviderAnswer(.accepted, messageID: "SM1", segments: 2)
     private static let whole = "HTTP/1.1 201 Created\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
 
+    private static let length = "Content-Length: \(body.utf8.count)\r\n"
+
     private static func chunked(_ parts: [String]) -> String {
         let chunks = parts.map { "\(String($0.utf8.count, radix: 16))\r\n\($0)\r\n" }.joined()
         return "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n\(chunks)0\r\n\r\n"
@@ -26,6 +28,14 @@ import Verification
         .answer("HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n\(whole)"),
         .answer("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n\(whole)"),
         .answerAndFinish("HTTP/1.0 201 Created\r\n\r\n\(body)"),
+        .answer("HTTP/1.1 201\nContent-Length: \(body.utf8.count)\n\n\(body)"),
+        .answer("\r\n\nHTTP/1.1 201 Created\nContent-Length:\(body.utf8.count)\r\n\n\(body)"),
+        .answer("HTTP/1.1 201 Created\r\nX-Note: one\r\n two\r\n\tContent-Length: 1\r\n\(length)\r\n\(body)"),
+        .answer("HTTP/1.1 201 Created\r\n\(length)\(length)\r\n\(body)"),
+        .answer("HTTP/1.1 201 Created\r\nContent-Length: \(body.utf8.count), \(body.utf8.count)\r\n\r\n\(body)"),
+        .answer("HTTP/1.1 201 Created\r\nno field\r\n: none\r\nContent-Length : \(body.utf8.count)\r\n\r\n\(body)"),
+        .answer(chunked([body]).replacing("\r\n", with: "\n")),
+        .answer(chunked([body]).replacing("0\r\n\r\n", with: "0;last\r\nX-Sum: 1\r\n\r\n")),
         .answerAndFinish("HTTP/1.1 201 Created\r\nConnection: close\r\n\r\n\(body)"),
     ]
 
@@ -33,6 +43,22 @@ import Verification
         let (answer, seen) = try await exchange([step], within: .seconds(30))
         #expect(answer == Self.accepted)
         #expect(seen.requests.count == 1)
+    }
+
+    @Test(arguments: [
+        "HTTP/1.1 201 Created\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n{}",
+        "HTTP/1.1 201 Created\r\nContent-Length: five\r\n\r\n{}",
+        "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+    ])
+    func `that is a success and cannot be read has taken the message`(text: String) async throws {
+        let (answer, seen) = try await exchange([.answer(text)], within: .seconds(30))
+        #expect(answer == ProviderAnswer(.accepted))
+        #expect(seen.requests.count == 1)
+    }
+
+    @Test func `that ends within its head is read by its status`() async throws {
+        let step = ServerStep.answerAndFinish("HTTP/1.1 201 Created\r\nContent-Le")
+        #expect(try await exchange([step], within: .seconds(30)).answer == ProviderAnswer(.accepted))
     }
 
     @Test func `that changes the protocol is unknown at once, and ends the connection`() async throws {

@@ -10,6 +10,9 @@ enum ServerStep: Sendable {
     /// Writes these bytes and keeps the connection.
     case answer(String)
 
+    /// As `answer`, with bytes that may be no text.
+    case bytes([UInt8])
+
     /// Writes these bytes and ends its side of the connection; the other one is the client's to end.
     case answerAndFinish(String)
 
@@ -161,6 +164,11 @@ private final class ScriptHandler: ChannelInboundHandler {
             channel.eventLoop.scheduleTask(in: Self.roundTrip) {
                 channel.writeAndFlush(ByteBuffer(string: text), promise: nil)
                 channel.close(mode: .output, promise: nil)
+            }
+        case .bytes(let bytes):
+            let channel = context.channel
+            channel.eventLoop.scheduleTask(in: Self.roundTrip) {
+                channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
             }
         case .silence, .closeOnConnect:
             break

@@ -7,11 +7,10 @@ import Verification
 @Suite struct `The answers of Vonage` {
     private static let statuses: [(ProviderOutcome, [Int])] = [
         (.misconfigured, [2, 4, 8, 9, 11, 14, 16, 19, 23, 32]),
-        (.refused, [3, 6, 7, 12, 15, 17, 20, 22, 29, 34]),
+        (.refused, [3, 6, 7, 12, 15, 17, 20, 22, 29, 34, 18, 99, 101, 9999]),
         (.impossible, [33]),
         (.throttled, [1, 10]),
-        (.notSent, [13]),
-        (.unknown, [5, 18, 99, 101, 9999]),
+        (.notSent, [5, 13]),
     ]
 
     private static let codes: [(ProviderOutcome, [String])] = [
@@ -89,22 +88,27 @@ import Verification
 
     @Test func `leave a message unknown when only some parts are taken`() async throws {
         let first = try await sms([Self.part("\"0\"", id: "A1"), Self.part("\"1\"")])
-        #expect(first == ProviderAnswer(.unknown, messageID: "A1", errorCode: "1"))
+        #expect(first == ProviderAnswer(.unknown, messageID: "A1", errorCode: "1", isOfMessage: true))
         let last = try await sms([Self.part("\"6\""), Self.part("\"0\"", id: "A2")])
-        #expect(last == ProviderAnswer(.unknown, messageID: "A2", errorCode: "6"))
+        #expect(last == ProviderAnswer(.unknown, messageID: "A2", errorCode: "6", isOfMessage: true))
     }
 
     @Test func `refuse a message when every part is refused`() async throws {
         let refused = try await sms([Self.part("\"6\""), Self.part("\"1\"")])
         #expect(refused == ProviderAnswer(.refused, errorCode: "6"))
-        let inDoubt = try await sms([Self.part("\"6\""), Self.part("\"5\"")])
-        #expect(inDoubt == ProviderAnswer(.unknown, errorCode: "6"))
+        let failed = try await sms([Self.part("\"5\""), Self.part("\"6\"")])
+        #expect(failed == ProviderAnswer(.notSent, errorCode: "5"))
     }
 
-    @Test(arguments: ["null", "\"\"", "\"zero\"", "-1", "0.0", "1e2", "true", "[]", "99999"])
-    func `leave a message unknown when a part has no readable status`(status: String) async throws {
-        let answer = try await sms([Self.part("\"4\""), Self.part(status, id: "A1")])
-        #expect(answer == ProviderAnswer(.unknown, errorCode: "no_message_id"))
+    @Test(arguments: ["null", "\"\"", "true", "[]", "0.0", "\"00\""])
+    func `take a message of which a part says nothing against it`(status: String) async throws {
+        let answer = try await sms([Self.part(status, id: "A1")])
+        #expect(answer == ProviderAnswer(.accepted, messageID: "A1", segments: 1))
+    }
+
+    @Test(arguments: ["\"zero\"", "-1", "1e2", "99999"])
+    func `refuse a message with any other status than zero`(status: String) async throws {
+        #expect(try await sms([Self.part(status, id: "A1")]).outcome == .refused)
     }
 
     @Test func `never take a message with an error's HTTP status`() async throws {

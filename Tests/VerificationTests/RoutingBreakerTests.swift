@@ -42,7 +42,7 @@ import Verification
     }
 
     @Test mutating func `a recipient that takes nothing at present is no fault of its provider`() {
-        let deferred = ProviderAnswer(.notSent, isOfRecipient: true)
+        let deferred = ProviderAnswer(.notSent, isOfMessage: true)
         for _ in 0..<100 {
             guard case .go(let call) = breaker.begin(at: start) else { break }
             breaker.end(call, deferred, at: start)

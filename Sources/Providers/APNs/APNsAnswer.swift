@@ -54,14 +54,14 @@ enum APNsAnswer {
 
     /// What one exchange came to.
     static func classify(_ result: ExchangeResult, sendID: SendID) -> ProviderAnswer {
-        result.providerAnswer { answer in
+        result.providerAnswer(to: nil) { answer in
             if answer.status == 200 { return accepted(answer, sendID: sendID) }
             guard let reason = answer.json?["reason"]?.word, let outcome = outcomes[reason] else {
                 return byStatus(answer)
             }
             // A device token that ran out is one that is registered no more.
             let code = reason == "ExpiredToken" ? unregistered : reason
-            return answer.answer(outcome, code: code, isOfRecipient: reason == "TooManyRequests")
+            return answer.answer(outcome, code: code, isOfMessage: reason == "TooManyRequests")
         }
     }
 

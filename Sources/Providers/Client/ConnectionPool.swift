@@ -92,8 +92,7 @@ final class ConnectionPool {
                         let name = origin.host.isAddress ? nil : origin.host
                         try pipeline.addHandler(NIOSSLClientHandler(context: secure, serverHostname: name))
                     }
-                    try pipeline.addHandler(WrittenRequests())
-                    try pipeline.addHandler(ByteToMessageHandler(HTTPResponseDecoder()))
+                    try pipeline.addHandler(ByteToMessageHandler(AnswerDecoder()))
                 }
             }
             .resolver(resolver)

@@ -9,7 +9,7 @@ import NIOTLS
 /// It is added to a channel that has been connected.
 final class ProviderConnection: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
-    typealias OutboundOut = HTTPClientRequestPart
+    typealias OutboundOut = ByteBuffer
 
     /// Idle connections are dropped long before load balancers drop theirs (60 s and more), because a request written
     /// into a closing connection has an unknown outcome.
@@ -68,8 +68,7 @@ final class ProviderConnection: ChannelInboundHandler {
         guard let context, isIdle else { return call.fail(.connectionClosed) }
         phase = .calling(call)
         call.depart(on: self)
-        context.write(wrapOutboundOut(.head(WrittenRequests.head)), promise: nil)
-        context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(call.request))), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(call.request), promise: nil)
     }
 
     func close(_ failure: TransportFailure = .connectionClosed) {
@@ -99,7 +98,7 @@ final class ProviderConnection: ChannelInboundHandler {
         guard case .calling(let call) = phase else { return close() }
         switch unwrapInboundIn(data) {
         case .head(let head):
-            // Of the statuses before the final one (1xx), NIO passes on this one only, which nobody asked for.
+            // Of the statuses before the final one (1xx), only this one comes here, which nobody asked for.
             guard head.status.code != 101 else { return close(.malformedAnswer) }
             idleTime = head.idleTime(upTo: Self.longestIdleTime)
             if !call.receive(head) { close(.answerTooLarge) }

@@ -7,9 +7,11 @@ import Verification
 
 extension ExchangeResult {
     /// What the exchange came to: an answer by the provider's own reading of it, anything else by what may have left.
-    func providerAnswer(_ read: (HTTPAnswer) -> ProviderAnswer) -> ProviderAnswer {
+    ///
+    /// No word of it is kept that holds the recipient's number.
+    func providerAnswer(to recipient: Recipient?, _ read: (HTTPAnswer) -> ProviderAnswer) -> ProviderAnswer {
         switch self {
-        case .answered(let answer): read(answer)
+        case .answered(let answer): read(answer).hiding(recipient)
         case .notSent(.invalidURL): ProviderAnswer(.misconfigured, errorCode: TransportFailure.invalidURL.rawValue)
         case .notSent(.tooLate): .tooLate
         case .notSent(let failure): ProviderAnswer(.notSent, errorCode: failure.rawValue)
@@ -33,11 +35,12 @@ extension HTTPAnswer {
 
     /// The outcome by the status alone, where the body says nothing that is known.
     ///
-    /// A success without a readable id is unknown: the provider most likely has the message, and nobody can prove it.
-    /// So is an error of the server, which may have come after the message was taken, and 302 or 303, by which servers
-    /// answer a form that they have taken (RFC 9110, 15.4.3 and 15.4.4).
+    /// A success is an acceptance, with or without an id. An error of the server is unknown, since it may have come after
+    /// the message was taken, and so is 302 or 303, by which servers answer a form that they have taken (RFC 9110, 15.4.3
+    /// and 15.4.4).
     var outcome: ProviderOutcome {
         switch status {
+        case 200...299: .accepted
         case 302, 303: .unknown
         case 300...399: .misconfigured
         case 400...499: Self.outcomes[status] ?? .refused
@@ -45,32 +48,60 @@ extension HTTPAnswer {
         }
     }
 
-    /// The answer by the status alone: the constant names the status or, for a success, what is wrong with its body.
+    /// The answer by the status alone, which its constant names.
     var plainAnswer: ProviderAnswer {
-        answer(outcome, code: (200...299).contains(status) ? unreadable : "http_\(status)")
+        isSuccess ? ProviderAnswer(.accepted) : answer(outcome, code: "http_\(status)")
+    }
+
+    /// The answer to a success whose body was cut where the body alone tells a refusal from an acceptance; else nil.
+    ///
+    /// The provider is alive, whatever it said.
+    var answerInDoubt: ProviderAnswer? {
+        guard isSuccess, case .failure(let cut) = body else { return nil }
+        return answer(.unknown, code: cut.failure.rawValue, isOfMessage: true)
     }
 
     /// An answer without a message id, and with the time to wait when the provider states one.
-    func answer(_ outcome: ProviderOutcome, code: String, isOfRecipient: Bool = false) -> ProviderAnswer {
-        ProviderAnswer(outcome, errorCode: code, retryAfter: retryAfter, isOfRecipient: isOfRecipient)
+    func answer(_ outcome: ProviderOutcome, code: String, isOfMessage: Bool = false) -> ProviderAnswer {
+        ProviderAnswer(outcome, errorCode: code, retryAfter: retryAfter, isOfMessage: isOfMessage)
     }
 
     /// The body as a JSON object; nil when it is none or was cut.
     var json: JSONObject? {
-        guard let body = try? body.get(),
-            case .object(let object)? = try? JSONScanner.parse(Array(body.readableBytesView), limits: Self.limits)
-        else { return nil }
+        guard case .object(let object)? = document else { return nil }
         return object
     }
 
-    private static let limits = JSONLimits(maximumDepth: 32)
-
-    private var unreadable: String {
-        guard case .failure(let cut) = body else { return "no_message_id" }
-        return cut.failure.rawValue
+    /// The body as JSON, read tolerantly: who wrote it has taken or refused the message all the same.
+    var document: JSONValue? {
+        content.flatMap { try? JSONScanner.parse($0, limits: Self.limits) }
     }
 
-    private var retryAfter: Duration? {
+    private static let limits = JSONLimits(maximumDepth: 32, isTolerant: true)
+
+    var retryAfter: Duration? {
         headers.first(name: "Retry-After").flatMap { RetryAfter.wait($0, at: .now) }
     }
+}
+
+extension ProviderAnswer {
+    /// The same without an id or a code that has the recipient's number in it, however it is spelt.
+    fileprivate func hiding(_ recipient: Recipient?) -> ProviderAnswer {
+        guard case .phone(let number) = recipient else { return self }
+        let digits = Array(number.e164.utf8.dropFirst())
+        let isSafe = { (text: String) in !text.utf8.filter(\.isDigit).contains(digits) }
+        if [messageID, errorCode].allSatisfy({ $0.map(isSafe) ?? true }) { return self }
+        return ProviderAnswer(
+            outcome,
+            messageID: messageID.flatMap { isSafe($0) ? $0 : nil },
+            segments: segments,
+            errorCode: errorCode.flatMap { isSafe($0) ? $0 : nil },
+            retryAfter: retryAfter,
+            isOfMessage: isOfMessage
+        )
+    }
+}
+
+extension UInt8 {
+    fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 }

@@ -22,6 +22,17 @@ struct HTTPAnswer: Sendable {
     let status: Int
     let headers: HTTPHeaders
     let body: Result<ByteBuffer, AnswerCut>
+
+    var isSuccess: Bool { (200...299).contains(status) }
+
+    /// The body's bytes, decompressed; nil when it was cut.
+    var content: [UInt8]? {
+        guard let body = try? body.get() else { return nil }
+        let bytes = Array(body.readableBytesView)
+        // Not every gateway that compresses says so.
+        let isCompressed = bytes.starts(with: [0x1F, 0x8B]) || headers.contains(name: "Content-Encoding")
+        return isCompressed ? Inflated.bytes(bytes) ?? bytes : bytes
+    }
 }
 
 /// The body of an answer ended before its end.

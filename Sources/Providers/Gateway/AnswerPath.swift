@@ -14,8 +14,8 @@ package struct AnswerPath: Sendable, Hashable {
     }
 
     /// The value at the place; nil when there is none.
-    func value(in document: JSONObject) -> JSONValue? {
-        steps.reduce(.object(document)) { (value: JSONValue?, step) in
+    func value(in document: JSONValue) -> JSONValue? {
+        steps.reduce(document) { (value: JSONValue?, step) in
             switch value {
             case .object(let object): object[step]
             case .array(let elements): Int(step).flatMap { elements.indices.contains($0) ? elements[$0] : nil }

@@ -16,7 +16,10 @@ package struct AnswerRule: Sendable {
         self.outcome = outcome
     }
 
-    func covers(status: Int, _ document: JSONObject?) -> Bool {
+    /// Whether it cannot be told by the status alone.
+    var readsBody: Bool { !match.isEmpty }
+
+    func covers(status: Int, _ document: JSONValue?) -> Bool {
         guard statuses.contains(status) else { return false }
         return match.allSatisfy { path, expected in
             switch document.flatMap(path.value) {

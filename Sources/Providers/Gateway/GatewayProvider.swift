@@ -27,7 +27,7 @@ package struct GatewayProvider: MessageProvider {
         let values = values(text, of: message)
         let body = configuration.body.filled(values, escaping: configuration.contentType.escaping)
         let result = await client.exchange(request(values), Array(body.utf8), of: message)
-        return result.providerAnswer(GatewayAnswer(configuration: configuration, recipient: text.recipient).classify)
+        return result.providerAnswer(to: .phone(text.recipient), GatewayAnswer(configuration: configuration).classify)
     }
 
     private func request(_ values: [GatewayTemplate.Variable: String]) -> ProviderRequest {

@@ -10,7 +10,9 @@ import Verification
 /// mailboxes exist.
 enum SMTPAnswer {
     static func classify(_ result: SMTPResult, messageID: String) -> ProviderAnswer {
-        if let reply = result.reply, (400...599).contains(reply) { return refusal(reply, at: result.step) }
+        if let reply = result.reply, (400...599).contains(reply) {
+            return refusal(reply, result.enhanced?.target, at: result.step)
+        }
         if result.step == .content, let reply = result.reply, (200...299).contains(reply) {
             return ProviderAnswer(.accepted, messageID: messageID)
         }
@@ -26,24 +28,66 @@ enum SMTPAnswer {
         }
     }
 
-    /// What a 4xx or 5xx means, by the command that it answers (RFC 5321, section 4.2).
-    private static func refusal(_ reply: Int, at step: SMTPStep) -> ProviderAnswer {
+    /// What a 4xx or 5xx means, by the command that it answers (RFC 5321, section 4.2), and by the one that the enhanced
+    /// code says is refused.
+    private static func refusal(_ reply: Int, _ target: EnhancedStatus.Target?, at step: SMTPStep) -> ProviderAnswer {
         let code = "smtp_\(reply)"
         switch (step, reply) {
         case (_, 421): return ProviderAnswer(.notSent, errorCode: code)
         case (.sender, 450), (.sender, 452): return ProviderAnswer(.throttled, errorCode: code)
         // A mailbox that is full, busy or grey-listed, or a domain that cannot be found, is no fault of the server.
         case (.recipient, 400...499):
-            return ProviderAnswer(.notSent, errorCode: "recipient_deferred", isOfRecipient: true)
+            return ProviderAnswer(.notSent, errorCode: "recipient_deferred", isOfMessage: true)
+        case (SMTPStep.data..., 400...499) where target == .recipient:
+            return ProviderAnswer(.notSent, errorCode: "recipient_deferred", isOfMessage: true)
         // RFC 4954: it wants a login first, or another one, whoever the recipient is.
-        case (.recipient, 530), (.recipient, 534), (.recipient, 535), (.recipient, 538):
+        case (SMTPStep.recipient..., 530), (SMTPStep.recipient..., 534...535), (SMTPStep.recipient..., 538):
             return ProviderAnswer(.misconfigured, errorCode: code)
-        case (.recipient, _): return ProviderAnswer(.refused, errorCode: "recipient_refused")
         case (.authentication, 500...599):
             return ProviderAnswer(.misconfigured, errorCode: SMTPFailure.loginDenied.rawValue)
         case (_, 400...499): return ProviderAnswer(.notSent, errorCode: code)
-        case (.data, _), (.content, _): return ProviderAnswer(.refused, errorCode: "message_refused")
+        case (SMTPStep.sender..., _): return refusal(of: target ?? .usual(at: step), code: code)
         default: return ProviderAnswer(.misconfigured, errorCode: code)
+        }
+    }
+
+    private static func refusal(of target: EnhancedStatus.Target, code: String) -> ProviderAnswer {
+        switch target {
+        case .us: ProviderAnswer(.misconfigured, errorCode: code)
+        case .recipient: ProviderAnswer(.refused, errorCode: "recipient_refused")
+        case .message: ProviderAnswer(.refused, errorCode: "message_refused")
+        }
+    }
+}
+
+extension EnhancedStatus {
+    /// Whom or what a server refuses.
+    fileprivate enum Target {
+        /// The sender, the login or this host: every message.
+        case us
+        case recipient
+        case message
+
+        /// Where a server does not say it.
+        static func usual(at step: SMTPStep) -> Target {
+            switch step {
+            case .recipient: .recipient
+            case .data, .content: .message
+            default: .us
+            }
+        }
+    }
+
+    /// By IANA's registry of enhanced status codes; nil where one may stand for either.
+    fileprivate var target: Target? {
+        switch (subject, detail) {
+        case (1, 7), (1, 8): .us  // the sender's address
+        case (1, 1...6), (1, 9), (1, 10), (2, _), (4, 1), (4, 4): .recipient
+        case (2..., _) where subject == 7 && [2, 13, 17, 18, 19].contains(detail): .recipient
+        case (3, 4), (6, _): .message
+        case (5, 3): .message  // too many recipients
+        case (5, _), (7, _): .us
+        default: nil
         }
     }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NIOCore
 import Verification
 
 /// Amazon's answers as outcomes: XML with a `MessageId`, or with an `Error` and its `Code`.
@@ -60,17 +59,14 @@ enum SNSAnswer {
     ]
 
     static func classify(_ answer: HTTPAnswer) -> ProviderAnswer {
-        let xml = XMLScan(answer.body)
-        if (200...299).contains(answer.status),
-            let messageID = xml?.text(in: ["PublishResponse", "PublishResult", "MessageId"]),
-            let readable = AnswerWord.messageID(messageID)
-        {
-            return ProviderAnswer(.accepted, messageID: readable)
-        }
-        guard answer.status >= 400, let xml,
+        let xml = answer.content.map { XMLScan($0) }
+        let messageID = xml?.text(in: ["PublishResponse", "PublishResult", "MessageId"]).flatMap(AnswerWord.messageID)
+        if answer.isSuccess, messageID != nil { return ProviderAnswer(.accepted, messageID: messageID) }
+        guard answer.isSuccess || answer.status >= 400, let xml,
             let code = xml.text(in: ["ErrorResponse", "Error", "Code"]).flatMap(AnswerWord.errorCode)
         else { return answer.plainAnswer }
         let known = answer.status <= 499 ? outcomes[code] : nil
+        if answer.isSuccess, known == nil { return answer.plainAnswer }
         return answer.answer(known ?? answer.outcome, code: isOptOut(code, xml) ? "opted_out" : code)
     }
 

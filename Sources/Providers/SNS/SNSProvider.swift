@@ -28,7 +28,7 @@ package struct SNSProvider: MessageProvider {
         guard case .sms(let text) = message.content else { return ProviderAnswer(.misconfigured, errorCode: "channel") }
         let form = form(for: text)
         let result = await client.exchange(request(form), Array(form.utf8), of: message)
-        return result.providerAnswer(SNSAnswer.classify)
+        return result.providerAnswer(to: message.content.recipient, SNSAnswer.classify)
     }
 
     private func request(_ form: String) -> ProviderRequest {

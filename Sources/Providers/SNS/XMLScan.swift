@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NIOCore
-
 /// Finds the text of elements in XML of Amazon's kind, and is total over any bytes.
 ///
 /// No parser: it looks for one element inside another by their tags. That is enough because in these answers free text
 /// stands escaped, so `<` always begins a tag. Entities are left as they are.
 struct XMLScan {
     private let bytes: ArraySlice<UInt8>
-
-    /// Nil for a body that was cut.
-    init?(_ body: Result<ByteBuffer, AnswerCut>) {
-        guard let body = try? body.get() else { return nil }
-        self.init(Array(body.readableBytesView))
-    }
 
     init(_ bytes: [UInt8]) {
         self.bytes = bytes[...]

@@ -59,15 +59,14 @@ enum TwilioAnswer {
         60605: .fraud,  // region blocked by Verify
     ]
 
-    /// What one exchange came to.
-    static func classify(_ result: ExchangeResult) -> ProviderAnswer {
-        result.providerAnswer(classify)
-    }
-
-    private static func classify(_ answer: HTTPAnswer) -> ProviderAnswer {
+    static func classify(_ answer: HTTPAnswer) -> ProviderAnswer {
         let reply = answer.json.map { TwilioReply($0) }
-        if (200...299).contains(answer.status), let messageID = reply?.sid {
-            return ProviderAnswer(.accepted, messageID: messageID, segments: reply?.segments)
+        if answer.isSuccess {
+            guard let reply, reply.isFailed else {
+                return ProviderAnswer(.accepted, messageID: reply?.sid, segments: reply?.segments)
+            }
+            let outcome = reply.code.flatMap { outcomes[$0] } ?? .refused
+            return answer.answer(outcome, code: reply.code.map(String.init) ?? "http_\(answer.status)")
         }
         guard answer.status >= 400, let code = reply?.code else { return answer.plainAnswer }
         let known = answer.status <= 499 ? outcomes[code] : nil

@@ -31,7 +31,8 @@ package struct TwilioProvider: MessageProvider {
 
     package func send(_ message: OutboundMessage) async -> ProviderAnswer {
         guard case .sms(let text) = message.content else { return ProviderAnswer(.misconfigured, errorCode: "channel") }
-        return TwilioAnswer.classify(await client.exchange(request, form(for: text, of: message), of: message))
+        let result = await client.exchange(request, form(for: text, of: message), of: message)
+        return result.providerAnswer(to: message.content.recipient, TwilioAnswer.classify)
     }
 
     private func form(for text: TextMessage, of message: OutboundMessage) -> [UInt8] {

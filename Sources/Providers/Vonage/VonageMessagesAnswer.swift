@@ -7,13 +7,13 @@ import Verification
 enum VonageMessagesAnswer {
     static func classify(_ answer: HTTPAnswer) -> ProviderAnswer {
         let reply = answer.json
-        if (200...299).contains(answer.status),
-            let messageID = reply?["message_uuid"]?.word.flatMap(AnswerWord.messageID)
-        {
-            return ProviderAnswer(.accepted, messageID: messageID)
+        let messageID = reply?["message_uuid"]?.word.flatMap(AnswerWord.messageID)
+        if answer.isSuccess, messageID != nil { return ProviderAnswer(.accepted, messageID: messageID) }
+        guard answer.isSuccess || answer.status >= 400, let code = reply.flatMap(code) else {
+            return answer.plainAnswer
         }
-        guard answer.status >= 400, let code = reply.flatMap(code) else { return answer.plainAnswer }
         let known = answer.status <= 499 ? outcomes[code] : nil
+        if answer.isSuccess, known == nil { return answer.plainAnswer }
         return answer.answer(known ?? answer.outcome, code: code)
     }
 

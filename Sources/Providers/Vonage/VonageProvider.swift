@@ -44,10 +44,10 @@ package struct VonageProvider: MessageProvider {
         switch configuration.api {
         case .sms:
             let result = await client.exchange(request, form(for: text, of: message), of: message)
-            return result.providerAnswer(VonageSMSAnswer.classify)
+            return result.providerAnswer(to: message.content.recipient, VonageSMSAnswer.classify)
         case .messages:
             let result = await client.exchange(request, json(for: text, of: message), of: message)
-            return result.providerAnswer(VonageMessagesAnswer.classify)
+            return result.providerAnswer(to: message.content.recipient, VonageMessagesAnswer.classify)
         }
     }
 

@@ -5,6 +5,8 @@ import Verification
 /// Answers of Vonage's SMS API as outcomes: HTTP 200 with one entry, and one status, for each part of the message.
 enum VonageSMSAnswer {
     /// The outcome of each documented status but 0 (developer.vonage.com/en/api-errors/sms, and older lists of it).
+    ///
+    /// With any status but 0 a part was surely not taken, documented or not.
     static let outcomes: [Int: ProviderOutcome] = [
         // Credentials, account and parameters of ours.
         2: .misconfigured,  // parameter missing
@@ -34,42 +36,44 @@ enum VonageSMSAnswer {
         1: .throttled,  // faster than the account may
         10: .throttled,  // too many connections
         13: .notSent,  // not submitted, communication failure
-        5: .unknown,  // internal error
+        5: .notSent,  // internal error
     ]
 
     static func classify(_ answer: HTTPAnswer) -> ProviderAnswer {
-        let isSuccess = (200...299).contains(answer.status)
-        guard isSuccess || (400...499).contains(answer.status) else { return answer.plainAnswer }
+        guard answer.isSuccess || (400...499).contains(answer.status) else { return answer.plainAnswer }
+        if let inDoubt = answer.answerInDoubt { return inDoubt }
         let parts = parts(of: answer)
-        guard let fault = parts.first(where: { $0.status != 0 }) else {
-            guard isSuccess, let messageID = parts.first?.messageID else { return answer.plainAnswer }
-            return ProviderAnswer(.accepted, messageID: messageID, segments: parts.count)
+        guard let fault = parts.first(where: { !$0.isTaken }) else {
+            guard answer.isSuccess else { return answer.plainAnswer }
+            let messageID = parts.lazy.compactMap(\.messageID).first
+            return ProviderAnswer(.accepted, messageID: messageID, segments: parts.isEmpty ? nil : parts.count)
         }
-        if let taken = parts.first(where: { $0.status == 0 }) {
+        let code = fault.status.flatMap(AnswerWord.errorCode) ?? "http_\(answer.status)"
+        if let taken = parts.first(where: \.isTaken) {
             // Some parts are on their way, so the message must not go out again; without the others the person may
             // not see the code. Receipts of the parts find the send by the id.
-            return ProviderAnswer(.unknown, messageID: taken.messageID, errorCode: String(fault.status))
+            return ProviderAnswer(.unknown, messageID: taken.messageID, errorCode: code, isOfMessage: true)
         }
-        let outcomes = parts.map { Self.outcomes[$0.status] ?? .unknown }
-        let worst = outcomes.contains(.unknown) ? ProviderOutcome.unknown : outcomes[0]
-        return answer.answer(worst, code: String(fault.status))
+        let known = fault.status.flatMap { Int($0) }.flatMap { outcomes[$0] }
+        return answer.answer(known ?? (answer.isSuccess ? .refused : answer.outcome), code: code)
     }
 
     private struct Part {
-        let status: Int
+        /// As it is spelt; nil where the part says nothing.
+        let status: String?
         let messageID: String?
+
+        /// A success without a word against it is one.
+        var isTaken: Bool { status.map { Double($0) == 0 } ?? true }
     }
 
-    /// The entries of `messages`; none when one of them has no readable status, since it may have been taken.
+    /// The entries of `messages`; none where it is no list of objects.
     private static func parts(of answer: HTTPAnswer) -> [Part] {
         guard case .array(let entries)? = answer.json?["messages"], entries.count <= 100 else { return [] }
-        var parts: [Part] = []
-        for entry in entries {
-            guard case .object(let object) = entry, let word = object["status"]?.word, word.utf8.count <= 4,
-                let status = Int(word), status >= 0
-            else { return [] }
-            parts.append(Part(status: status, messageID: object["message-id"]?.word.flatMap(AnswerWord.messageID)))
+        return entries.compactMap { entry in
+            guard case .object(let object) = entry else { return nil }
+            let status = object["status"]?.word.flatMap { $0.isEmpty ? nil : $0 }
+            return Part(status: status, messageID: object["message-id"]?.word.flatMap(AnswerWord.messageID))
         }
-        return parts
     }
 }

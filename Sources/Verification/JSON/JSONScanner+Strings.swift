@@ -14,7 +14,7 @@ extension JSONScanner {
                 position += 1
                 return text
             case UInt8(ascii: "\\"): return try escapedString(from: start)
-            case 0..<0x20: throw .notJSON
+            case 0..<0x20 where !limits.isTolerant: throw .notJSON
             default: position += 1
             }
         }
@@ -33,7 +33,7 @@ extension JSONScanner {
             case UInt8(ascii: "\\"):
                 position += 1
                 try escape(into: &text)
-            case 0..<0x20: throw .notJSON
+            case 0..<0x20 where !limits.isTolerant: throw .notJSON
             default:
                 text.append(byte)
                 position += 1
@@ -56,6 +56,7 @@ extension JSONScanner {
         case UInt8(ascii: "u"):
             guard let encoded = UTF8.encode(try escapedScalar()) else { throw .notJSON }
             text.append(contentsOf: encoded)
+        case _ where limits.isTolerant && position <= bytes.count: text.append(byte)
         default: throw .notJSON
         }
     }
@@ -64,19 +65,26 @@ extension JSONScanner {
     private mutating func escapedScalar() throws(JSONFault) -> Unicode.Scalar {
         let first = try hexUnit()
         guard first & 0xfc00 == 0xd800 else {
-            guard let scalar = Unicode.Scalar(first) else { throw .notJSON }
+            guard let scalar = Unicode.Scalar(first) ?? half else { throw .notJSON }
             return scalar
         }
+        if let half, !bytes[position...].starts(with: "\\u".utf8) { return half }
         guard next == UInt8(ascii: "\\") else { throw .notJSON }
         position += 1
         guard next == UInt8(ascii: "u") else { throw .notJSON }
         position += 1
         let second = try hexUnit()
-        guard second & 0xfc00 == 0xdc00 else { throw .notJSON }
+        guard second & 0xfc00 == 0xdc00 else {
+            guard let half else { throw .notJSON }
+            return half
+        }
         let value = 0x10000 + ((first & 0x3ff) << 10) + (second & 0x3ff)
         guard let scalar = Unicode.Scalar(value) else { throw .notJSON }
         return scalar
     }
+
+    /// In place of half a surrogate pair; nil where one is a fault.
+    private var half: Unicode.Scalar? { limits.isTolerant ? "\u{FFFD}" : nil }
 
     private mutating func hexUnit() throws(JSONFault) -> UInt32 {
         var unit: UInt32 = 0

@@ -6,11 +6,13 @@
 /// in an object, half a surrogate pair, a byte order mark, and numbers that would lose their value are all faults. It
 /// never traps: every byte is read behind a bounds check, and nesting, thus recursion, is bounded by the limits. The
 /// size of the document is the caller's to bound.
+///
+/// Tolerant on request, where a document was made by somebody who cannot be told of its faults: see `JSONLimits`.
 package struct JSONScanner {
     let bytes: [UInt8]
     var position = 0
     private var depth = 0
-    private let limits: JSONLimits
+    let limits: JSONLimits
 
     private init(bytes: [UInt8], limits: JSONLimits) {
         self.bytes = bytes
@@ -22,13 +24,13 @@ package struct JSONScanner {
     /// Invalid UTF-8 comes before every other fault, wherever it stands.
     package static func parse(_ bytes: [UInt8], limits: JSONLimits = JSONLimits()) throws(JSONFault) -> JSONValue {
         // Nearly all is ASCII, of which no text has to be made to know that it is valid.
-        guard bytes.allSatisfy({ $0 < 0x80 }) || String(validating: bytes, as: UTF8.self) != nil else {
-            throw .invalidUTF8
-        }
+        guard limits.isTolerant || bytes.allSatisfy({ $0 < 0x80 }) || String(validating: bytes, as: UTF8.self) != nil
+        else { throw .invalidUTF8 }
         var scanner = JSONScanner(bytes: bytes, limits: limits)
+        if limits.isTolerant, bytes.starts(with: [0xEF, 0xBB, 0xBF]) { scanner.position = 3 }
         let value = try scanner.value()
         scanner.skipWhitespace()
-        guard scanner.position == bytes.count else { throw .notJSON }
+        guard scanner.position == bytes.count || limits.isTolerant else { throw .notJSON }
         return value
     }
 
@@ -67,11 +69,15 @@ package struct JSONScanner {
         members.reserveCapacity(8)
         repeat {
             skipWhitespace()
+            if limits.isTolerant, next == UInt8(ascii: "}") { break }
             guard next == UInt8(ascii: "\"") else { throw .notJSON }
             let name = try string()
-            guard names.insert(name, after: members) else { throw .duplicateKey }
+            let isNew = names.insert(name, after: members)
+            guard isNew || limits.isTolerant else { throw .duplicateKey }
             guard take(UInt8(ascii: ":")) else { throw .notJSON }
-            members.append(JSONMember(name: name, value: try value()))
+            let member = JSONMember(name: name, value: try value())
+            // The first of a name counts where it may come again.
+            if isNew { members.append(member) }
         } while take(UInt8(ascii: ","))
         guard take(UInt8(ascii: "}")) else { throw .notJSON }
         depth -= 1
@@ -86,6 +92,8 @@ package struct JSONScanner {
             return elements
         }
         repeat {
+            skipWhitespace()
+            if limits.isTolerant, next == UInt8(ascii: "]") { break }
             elements.append(try value())
         } while take(UInt8(ascii: ","))
         guard take(UInt8(ascii: "]")) else { throw .notJSON }
@@ -118,6 +126,7 @@ package struct JSONScanner {
 
     private mutating func number() throws(JSONFault) -> JSONNumber {
         let start = position
+        if limits.isTolerant { return try anyNumber() }
         var isInteger = true
         if next == UInt8(ascii: "-") { position += 1 }
         if next == UInt8(ascii: "0") { position += 1 } else { try digits() }
@@ -142,6 +151,16 @@ package struct JSONScanner {
         return number
     }
 
+    /// A number however large or spelt, such as `+1`, `007` or `NaN`: a bare word.
+    private mutating func anyNumber() throws(JSONFault) -> JSONNumber {
+        let start = position
+        while next.isASCIILetterOrDigit || [UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: ".")].contains(next) {
+            position += 1
+        }
+        guard position > start else { throw .notJSON }
+        return JSONNumber(literal: String(decoding: bytes[start..<position], as: UTF8.self))
+    }
+
     /// Skips one or more digits.
     private mutating func digits() throws(JSONFault) {
         let start = position
@@ -153,9 +172,24 @@ package struct JSONScanner {
         while position < bytes.count {
             switch bytes[position] {
             case 0x20, 0x09, 0x0a, 0x0d: position += 1
+            case UInt8(ascii: "/") where limits.isTolerant: if !skipComment() { return }
             default: return
             }
         }
+    }
+
+    /// Skips `// …` up to the line's end, or `/* … */`; false where neither begins.
+    private mutating func skipComment() -> Bool {
+        let rest = bytes[(position + 1)...]
+        switch rest.first {
+        case UInt8(ascii: "/"):
+            position = rest.firstIndex { $0 == 0x0a || $0 == 0x0d } ?? bytes.count
+        case UInt8(ascii: "*"):
+            position = rest.dropFirst().firstRange(of: Array("*/".utf8))?.upperBound ?? bytes.count
+        default:
+            return false
+        }
+        return true
     }
 }
 

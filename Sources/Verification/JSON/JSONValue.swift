@@ -48,7 +48,8 @@ package struct JSONMember: Sendable {
     }
 }
 
-/// A JSON number that fits an `Int64` or, with a fraction or an exponent, a finite `Double`.
+/// A JSON number that fits an `Int64` or, with a fraction or an exponent, a finite `Double`, unless it was read
+/// tolerantly.
 package struct JSONNumber: Sendable {
     /// The number as the document spells it.
     package let literal: String
@@ -87,7 +88,12 @@ package struct JSONLimits: Sendable, Hashable {
     /// How many containers may be nested; the outermost counts as one.
     package let maximumDepth: Int
 
-    package init(maximumDepth: Int = 16) {
+    /// Whether what is commonly wrong is borne: a byte order mark, bytes that are no UTF-8, control characters in
+    /// strings, comments, commas at an end, numbers that no type holds, a name twice, and whatever follows the value.
+    package let isTolerant: Bool
+
+    package init(maximumDepth: Int = 16, isTolerant: Bool = false) {
         self.maximumDepth = maximumDepth
+        self.isTolerant = isTolerant
     }
 }

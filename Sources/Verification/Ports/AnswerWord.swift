@@ -2,8 +2,25 @@
 
 /// Which of a provider's words may be kept: ids and codes, and no text that may repeat a number or the message.
 package enum AnswerWord {
-    /// A message id: 1 to 128 letters, digits and `-_.:`.
-    package static func messageID(_ text: String) -> String? { word(text, within: 1...128) }
+    /// A message id: 1 to 256 characters of any kind but control characters, without white space around them.
+    ///
+    /// Ids are whatever gateways make of them, such as Base64, addresses and phrases, and receipts repeat them.
+    package static func messageID(_ text: String) -> String? {
+        let scalars = text.unicodeScalars
+        guard scalars.count <= 512, let first = scalars.firstIndex(where: { !$0.properties.isWhitespace }),
+            let last = scalars.lastIndex(where: { !$0.properties.isWhitespace })
+        else { return nil }
+        let id = scalars[first...last]
+        guard id.count <= 256, id.allSatisfy({ !isControl($0) }) else { return nil }
+        return String(id)
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator, .surrogate: true
+        default: false
+        }
+    }
 
     /// An error code: 1 to 64 such characters, with fewer digits in a row than a phone number has.
     package static func errorCode(_ text: String) -> String? {

@@ -42,8 +42,8 @@ package struct ProviderAnswer: Sendable, Hashable {
     /// Why nothing was tried, which says nothing of the provider; nil for an answer of its own.
     package let untried: Untried?
 
-    /// Whether it is the one recipient that takes nothing at present, and not the provider.
-    package let isOfRecipient: Bool
+    /// Whether it concerns this one message or its recipient, and says nothing against the provider.
+    package let isOfMessage: Bool
 
     package init(
         _ outcome: ProviderOutcome,
@@ -51,14 +51,14 @@ package struct ProviderAnswer: Sendable, Hashable {
         segments: Int? = nil,
         errorCode: String? = nil,
         retryAfter: Duration? = nil,
-        isOfRecipient: Bool = false
+        isOfMessage: Bool = false
     ) {
         self.outcome = outcome
         self.messageID = messageID
         self.segments = segments
         self.errorCode = errorCode
         self.retryAfter = retryAfter
-        self.isOfRecipient = isOfRecipient
+        self.isOfMessage = isOfMessage
         untried = nil
     }
 
@@ -75,7 +75,7 @@ package struct ProviderAnswer: Sendable, Hashable {
 
     private init(_ untried: Untried) {
         (outcome, errorCode, self.untried) = (.notSent, untried.rawValue, untried)
-        (messageID, segments, retryAfter, isOfRecipient) = (nil, nil, nil, false)
+        (messageID, segments, retryAfter, isOfMessage) = (nil, nil, nil, false)
     }
 }
 

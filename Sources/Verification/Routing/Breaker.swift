@@ -124,7 +124,7 @@ package struct Breaker: Sendable {
         let asked = min(answer.retryAfter ?? .zero, Self.longestRetryAfter)
         switch answer.outcome {
         case .accepted, .refused, .impossible, .fraud,
-            _ where answer.isOfRecipient:
+            _ where answer.isOfMessage:
             // A provider that judges messages is alive.
             gate = .closed
             failures = 0

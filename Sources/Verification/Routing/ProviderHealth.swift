@@ -58,7 +58,7 @@ package struct ProviderHealth: Sendable {
     /// Takes the answer to a call.
     package mutating func end(_ call: Breaker.Call, _ answer: ProviderAnswer, at now: Instant) {
         breaker.end(call, answer, at: now)
-        guard answer.untried == nil, !answer.isOfRecipient else { return }
+        guard answer.untried == nil, !answer.isOfMessage else { return }
         switch answer.outcome {
         case .notSent, .misconfigured, .unknown: score.noteError(at: now)
         case .accepted, .refused, .impossible, .fraud, .throttled: break

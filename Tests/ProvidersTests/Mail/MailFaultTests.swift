@@ -214,13 +214,27 @@ import Verification
         Refusal(.content, "452 full", .notSent, "smtp_452"),
         Refusal(.content, "550 spam", .refused, "message_refused"),
         Refusal(.content, "554-this\r\n554 is spam", .refused, "message_refused"),
+
+        // The enhanced code tells whether we or the person was refused.
+        Refusal(.sender, "550 5.1.1 no such user", .refused, "recipient_refused"),
+        Refusal(.sender, "552 5.3.4 too big", .refused, "message_refused"),
+        Refusal(.recipient, "550 5.7.1 relay denied", .misconfigured, "smtp_550"),
+        Refusal(.recipient, "550-5.1.8\r\n550 5.1.8 bad sender", .misconfigured, "smtp_550"),
+        Refusal(.recipient, "550 5.2.1 disabled", .refused, "recipient_refused"),
+        Refusal(.recipient, "550 5.7.13 disabled", .refused, "recipient_refused"),
+        Refusal(.recipient, "599 5.9.9 of a later day", .refused, "recipient_refused"),
+        Refusal(.data, "550 5.7.1 not from you", .misconfigured, "smtp_550"),
+        Refusal(.content, "550 5.7.26 unauthenticated", .misconfigured, "smtp_550"),
+        Refusal(.content, "550 5.1.1 no such user", .refused, "recipient_refused"),
+        Refusal(.content, "554 5.6.0 content", .refused, "message_refused"),
+        Refusal(.content, "452 4.2.2 mailbox full", .notSent, "recipient_deferred"),
     ]
 
     @Test(arguments: refusals)
     func `that refuses is understood by the command and the number`(refusal: Refusal) async throws {
         let (answer, seen) = try await send([refusal.moment: .say(refusal.reply)])
-        let isOfRecipient = refusal.code == "recipient_deferred"
-        #expect(answer == ProviderAnswer(refusal.outcome, errorCode: refusal.code, isOfRecipient: isOfRecipient))
+        let isOfMessage = refusal.code == "recipient_deferred"
+        #expect(answer == ProviderAnswer(refusal.outcome, errorCode: refusal.code, isOfMessage: isOfMessage))
         #expect(seen.bodies == (refusal.moment == .content ? 1 : 0))
         #expect(seen.connections == 1)
     }

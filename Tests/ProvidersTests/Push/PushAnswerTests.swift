@@ -39,7 +39,7 @@ import Verification
     func `is understood by its reason, or by its status`(answer: Case) async throws {
         let (result, seen) = try await exchange { _, _ in .refuse(answer.status, answer.reason) }
         let isOfDevice = answer.reason == "TooManyRequests"
-        #expect(result == ProviderAnswer(answer.outcome, errorCode: answer.code, isOfRecipient: isOfDevice))
+        #expect(result == ProviderAnswer(answer.outcome, errorCode: answer.code, isOfMessage: isOfDevice))
         #expect(seen.pushes.count == 1)
     }
 
