@@ -59,13 +59,14 @@ enum ReceiptSample {
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    static func twilioSignature(_ url: String, _ raw: [String: String]) -> [String: String] {
+    static func twilioSignature(_ url: String, _ raw: [String: String], isLong: Bool = false) -> [String: String] {
         let signed = url + raw.sorted { $0.key < $1.key }.map { $0.key + $0.value }.joined()
-        let code = HMAC<Insecure.SHA1>.authenticationCode(
-            for: Data(signed.utf8),
-            using: SymmetricKey(data: twilioSecret)
-        )
-        return ["X-Twilio-Signature": Data(code).base64EncodedString()]
+        let (data, key) = (Data(signed.utf8), SymmetricKey(data: twilioSecret))
+        let code =
+            isLong
+            ? Data(HMAC<SHA256>.authenticationCode(for: data, using: key))
+            : Data(HMAC<Insecure.SHA1>.authenticationCode(for: data, using: key))
+        return ["X-Twilio-Signature": code.base64EncodedString()]
     }
 
     /// A token as the Messages API makes it.

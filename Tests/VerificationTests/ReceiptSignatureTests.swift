@@ -72,7 +72,22 @@ import Testing
         let merged = twilio.merging(["sendId": ReceiptSample.sendID]) { $1 }
         #expect(read(merged, url: url, headers: signature).receipt != nil)
         let otherPort = url.replacing("example.com", with: "example.com:8443")
-        #expect(read(twilio, url: otherPort, headers: signature).deadLetter == .badSignature)
+        #expect(read(twilio, url: otherPort, headers: signature).receipt != nil)
+        let otherHost = url.replacing("example.com", with: "example.org")
+        #expect(read(twilio, url: otherHost, headers: signature).deadLetter == .badSignature)
+    }
+
+    @Test func `a proxy may end TLS or listen on a port of its own, and Twilio may sign by SHA-256`() {
+        let plain = url.replacing("https://", with: "http://")
+        let seen = [url, plain, plain.replacing("example.com", with: "example.com:8080")]
+        for signed in [url, plain, url.replacing("example.com", with: "example.com:443")] {
+            for url in seen {
+                #expect(read(twilio, url: url, headers: ReceiptSample.twilioSignature(signed, twilio)).receipt != nil)
+            }
+        }
+        let headers = ReceiptSample.twilioSignature(url, twilio, isLong: true)
+        #expect(read(twilio, url: plain, headers: headers).receipt != nil)
+        #expect(read(twilio, url: "\(plain)&a=b", headers: headers).deadLetter == .badSignature)
     }
 
     @Test func `a wrong or missing signature of Twilio is a dead letter`() {
