@@ -4,8 +4,10 @@ import PostgresClient
 package import Verification
 
 extension PostgresLedger: ProviderRates {
-    /// Turns that may leave at once after a time without any: those of one second, and one at least.
-    static let burst = Duration.seconds(1)
+    /// Turns that may leave at once after a time without any: those of a tenth of a second, and one at least.
+    ///
+    /// Providers count messages by the second: a burst of one second's turns would be twice the rate in the first one.
+    static let burst = Duration.milliseconds(100)
 
     package func takeTurns(_ wanted: [String: TurnRequest]) async throws -> [String: TurnGrant] {
         guard !wanted.isEmpty else { return [:] }
