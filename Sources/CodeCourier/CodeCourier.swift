@@ -49,9 +49,9 @@ struct CodeCourier: AsyncParsableCommand {
             and answers of http providers, come from the file only.
 
             Each command has examples of its own: code-courier help policy simulate.
-            The pages are in docs: deployment, configuration, policy, operators,
-            log-events, scaling, performance, gateways, verifiers, guarantees, threats,
-            standards, compatibility.
+            The pages are in docs: deployment, configuration, http-providers, policy,
+            operators, log-events, scaling, performance, gateways, verifiers,
+            guarantees, threats, standards, compatibility.
             """,
         version: "\(Version.text), librdkafka \(librdkafkaVersion)",
         subcommands: [

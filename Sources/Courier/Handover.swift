@@ -189,6 +189,7 @@ struct Handover: Sendable {
                 sendID: send.id,
                 content: content,
                 validity: send.validity(after: elapsed),
+                expiresAt: settings.now() + send.validity(after: elapsed),
                 callDeadline: settings.callDeadline,
                 leaveBy: candidate.claimedAt + send.timeLeft,
                 trace: send.reference.trace

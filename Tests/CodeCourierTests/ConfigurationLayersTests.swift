@@ -140,7 +140,7 @@ struct ConfigurationLayersTests {
             Issue.record("no Twilio provider")
             return
         }
-        #expect(twilio.authToken.revealed == "env-token")
+        #expect(twilio.credentials.password.revealed == "env-token")
         #expect(twilio.sender == .from("a"))
         #expect(twilio.accountSid == "env")
     }

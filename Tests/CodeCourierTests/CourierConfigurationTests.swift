@@ -30,7 +30,7 @@ struct CourierConfigurationTests {
         }
         #expect(twilio.baseURL == "http://127.0.0.1:8025")
         #expect(twilio.accountSid == "ACxxx")
-        #expect(twilio.authToken.revealed == "twilio-in-file")
+        #expect(twilio.credentials.password.revealed == "twilio-in-file")
         #expect(twilio.sender == .from("+15005550006"))
         #expect(twilio.statusCallback == nil)
         guard case .vonage(let vonage) = configuration.providers.last?.kind,

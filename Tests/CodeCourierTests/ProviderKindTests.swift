@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import Providers
 import Testing
 import Verification
@@ -111,19 +112,23 @@ struct ProviderKindTests {
             Issue.record("no HTTP provider")
             return
         }
-        #expect(gateway.url.revealed == "https://x.example/send/?v=2")
+        #expect(gateway.url.filled([:], escaping: .url) == "https://x.example/send/?v=2")
         #expect(gateway.method == .put)
         #expect(gateway.contentType == .json)
         #expect(gateway.headers.map(\.name) == ["Authorization", "X-To"])
         let values = gateway.headers.map { $0.value.filled([.to: "+1"], escaping: .none) }
         #expect(values == ["Bearer in-file", "+1"])
-        #expect(gateway.body.variables == [.to, .text, .ttlSeconds, .from, .secret])
+        #expect(gateway.body?.variables == [.to, .text, .ttlSeconds, .from, .secret])
         #expect(gateway.secret?.revealed == "hidden")
         #expect(gateway.idempotencyHeader == "X-Request-Id")
         #expect(gateway.isIdempotent)
-        #expect(gateway.messageID == AnswerPath("data.id"))
+        guard case .path(AnswerPath("data.id"))? = gateway.messageID,
+            case .path(AnswerPath("errors.0.code"))? = gateway.errorCode
+        else {
+            Issue.record("not where the message's id and the error's code are")
+            return
+        }
         #expect(gateway.segments == AnswerPath("data.parts"))
-        #expect(gateway.errorCode == AnswerPath("errors.0.code"))
         #expect(gateway.answers.map(\.outcome) == [.accepted, .notSent])
         #expect(gateway.answers.map(\.statuses) == [200...299, 503...503])
         let path = try #require(AnswerPath("data.ok"))
@@ -141,12 +146,95 @@ struct ProviderKindTests {
             Issue.record("no HTTP provider")
             return
         }
-        #expect(gateway.url.revealed == "https://x.example/hook/hidden")
+        #expect(gateway.url.filled([:], escaping: .url) == "https://x.example/hook/hidden")
         #expect(gateway.contentType == .form)
         #expect(gateway.secret?.revealed == "env")
         #expect(gateway.idempotencyHeader == "Idempotency-Key")
         #expect(!gateway.isIdempotent)
     }
+
+    @Test func `a gateway needs no id, and may have all in its address`() throws {
+        let text = """
+            { name: h, kind: http, method: GET, url: "https://x.example/s?to={toDigits}&msg={text}", basicAuth: "u:p", \
+            answers: [{ status: 200, text: ERR, outcome: refused }, { status: 200, pattern: "^NO", outcome: fraud }] }
+            """
+        guard case .http(let gateway) = try kind(text) else {
+            Issue.record("no HTTP provider")
+            return
+        }
+        #expect(gateway.method == .get)
+        #expect(gateway.body == nil)
+        #expect(gateway.basicAuth?.revealed == "u:p")
+        #expect(gateway.answers.map(\.text) == ["ERR", nil])
+        #expect(gateway.answers.map { $0.pattern != nil } == [false, true])
+    }
+
+    @Test func `an account of Twilio may call with an API key, through a proxy`() throws {
+        let text = """
+            { name: t, kind: twilio, accountSid: AC1, apiKeySid: SK1, apiKeySecret: s, from: A, \
+            proxy: "http://u:p@proxy.example:3128" }
+            """
+        guard case .twilio(let twilio) = try kind(text) else {
+            Issue.record("no Twilio provider")
+            return
+        }
+        #expect(twilio.accountSid == "AC1")
+        #expect(twilio.connection?.proxy?.host == "proxy.example")
+        #expect(twilio.connection?.proxy?.port == 3128)
+    }
+
+    @Test func `the examples of docs/http-providers.md are whole`() throws {
+        let page = URL(filePath: #filePath).appending(path: "../../../docs/http-providers.md").standardized
+        let text = try String(contentsOf: page, encoding: .utf8)
+        let examples = text.components(separatedBy: "```yaml\n").dropFirst().map {
+            $0.components(separatedBy: "```")[0]
+        }
+        #expect(examples.count == 3)
+        for (place, name) in [("relay", "authorization"), ("classic", "key"), ("bank-login", "u:p")] {
+            _ = try folder.write(name, to: place)
+        }
+        _ = try folder.write("\(Self.certificate)\n\(Self.certificateKey)\n", to: "bank-client.pem")
+        _ = try folder.write("\(Self.certificate)\n", to: "bank-ca.pem")
+        for example in examples {
+            let local = example.replacing("/run/secrets/", with: "").replacing("/etc/ssl/", with: "")
+            let loaded = try folder.load("\(local)\n\(Self.rest)", environment: ExampleFiles.keys)
+            if case .failure(let faults) = loaded { Issue.record("\(faults)") }
+        }
+    }
+
+    @Test func `a system without authorities is a fault where a provider is trusted by them`() throws {
+        let text = """
+            providers:
+              - { name: plain, kind: http, url: "http://127.0.0.1:1", body: '{"to":"{to}","text":"{text}"}' }
+              - { name: secure, kind: http, url: "https://x.example", body: '{"to":"{to}","text":"{text}"}' }
+            """
+        let providers = try folder.load("\(text)\n\(Self.rest)", environment: ExampleFiles.keys).get().providers
+        #expect(providers.faultOfAuthorities(systems: nil)?.contains("by which secure is trusted") == true)
+        #expect(providers.faultOfAuthorities(systems: "/etc/ssl/certs/ca-certificates.crt") == nil)
+        #expect(Array(providers.prefix(1)).faultOfAuthorities(systems: nil) == nil)
+    }
+
+    /// A throw-away certificate for `localhost` with its key, which nothing trusts.
+    private static let certificate = """
+        -----BEGIN CERTIFICATE-----
+        MIIBlDCCATugAwIBAgIUOnge2pSGgsHPa202vVFDelRdgBAwCgYIKoZIzj0EAwIw
+        FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTAyMDk1MFoYDzIxMjYxMDI4
+        MDIwOTUwWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+        PQMBBwNCAASg8rxMOERv/N4h05Bv6WTO4FD5g/u6sypV5e5R5CijYDFpppHsHu9S
+        3KShzhWsh2kalEN5TV8Ijqf0Q5BQMiNfo2kwZzAdBgNVHQ4EFgQU21SkjL/smwwL
+        /e+EKqexCE20+qowHwYDVR0jBBgwFoAU21SkjL/smwwL/e+EKqexCE20+qowDwYD
+        VR0TAQH/BAUwAwEB/zAUBgNVHREEDTALgglsb2NhbGhvc3QwCgYIKoZIzj0EAwID
+        RwAwRAIga2+eCJ3F0MfXq7Bn1UkeEKmZlZADXxVQuxCHtw82wfkCIAmXp2JG6vRu
+        BQPGwZiDoZPu2A6WcMNZV3nLZVPEgmUC
+        -----END CERTIFICATE-----
+        """
+    private static let certificateKey = """
+        -----BEGIN PRIVATE KEY-----
+        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgcQEyyxi18Vk5lsN2
+        +uyoinNVlighYQ/6ivEKXGRElZGhRANCAASg8rxMOERv/N4h05Bv6WTO4FD5g/u6
+        sypV5e5R5CijYDFpppHsHu9S3KShzhWsh2kalEN5TV8Ijqf0Q5BQMiNf
+        -----END PRIVATE KEY-----
+        """
 
     // MARK: Faults
 
@@ -190,10 +278,37 @@ struct ProviderKindTests {
         ),
         ("{ name: a, kind: http, \(body), messageId: id }", "providers.a.url: is required"),
         ("{ name: a, kind: http, url: \"https://u:hidden@h\", \(body), messageId: id }", "providers[0].url: must be"),
-        ("{ name: a, kind: http, url: \"https://h/{to}\", \(body), messageId: id }", "providers[0].url: must be"),
+        ("{ name: a, kind: http, url: \"https://{to}.example/\", \(body) }", "providers[0].url: must be"),
+        ("{ name: a, kind: http, url: \"https://h/{tos}\", \(body) }", "providers[0].url: names an unknown variable"),
+        (
+            "{ name: a, kind: http, method: GET, url: \"https://h/{to}\" }",
+            "providers[0].url: must name {text} or {code}"
+        ),
+        ("\(http), basicAuth: hidden, \(body) }", "providers[0].basicAuth: must be a user and a password"),
+        (
+            "\(http), basicAuth: \"u:hidden\", headers: { authorization: x }, \(body) }",
+            "providers[0].basicAuth: stands beside a header"
+        ),
+        ("\(http), caFile: nowhere.pem, \(body) }", "providers[0].caFile: must name a readable file"),
+        ("\(http), clientCertificate: hidden, \(body) }", "providers[0].clientCertificate: must be a certificate"),
+        ("\(http), clientKey: hidden, \(body) }", "providers.a.clientCertificate: is required"),
+        ("\(http), proxy: \"https://hidden:1\", \(body) }", "providers[0].proxy: must be the address of an HTTP proxy"),
+        ("\(http), messageIdPattern: \"(hidden\", \(body) }", "providers[0].messageIdPattern: must be a regular"),
+        (
+            "\(http), messageId: id, messageIdPattern: \"(x)\", \(body) }",
+            "providers[0].messageIdPattern: stands beside messageId"
+        ),
+        ("\(http), messageId: $.id, \(body) }", "providers[0].messageId: must be the place"),
+        ("\(http), messageId: \"ids[0]\", \(body) }", "providers[0].messageId: must be the place"),
+        (
+            "{ name: a, kind: twilio, accountSid: AC1, apiKeySid: SK1, from: A }",
+            "providers.a.apiKeySecret: is required"
+        ),
+        (
+            "{ name: a, kind: twilio, accountSid: AC1, apiKeySecret: hidden, from: A }",
+            "providers.a.apiKeySid: is required"
+        ),
         ("\(http), messageId: id }", "providers.a.body: is required"),
-        ("\(http), \(body) }", "providers[0]: needs messageId"),
-        ("\(http), \(body), answers: [{ status: 200, outcome: refused }] }", "providers[0]: needs messageId"),
         (
             "\(http), body: '{\"to\":\"{to}\",\"text\":\"{txt}\"}', messageId: id }",
             "providers[0].body: names an unknown variable; did you mean {text}?"
@@ -202,8 +317,14 @@ struct ProviderKindTests {
             "\(http), body: '{\"to\":\"{to}\",\"text\":\"{hidden}\"}', messageId: id }",
             "providers[0].body: names an unknown variable; known here: {to}, {toDigits}, {text}"
         ),
-        ("\(http), body: '{\"text\":\"{text}\"}', messageId: id }", "providers[0].body: must name {text}, and {to}"),
-        ("\(http), body: '{\"to\":\"{to}\"}', messageId: id }", "providers[0].body: must name {text}, and {to}"),
+        (
+            "\(http), body: '{\"text\":\"{text}\"}', messageId: id }",
+            "providers[0].body: must name {text} or {code}, and {to}"
+        ),
+        (
+            "\(http), body: '{\"to\":\"{to}\"}', messageId: id }",
+            "providers[0].body: must name {text} or {code}, and {to}"
+        ),
         ("\(http), body: '{\"to\":{to},\"text\":\"{text}\"}', messageId: id }", "providers[0].body: must be JSON when"),
         ("\(http), body: 'to={to}&text={text}', messageId: id }", "providers[0].body: must be JSON when"),
         (
@@ -218,7 +339,8 @@ struct ProviderKindTests {
             "\(http), body: '{\"to\":\"{to}\",\"text\":\"{text}\",\"f\":\"{secret}\"}', messageId: id }",
             "providers[0].body: names {secret}; add secret or secretFile"
         ),
-        ("\(http), \(body), messageId: id, method: GET }", "providers[0].method: must be one of POST, PUT"),
+        ("\(http), \(body), messageId: id, method: PATCH }", "providers[0].method: must be one of POST, PUT, GET"),
+        ("\(http), \(body), messageId: id, method: GET }", "providers[0].body: cannot go with method: GET"),
         ("\(http), \(body), messageId: id, contentType: text/xml }", "providers[0].contentType: must be one of"),
         ("\(http), \(body), messageId: id, idempotent: maybe }", "providers[0].idempotent: must be true or false"),
         (

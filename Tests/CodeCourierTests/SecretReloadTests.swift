@@ -220,8 +220,8 @@ private final class MadeProviders: Sendable {
 
     func make(_ settings: ProviderSettings) -> any MessageProvider {
         guard case .twilio(let twilio) = settings.kind else { return Teller(name: settings.name, token: "") }
-        made.withLock { $0.append((twilio.authToken.revealed, twilio.baseURL)) }
-        return Teller(name: settings.name, token: twilio.authToken.revealed)
+        made.withLock { $0.append((twilio.credentials.password.revealed, twilio.baseURL)) }
+        return Teller(name: settings.name, token: twilio.credentials.password.revealed)
     }
 
     private struct Teller: MessageProvider {

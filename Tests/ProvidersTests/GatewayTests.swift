@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Logs
 import Providers
 import Testing
 import Verification
@@ -168,6 +169,11 @@ import Verification
         #expect(refused == ProviderAnswer(.refused, errorCode: "http_400"))
     }
 
+    @Test(arguments: ["$.id", "ids[0]", "/data/id", "data.*", "a b", "$", "['id']"])
+    func `has no path of another notation, which would never be found`(text: String) {
+        #expect(AnswerPath(text) == nil)
+    }
+
     @Test(arguments: ["", ".", "a.", ".a", "a..b", Array(repeating: "a", count: 17).joined(separator: ".")])
     func `has no path with an empty step or too many`(text: String) {
         #expect(AnswerPath(text) == nil)
@@ -175,14 +181,127 @@ import Verification
 
     @Test(arguments: ["data.0", "list.9", "list.-1", "list.x", "data.id.x", "none"])
     func `gives nothing at a path that leads nowhere`(path: String) async throws {
-        let kind = KindFixture.gateway { $0.messageID = AnswerPath(path) }
+        let kind = KindFixture.gateway { $0.messageID = AnswerPath(path).map { .path($0) } }
         let (answer, _) = try await kind.exchange([answer("200 OK", #"{"data": {"id": "m"}, "list": ["n"]}"#)])
         #expect(answer == ProviderAnswer(.accepted))
     }
 
     @Test func `gives the id in a list`() async throws {
-        let kind = KindFixture.gateway { $0.messageID = AnswerPath("0.id") }
+        let kind = KindFixture.gateway { $0.messageID = AnswerPath("0.id").map { .path($0) } }
         let (answer, _) = try await kind.exchange([answer("200 OK", #"[{"id": "m"}]"#)])
         #expect(answer == ProviderAnswer(.accepted, messageID: "m"))
+    }
+
+    @Test func `is called by GET, with all in the address and nothing behind it`() async throws {
+        let url = "/send?to={toDigits}&text={text}&code={code}&key={secret}&until={expiresAtSeconds}"
+        let kind = Self.kind(url) {
+            $0.method = .get
+            $0.body = nil
+        }
+        let request = try await kind.request(try Self.coded("a b+c&é", code: "654321"))
+        let line = try #require(request.head.split(separator: "\r\n").first)
+        let start = "GET /send?to=16505550123&text=a%20b%2Bc%26%C3%A9&code=654321&key=\(token)&until="
+        #expect(line.hasPrefix(start))
+        let end = try #require(Int64(line.dropFirst(start.count).prefix { $0 != " " }))
+        let expected = Timestamp.now.microseconds / 1_000_000 + 600
+        #expect(abs(expected - end) < 60)
+        #expect(request.header("content-length") == nil)
+        #expect(request.header("content-type") == nil)
+        #expect(request.body.isEmpty)
+    }
+
+    @Test func `gets a text as it is, a code alone, and a login`() async throws {
+        let kind = Self.kind("/send/{to}") {
+            $0.contentType = .text
+            $0.body = try? GatewayTemplate("{code} until {expiresAt}")
+            $0.basicAuth = Secret("user:pass:word")
+        }
+        let request = try await kind.request(try Self.coded("x", code: "012345"))
+        #expect(request.head.hasPrefix("POST /send/%2B16505550123 HTTP/1.1\r\n"))
+        #expect(request.header("content-type") == "text/plain; charset=utf-8")
+        #expect(request.header("authorization") == "Basic dXNlcjpwYXNzOndvcmQ=")
+        #expect(request.body.wholeMatch(of: /012345 until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/) != nil)
+    }
+
+    /// Answers of gateways that do not speak JSON.
+    @Test(arguments: [
+        ("OK: 4711", ProviderAnswer(.accepted, messageID: "4711")),
+        ("ERR: 105, no credit", ProviderAnswer(.misconfigured, errorCode: "105")),
+        ("FAILED 7", ProviderAnswer(.refused, errorCode: "http_200")),
+        ("something else", ProviderAnswer(.accepted)),
+        ("", ProviderAnswer(.accepted)),
+    ])
+    func `gives a text that rules and patterns are looked for in`(body: String, expected: ProviderAnswer) async throws {
+        let kind = KindFixture.gateway {
+            $0.messageID = AnswerPattern("OK: ([0-9]+)").map { .pattern($0) }
+            $0.errorCode = AnswerPattern("ERR: ([0-9]+)").map { .pattern($0) }
+            $0.answers = [
+                AnswerRule(statuses: 200...299, pattern: AnswerPattern("^ERR: 10[0-9]"), outcome: .misconfigured),
+                AnswerRule(statuses: 200...299, text: "FAILED", outcome: .refused),
+            ]
+        }
+        #expect(try await kind.exchange([answer("200 OK", body)]).answer == expected)
+    }
+
+    @Test func `gives XML whose elements are found like the members of JSON`() async throws {
+        let kind = KindFixture.gateway {
+            $0.messageID = AnswerPath("response.id").map { .path($0) }
+            $0.errorCode = AnswerPath("response.error").map { .path($0) }
+            $0.answers = [Self.rule(200...200, ["response.status": "-1"], .refused)].compactMap(\.self)
+        }
+        let head = "\u{FEFF}<?xml version=\"1.0\"?>\n<response>"
+        let taken = "\(head)<status>0</status><id>m 1/2==</id></response>"
+        #expect(
+            try await kind.exchange([answer("200 OK", taken)]).answer == ProviderAnswer(.accepted, messageID: "m 1/2==")
+        )
+        let refused = "\(head)<status>-1</status><error>bad_number</error></response>"
+        #expect(
+            try await kind.exchange([answer("200 OK", refused)]).answer
+                == ProviderAnswer(.refused, errorCode: "bad_number")
+        )
+    }
+
+    @Test func `leaves a cut answer in doubt where its body alone tells, and nothing against the gateway`() async throws
+    {
+        let cut = ServerStep.answerAndFinish("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{")
+        let byBody = KindFixture.gateway { $0.answers = Self.rules }
+        let inDoubt = try await byBody.exchange([cut]).answer
+        #expect(inDoubt.outcome == .unknown && inDoubt.isOfMessage)
+        #expect(try await KindFixture.gateway().exchange([cut]).answer == ProviderAnswer(.accepted))
+    }
+
+    private static func kind(
+        _ path: String,
+        change: @escaping @Sendable (inout GatewayConfiguration) -> Void
+    ) -> KindFixture {
+        let plain = KindFixture.gateway(change: change)
+        return KindFixture(
+            testDescription: "gateway",
+            make: { baseURL, client in
+                var configuration = GatewayConfiguration(
+                    name: "main",
+                    url: try GatewayTemplate(baseURL + path),
+                    body: try GatewayTemplate("{}"),
+                    secret: Secret(token),
+                    messageID: AnswerPath("data.id").map { .path($0) },
+                    segments: AnswerPath("data.parts")
+                )
+                change(&configuration)
+                return GatewayProvider(configuration: configuration, client: client)
+            },
+            success: plain.success,
+            accepted: plain.accepted
+        )
+    }
+
+    private static func coded(_ text: String, code: String) throws -> OutboundMessage {
+        let recipient = try #require(PhoneNumber("+16505550123"))
+        return OutboundMessage(
+            sendID: try ProvidersTests.message().sendID,
+            content: .sms(TextMessage(recipient: recipient, text: text, code: code)),
+            validity: .seconds(600),
+            callDeadline: .seconds(30),
+            leaveBy: .now + .seconds(60)
+        )
     }
 }

@@ -172,12 +172,12 @@ extension KindFixture {
             make: { baseURL, client in
                 var configuration = GatewayConfiguration(
                     name: "main",
-                    url: Secret("\(baseURL)/send?v=2"),
+                    url: try GatewayTemplate("\(baseURL)/send?v=2"),
                     body: try GatewayTemplate(body),
                     secret: Secret(token),
-                    messageID: AnswerPath("data.id"),
+                    messageID: AnswerPath("data.id").map { .path($0) },
                     segments: AnswerPath("data.parts"),
-                    errorCode: AnswerPath("error.code")
+                    errorCode: AnswerPath("error.code").map { .path($0) }
                 )
                 change(&configuration)
                 return GatewayProvider(configuration: configuration, client: client)

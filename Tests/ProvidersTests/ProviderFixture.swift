@@ -12,7 +12,7 @@ func configuration(baseURL: String) -> TwilioConfiguration {
         name: "main",
         baseURL: baseURL,
         accountSid: "AC123",
-        authToken: Secret(token),
+        credentials: TwilioConfiguration.Credentials(username: "AC123", password: Secret(token)),
         sender: .from("+15005550006")
     )
 }

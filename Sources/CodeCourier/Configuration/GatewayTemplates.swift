@@ -10,38 +10,88 @@ struct GatewayTemplates {
     let hasFrom: Bool
     let hasSecret: Bool
 
-    /// What a header may name: the text holds the code, and headers end in the logs of proxies.
+    /// What a header may name: a text may have several lines.
     private static let inHeaders = GatewayTemplate.Variable.allCases.filter { $0 != .text }
 
     /// Values of each variable that show whether a template holds: a number in JSON begins with no plus, for example.
     private static let samples: [GatewayTemplate.Variable: String] = [
         .to: "+16505550123", .toDigits: "16505550123", .text: "\"1\" & 2", .ttlSeconds: "600", .from: "Acme",
         .secret: "secret", .sendID: "01890a5d-ac96-774b-bcce-b302099a8057", .entityID: "entity",
-        .templateID: "template",
+        .templateID: "template", .code: "123456", .expiresAt: "2026-11-20T12:34:56Z", .expiresAtSeconds: "1795178096",
     ]
 
-    func body(_ contentType: GatewayConfiguration.ContentType) -> GatewayTemplate? {
+    /// The address, which may hold a key and therefore may stand in a file.
+    func url() -> GatewayTemplate? {
+        guard let setting = entry.requiredSecret("url", such: "\"https://gateway.example.com/messages\"", source) else {
+            return nil
+        }
+        let text = setting.secret.revealed
+        let report = { source.report(setting.key, at: setting.origin, $0) }
+        guard let template = template(text, GatewayTemplate.Variable.allCases, report) else { return nil }
+        let rule = ValueRule.requestAddress
+        let host = text.split(separator: "/", maxSplits: 3).dropFirst().first ?? ""
+        guard rule.parse(template.filled(Self.samples, escaping: .url)) != nil, !host.contains("{") else {
+            report(rule.requirement)
+            return nil
+        }
+        return template
+    }
+
+    /// A body that is as it should be: one may also be none.
+    struct Body {
+        let template: GatewayTemplate?
+    }
+
+    /// The body, or nothing where the address and the headers say it all; nil with a fault.
+    func body(
+        _ contentType: GatewayConfiguration.ContentType,
+        of method: GatewayConfiguration.Method,
+        beside others: [GatewayTemplate]
+    ) -> Body? {
+        let named = others.reduce(into: Set()) { $0.formUnion($1.variables) }
+        let isNeeded = method != .get && !Self.isEnough(named)
+        guard entry.has("body", source) || isNeeded else {
+            if Self.isEnough(named) { return Body(template: nil) }
+            entry.fault("url", Self.requirement, source)
+            return nil
+        }
         let example = #"'{"to": "{to}", "text": "{text}"}'"#
         guard let text = entry.required("body", .body, such: example, source) else { return nil }
         let report = { entry.fault("body", $0, source) }
+        if method == .get { report("cannot go with method: GET; put its variables into url") }
         guard let template = template(text, GatewayTemplate.Variable.allCases, report) else { return nil }
-        let variables = template.variables
-        guard variables.contains(.text), variables.contains(.to) || variables.contains(.toDigits) else {
-            report("must name {text}, and {to} or {toDigits}")
+        guard Self.isEnough(named.union(template.variables)) else {
+            report(Self.requirement)
             return nil
         }
+        if let fault = fault(in: template, contentType) {
+            report(fault)
+            return nil
+        }
+        return Body(template: template)
+    }
+
+    private static let requirement = "must name {text} or {code}, and {to} or {toDigits}"
+
+    /// Whether a message with these reaches its recipient.
+    private static func isEnough(_ variables: Set<GatewayTemplate.Variable>) -> Bool {
+        !variables.isDisjoint(with: [.text, .code]) && !variables.isDisjoint(with: [.to, .toDigits])
+    }
+
+    /// What is wrong with a body's form once it is filled in.
+    private func fault(in template: GatewayTemplate, _ contentType: GatewayConfiguration.ContentType) -> String? {
         let filled = Array(template.filled(Self.samples, escaping: contentType.escaping).utf8)
         switch contentType {
+        case .text:
+            return nil
         case .json:
-            if (try? JSONScanner.parse(filled)) != nil { return template }
-            report(
-                "must be JSON when its variables are filled in; put quotes around all but {ttlSeconds} and {toDigits}"
-            )
+            let advice = "put quotes around all but {ttlSeconds}, {expiresAtSeconds} and {toDigits}"
+            let isJSON = (try? JSONScanner.parse(filled)) != nil
+            return isJSON ? nil : "must be JSON when its variables are filled in; \(advice)"
         case .form:
-            if filled.allSatisfy({ (0x21...0x7e).contains($0) }) { return template }
-            report("must be a form such as to={to}&text={text}, without spaces and line breaks")
+            let isForm = filled.allSatisfy { (0x21...0x7e).contains($0) }
+            return isForm ? nil : "must be a form such as to={to}&text={text}, without spaces and line breaks"
         }
-        return nil
     }
 
     /// The headers; a value that is secret may stand in a file, as `AuthorizationFile`.

@@ -26,22 +26,28 @@ enum ProviderKind: String, CaseIterable {
     var keys: [String]? {
         switch self {
         case .twilio:
-            ["baseURL", "accountSid", "authToken", "authTokenFile", "from", "messagingServiceSid", "statusCallback"]
+            [
+                "baseURL", "accountSid", "authToken", "authTokenFile", "from", "messagingServiceSid", "statusCallback",
+                "apiKeySid", "apiKeySecret", "apiKeySecretFile", "proxy", "proxyFile",
+            ]
         case .vonage:
             [
                 "api", "baseURL", "apiKey", "apiSecret", "apiSecretFile", "applicationId", "privateKey",
                 "privateKeyFile", "from", "statusCallback",
-                "signatureSecret", "signatureSecretFile", "signatureMethod",
+                "signatureSecret", "signatureSecretFile", "signatureMethod", "proxy", "proxyFile",
             ]
         case .sns:
             [
                 "region", "baseURL", "accessKeyId", "secretAccessKey", "secretAccessKeyFile", "sessionToken",
-                "sessionTokenFile", "senderId", "originationNumber", "smsType", "maxPrice",
+                "sessionTokenFile", "senderId", "originationNumber", "smsType", "maxPrice", "proxy",
+                "proxyFile",
             ]
         case .http:
             [
                 "url", "urlFile", "method", "contentType", "body", "from", "secret", "secretFile", "idempotencyHeader",
-                "idempotent", "messageId", "segments", "errorCode",
+                "idempotent", "messageId", "messageIdPattern", "segments", "errorCode", "errorCodePattern",
+                "basicAuth", "basicAuthFile", "caFile", "clientCertificate", "clientCertificateFile", "clientKey",
+                "clientKeyFile", "proxy", "proxyFile",
             ]
         case .smtp:
             [
@@ -49,7 +55,10 @@ enum ProviderKind: String, CaseIterable {
                 "connections",
             ]
         case .apns:
-            ["baseURL", "sandboxBaseURL", "caFile", "keyId", "teamId", "privateKey", "privateKeyFile"]
+            [
+                "baseURL", "sandboxBaseURL", "caFile", "keyId", "teamId", "privateKey", "privateKeyFile", "proxy",
+                "proxyFile",
+            ]
         case .log: []
         case .smpp: nil
         }

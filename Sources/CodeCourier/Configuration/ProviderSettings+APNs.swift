@@ -17,7 +17,8 @@ extension ProviderSettings {
             key: key,
             baseURL: baseURL ?? APNsConfiguration.defaultBaseURL,
             sandboxBaseURL: sandboxBaseURL ?? APNsConfiguration.defaultSandboxBaseURL,
-            authorities: authorities
+            authorities: authorities,
+            proxy: proxy(entry, source)
         )
     }
 

@@ -5,23 +5,21 @@ import Verification
 
 extension ProviderSettings {
     static func gateway(_ entry: ProviderEntry, _ source: ConfigurationSource) -> GatewayConfiguration? {
-        let url = address(entry, source)
         let method = entry.optional("method", .choice, source) ?? GatewayConfiguration.Method.post
         let contentType = entry.optional("contentType", .choice, source) ?? GatewayConfiguration.ContentType.json
         let from = entry.optional("from", .text(upTo: 64), source)
         let secret = source.secret(entry.key + ["secret"])?.secret
         let known = GatewayTemplates(entry: entry, source: source, hasFrom: from != nil, hasSecret: secret != nil)
-        let body = known.body(contentType)
+        let url = known.url()
         let headers = known.headers()
+        let body = known.body(contentType, of: method, beside: [url].compactMap(\.self) + headers.map(\.value))
+        let basicAuth = login(entry, headers, source)
+        let connection = connection(entry, source)
         let idempotencyHeader = entry.optional("idempotencyHeader", .headerName, source)
-        let messageID = entry.optional("messageId", .answerPath, source)
+        let messageID = place("messageId", entry, source)
+        let errorCode = place("errorCode", entry, source)
         let answers = answers(entry)
-        if messageID == nil, !entry.has("messageId", source), !answers.contains(where: { $0.outcome == .accepted }) {
-            let message = "needs messageId, such as data.id, or an entry of answers with outcome: accepted; "
-            entry.mapping.value.fault("\(message)without either no message is ever known to be accepted")
-        }
         let segments = entry.optional("segments", .answerPath, source)
-        let errorCode = entry.optional("errorCode", .answerPath, source)
         let isIdempotent = entry.optional("idempotent", .boolean, source) ?? false
         guard let url, let body else { return nil }
         return GatewayConfiguration(
@@ -30,9 +28,11 @@ extension ProviderSettings {
             method: method,
             contentType: contentType,
             headers: headers,
-            body: body,
+            body: body.template,
             from: from,
             secret: secret,
+            basicAuth: basicAuth,
+            connection: connection,
             idempotencyHeader: idempotencyHeader ?? GatewayConfiguration.defaultIdempotencyHeader,
             isIdempotent: isIdempotent,
             messageID: messageID,
@@ -42,36 +42,64 @@ extension ProviderSettings {
         )
     }
 
-    /// The address, which may hold a key and therefore may stand in a file.
-    private static func address(_ entry: ProviderEntry, _ source: ConfigurationSource) -> Secret? {
-        let setting = entry.requiredSecret("url", such: "\"https://gateway.example.com/messages\"", source)
-        guard let setting else { return nil }
-        let rule = ValueRule.requestAddress
-        if rule.parse(setting.secret.revealed) != nil { return setting.secret }
-        source.report(setting.key, at: setting.origin, rule.requirement)
-        return nil
+    /// Where answers have a word: as a path, or as a pattern for texts.
+    private static func place(
+        _ name: String,
+        _ entry: ProviderEntry,
+        _ source: ConfigurationSource
+    ) -> GatewayConfiguration.Place? {
+        let path = entry.optional(name, .answerPath, source)
+        let pattern = entry.optional("\(name)Pattern", .pattern, source)
+        if path != nil, pattern != nil { entry.fault("\(name)Pattern", "stands beside \(name); keep one", source) }
+        return path.map { .path($0) } ?? pattern.map { .pattern($0) }
+    }
+
+    private static func login(
+        _ entry: ProviderEntry,
+        _ headers: [GatewayConfiguration.Header],
+        _ source: ConfigurationSource
+    ) -> Secret? {
+        guard let setting = source.secret(entry.key + ["basicAuth"]) else { return nil }
+        if !setting.secret.revealed.contains(":") {
+            source.report(setting.key, at: setting.origin, "must be a user and a password, as user:password")
+        } else if headers.contains(where: { $0.name.lowercased() == "authorization" }) {
+            source.report(setting.key, at: setting.origin, "stands beside a header Authorization; keep one of the two")
+        }
+        return setting.secret
     }
 
     private static func answers(_ entry: ProviderEntry) -> [AnswerRule] {
         let elements = entry.mapping["answers"]?.list(of: "answers `{ status: 200-299, outcome: accepted }`") ?? []
         return elements.compactMap { element in
-            guard let mapping = element.mapping(keys: ["status", "match", "outcome"]) else { return nil }
+            guard let mapping = element.mapping(keys: ["status", "match", "text", "pattern", "outcome"]) else {
+                return nil
+            }
             let statuses = mapping.required("status", such: "200-299")?.read(.statuses)
             let outcome: ProviderOutcome? = mapping.required("outcome", such: "refused")?.read(.choice)
             var match: [AnswerPath: String] = [:]
             for (path, value) in mapping["match"]?.entries(.answerPath, called: "a value") ?? [] {
                 match[path] = value.read(.text(upTo: 256))
             }
+            let text = mapping["text"]?.read(.text(upTo: 256))
+            let pattern = mapping["pattern"]?.read(.pattern)
             guard let statuses, let outcome else { return nil }
-            return AnswerRule(statuses: statuses, match: match, outcome: outcome)
+            return AnswerRule(statuses: statuses, match: match, text: text, pattern: pattern, outcome: outcome)
         }
     }
 }
 
 extension ValueRule where Value == AnswerPath {
     fileprivate static var answerPath: Self {
-        Self(requirement: "must be the place of a value in a JSON answer, such as data.id or messages.0.id") { text in
+        Self(requirement: "must be the place of a value in an answer, such as data.id or messages.0.id") { text in
             ValueRule<String>.text(upTo: 256).parse(text).flatMap { AnswerPath($0) }
+        }
+    }
+}
+
+extension ValueRule where Value == AnswerPattern {
+    fileprivate static var pattern: Self {
+        Self(requirement: "must be a regular expression, such as 'ID: ([0-9]+)', in single quotes") { text in
+            ValueRule<String>.text(upTo: 256).parse(text).flatMap { AnswerPattern($0) }
         }
     }
 }

@@ -22,7 +22,8 @@ extension ProviderSettings {
             senderID: senderID,
             originationNumber: number,
             smsType: type,
-            maxPrice: maxPrice
+            maxPrice: maxPrice,
+            connection: connection(entry, source)
         )
     }
 }

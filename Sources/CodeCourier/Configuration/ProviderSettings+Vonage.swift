@@ -15,7 +15,8 @@ extension ProviderSettings {
             baseURL: baseURL,
             credentials: credentials,
             from: from,
-            callback: callback
+            callback: callback,
+            connection: connection(entry, source)
         )
     }
 

@@ -53,7 +53,7 @@ extension ProviderSettings {
             let message = "is required; list at least one in the file, such as { name: main, kind: log }"
             source.faults.report(line: nil, key: "providers", message)
         }
-        return entries.compactMap { entry in
+        let providers = entries.compactMap { entry -> ProviderSettings? in
             let rate = entry.optional("rate", .rate, source)
             var settings = settings(entry, source)
             settings?.channel = entry.kind.channel
@@ -61,6 +61,10 @@ extension ProviderSettings {
             settings?.signature = signature(entry, source)
             return settings
         }
+        if let fault = providers.faultOfAuthorities(systems: SystemAuthorities.path) {
+            source.faults.report(line: nil, key: "providers", fault)
+        }
+        return providers
     }
 
     private static func settings(_ entry: ProviderEntry, _ source: ConfigurationSource) -> ProviderSettings? {
@@ -97,16 +101,36 @@ extension ProviderSettings {
         let baseURL = entry.optional("baseURL", .address, source)
         let callback = entry.optional("statusCallback", .address, source)
         let accountSid = entry.required("accountSid", .sid, such: "ACxxx", source)
-        let token = entry.requiredSecret("authToken", such: "authTokenFile: /run/secrets/twilio", source)
-        guard let sender = sender(entry, source), let accountSid, let token else { return nil }
+        let credentials = credentials(entry, accountSid, source)
+        let connection = connection(entry, source)
+        guard let sender = sender(entry, source), let accountSid, let credentials else { return nil }
         return TwilioConfiguration(
             name: entry.name,
             baseURL: baseURL,
             accountSid: accountSid,
-            authToken: token.secret,
+            credentials: credentials,
             sender: sender,
-            statusCallback: callback
+            statusCallback: callback,
+            connection: connection
         )
+    }
+
+    /// An API key, which needs its secret, or the account's own token.
+    private static func credentials(
+        _ entry: ProviderEntry,
+        _ accountSid: String?,
+        _ source: ConfigurationSource
+    ) -> TwilioConfiguration.Credentials? {
+        let key = entry.optional("apiKeySid", .sid, source)
+        guard key != nil || entry.has("apiKeySecret", source) || entry.has("apiKeySid", source) else {
+            let token = entry.requiredSecret("authToken", such: "authTokenFile: /run/secrets/twilio", source)
+            guard let accountSid, let token else { return nil }
+            return TwilioConfiguration.Credentials(username: accountSid, password: token.secret)
+        }
+        source.reportMissing(entry.key + ["apiKeySid"], such: "SKxxx", line: entry.mapping.value.line)
+        let secret = entry.requiredSecret("apiKeySecret", such: "apiKeySecretFile: /run/secrets/twilio-key", source)
+        guard let key, let secret else { return nil }
+        return TwilioConfiguration.Credentials(username: key, password: secret.secret)
     }
 
     private static func sender(_ entry: ProviderEntry, _ source: ConfigurationSource) -> TwilioConfiguration.Sender? {

@@ -53,7 +53,7 @@ extension ValueRule where Value == String {
 
     /// An address to which requests go as it stands, query included.
     static var requestAddress: Self {
-        Self(requirement: "must be an address such as https://host:port/path, without user, fragment or {variables}") {
+        Self(requirement: "must be an address such as https://host:port/path, without user or fragment") {
             text in
             let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
             guard let base = parts.first, address.parse(String(base)) != nil, text.utf8.count <= 2048 else {

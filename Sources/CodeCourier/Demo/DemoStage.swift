@@ -102,7 +102,7 @@ struct DemoStage {
             name: "sandbox",
             baseURL: address,
             accountSid: "ACdemo",
-            authToken: .init("demo"),
+            credentials: .init(username: "ACdemo", password: .init("demo")),
             sender: .from("+15005550006")
         )
         return CourierConfiguration(

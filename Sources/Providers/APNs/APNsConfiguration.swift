@@ -14,6 +14,7 @@ package struct APNsConfiguration: Sendable {
 
     /// The path of a PEM file with the authorities to trust; nil for those of the system.
     package var authorities: String?
+    package var proxy: ProxyAddress?
 
     package init(
         keyID: String,
@@ -21,8 +22,10 @@ package struct APNsConfiguration: Sendable {
         key: APNsSigningKey,
         baseURL: String = APNsConfiguration.defaultBaseURL,
         sandboxBaseURL: String = APNsConfiguration.defaultSandboxBaseURL,
-        authorities: String? = nil
+        authorities: String? = nil,
+        proxy: ProxyAddress? = nil
     ) {
+        self.proxy = proxy
         self.keyID = keyID
         self.teamID = teamID
         self.key = key

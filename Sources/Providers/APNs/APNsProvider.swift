@@ -29,7 +29,7 @@ package struct APNsProvider: MessageProvider {
         self.name = name
         self.configuration = configuration
         self.now = now
-        client = PushClient(authorities: configuration.authorities)
+        client = PushClient(authorities: configuration.authorities, proxy: configuration.proxy)
         tokens = APNsTokenSource(configuration, now: now)
     }
 

@@ -9,12 +9,12 @@ import NIOSSL
 /// An HTTP/2 client of one team's own, closed when its owner is released.
 ///
 /// Apple takes the tokens of one team only on a connection, so two teams must not share a client. As for the other
-/// providers there is no redirect, no proxy and no second try of a connection.
+/// providers there is no redirect, no proxy but its own, and no second try of a connection.
 final class PushClient: Sendable {
     let http: HTTPClient
 
     /// A client that trusts the authorities of a PEM file, or those of the system.
-    init(authorities: String?) {
+    init(authorities: String?, proxy: ProxyAddress? = nil) {
         let authorities = authorities.map { NIOSSLTrustRoots.file($0) }
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: TLSConfiguration.forProviders(trusting: authorities),
@@ -25,7 +25,7 @@ final class PushClient: Sendable {
                 idleTimeout: .minutes(5),
                 concurrentHTTP1ConnectionsPerHostSoftLimit: 1
             ),
-            proxy: nil,
+            proxy: proxy?.forHTTPClient,
             decompression: .disabled
         )
         configuration.httpVersion = .automatic
@@ -45,5 +45,12 @@ final class PushClient: Sendable {
     @Sendable private static func limitUnacknowledgedTime(_ channel: any Channel) -> EventLoopFuture<Void> {
         let option = NIOBSDSocket.Option(rawValue: TCP_USER_TIMEOUT)
         return channel.setOption(.tcpOption(option), value: 10_000)
+    }
+}
+
+extension ProxyAddress {
+    fileprivate var forHTTPClient: HTTPClient.Configuration.Proxy {
+        guard let login = authorization?.split(separator: " ").last else { return .server(host: host, port: port) }
+        return .server(host: host, port: port, authorization: .basic(credentials: String(login)))
     }
 }

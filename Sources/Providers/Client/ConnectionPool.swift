@@ -15,21 +15,27 @@ final class ConnectionPool {
     private let origin: Target.Origin
     private let loop: any EventLoop
     private let maximum: Int
-    private let secure: NIOSSLContext?
+    private let secure: SecureContext?
     private let resolver: any Resolver & Sendable
+    private let greatestAge: TimeAmount
 
     /// The newest last: it is used first, so that those that are too many grow old.
     private var idle: [ProviderConnection] = []
     private var connections: [ObjectIdentifier: ProviderConnection] = [:]
     private var waiting = CircularBuffer<ProviderCall>()
 
+    /// Given up by every failure: the address may have moved, so what was opened before is not used again.
+    private var generation = 0
+
     init(
         _ origin: Target.Origin,
         loop: any EventLoop,
         maximum: Int,
-        secure: NIOSSLContext?,
-        resolver: any Resolver & Sendable
+        secure: SecureContext?,
+        resolver: any Resolver & Sendable,
+        greatestAge: TimeAmount
     ) {
+        self.greatestAge = greatestAge
         self.origin = origin
         self.loop = loop
         self.maximum = maximum
@@ -71,38 +77,70 @@ final class ConnectionPool {
     /// It is not tried again: a failed one surely sent nothing, and the pipeline has a next provider at hand. Once open, a
     /// connection serves whoever waits longest, and its end is no other call's failure.
     private func connect(for call: ProviderCall) {
-        let limit = NIODeadline.now() + Self.connectTimeout + Self.handshakeTimeout
-        let connection = ProviderConnection(isSecure: origin.isSecure, openUntil: limit) { [weak self] connection in
+        let now = NIODeadline.now()
+        let connection = ProviderConnection(
+            isSecure: origin.isSecure,
+            openUntil: now + Self.connectTimeout + Self.handshakeTimeout,
+            oldAt: now + greatestAge
+        ) { [weak self] connection in
             self?.take(connection)
-        } onClose: { [weak self] connection, failure, wasOpening in
+        } onClose: { [weak self] connection, failure, activity in
             self?.connections[ObjectIdentifier(connection)] = nil
-            if wasOpening, call.isWaiting { call.fail(failure) }
+            if activity == .opening, call.isWaiting { call.fail(failure) }
+            if activity != .idling, failure != .cancelled, failure != .clientShutDown { self?.giveUpOthers() }
             self?.replace()
         }
+        connection.generation = generation
         connections[ObjectIdentifier(connection)] = connection
-        let (origin, secure) = (origin, secure)
+        let tls = secure?.current()
+        guard tls != nil || !origin.isSecure else { return connection.close(.tlsFailed) }
+        let origin = origin
         let bound = NIOLoopBound(connection, eventLoop: loop)
+        let place = origin.options?.proxy.map { ($0.host, $0.port) } ?? (origin.host, origin.port)
         ClientBootstrap(group: loop)
             .connectTimeout(Self.connectTimeout)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    let pipeline = channel.pipeline.syncOperations
-                    if let secure {
-                        let name = origin.host.isAddress ? nil : origin.host
-                        try pipeline.addHandler(NIOSSLClientHandler(context: secure, serverHostname: name))
-                    }
-                    try pipeline.addHandler(ByteToMessageHandler(AnswerDecoder()))
-                }
-            }
             .resolver(resolver)
-            .connect(host: origin.host, port: origin.port)
+            .connect(host: place.0, port: place.1)
             // Not before: a name has many addresses, and each one that is tried has a channel of its own.
-            .flatMapThrowing { try $0.pipeline.syncOperations.addHandler(bound.value) }
+            .flatMap { Self.tunnel(to: origin, over: $0) }
+            .flatMapThrowing { channel in
+                let pipeline = channel.pipeline.syncOperations
+                if let tls {
+                    let name = origin.host.isAddress ? nil : origin.host
+                    try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: name))
+                }
+                try pipeline.addHandler(ByteToMessageHandler(AnswerDecoder()))
+                try pipeline.addHandler(bound.value)
+            }
             .whenFailure { bound.value.close(TransportFailure($0)) }
     }
 
+    /// The channel once its proxy passes everything on; where there is none, at once.
+    private static func tunnel(to origin: Target.Origin, over channel: any Channel) -> EventLoopFuture<any Channel> {
+        guard origin.isSecure, let proxy = origin.options?.proxy else {
+            return channel.eventLoop.makeSucceededFuture(channel)
+        }
+        let granted = channel.eventLoop.makePromise(of: Void.self)
+        do {
+            try channel.pipeline.syncOperations.addHandler(TunnelRequest(to: origin, through: proxy, granted))
+        } catch {
+            granted.fail(error)
+        }
+        return granted.futureResult.map { channel }
+    }
+
+    /// Drops what is idle, and lets what is busy end after its call: the next call connects anew, and looks the name up.
+    private func giveUpOthers() {
+        generation += 1
+        (resolver as? NameResolver)?.doubt(origin.host, origin.port)
+        for connection in idle where connection.isIdle { connection.close(.timeout) }
+        idle = []
+    }
+
     private func take(_ connection: ProviderConnection) {
+        let isStale = connection.generation != generation || connection.isOver(at: .now())
+        if isStale, connection.hasServed { return connection.close(.timeout) }
         while let call = waiting.popFirst() {
             if mayLeave(call) { return connection.run(call) }
         }

@@ -25,6 +25,9 @@ final class NameResolver: Resolver, Sendable {
         var addresses: [SocketAddress] = []
         var freshUntil = NIODeadline.distantPast
 
+        /// Whether a connection has failed since: the next one waits for a new answer, and only without one takes these.
+        var isInDoubt = false
+
         /// The lookup that is under way.
         var lookup: EventLoopFuture<[SocketAddress]>?
     }
@@ -71,8 +74,21 @@ final class NameResolver: Resolver, Sendable {
                 entry.lookup = begin(name)
                 entries[name] = entry
             }
-            if entry.addresses.isEmpty, let lookup = entry.lookup { return lookup }
+            if let lookup = entry.lookup, entry.addresses.isEmpty { return lookup }
+            if let lookup = entry.lookup, entry.isInDoubt {
+                let addresses = entry.addresses
+                return lookup.recover { _ in addresses }
+            }
             return loop.makeSucceededFuture(entry.addresses)
+        }
+    }
+
+    /// Has the name looked up for the next connection, since its addresses may have moved.
+    func doubt(_ host: String, _ port: Int) {
+        let name = Name(host: host, port: port)
+        entries.withLock { entries in
+            entries[name]?.isInDoubt = true
+            entries[name]?.freshUntil = .distantPast
         }
     }
 
@@ -92,6 +108,7 @@ final class NameResolver: Resolver, Sendable {
             entries[name]?.lookup = nil
             guard case .success(let addresses) = answer, !addresses.isEmpty else { return }
             entries[name]?.addresses = addresses
+            entries[name]?.isInDoubt = false
             entries[name]?.freshUntil = NIODeadline.now() + freshness
         }
     }

@@ -7,7 +7,7 @@ import Verification
 
 /// The HTTP/1.1 client that all providers share; its owner shuts it down after the last call.
 ///
-/// - No redirects and no proxy: a message goes to the configured host or nowhere.
+/// - No redirects, and no proxy but a provider's own: a message goes to the configured host or nowhere.
 /// - Every call has one deadline, which spans connection, head and body.
 /// - Nothing is ever repeated.
 ///
@@ -22,13 +22,14 @@ package final class ProviderClient: Sendable {
     private let maximumConnections: Int
     private let resolver: any Resolver & Sendable
     private let authorities: NIOSSLTrustRoots?
+    private let greatestAge: TimeAmount
 
     /// How exactly deadlines are kept.
     private static let tick = TimeAmount.milliseconds(100)
 
     private struct State {
         var pools: [Target.Origin: ConnectionPool] = [:]
-        var secure: NIOSSLContext?
+        var secure: [ConnectionOptions?: SecureContext] = [:]
         var isTicking = false
         var isShutDown = false
     }
@@ -42,8 +43,10 @@ package final class ProviderClient: Sendable {
     init(
         maximumConnections: Int,
         resolver: (any Resolver & Sendable)? = nil,
-        trusting authorities: NIOSSLTrustRoots? = nil
+        trusting authorities: NIOSSLTrustRoots? = nil,
+        greatestAge: TimeAmount = .minutes(5)
     ) {
+        self.greatestAge = greatestAge
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         self.loop = loop
         executor = LoopExecutor(loop)
@@ -63,7 +66,7 @@ package final class ProviderClient: Sendable {
 
     /// Makes one call; returns as soon as it ends, its deadline passes, the message is too late to leave or the calling
     /// task is cancelled.
-    func exchange(_ request: ProviderRequest, _ body: [UInt8], of message: OutboundMessage) async -> ExchangeResult {
+    func exchange(_ request: ProviderRequest, _ body: [UInt8]?, of message: OutboundMessage) async -> ExchangeResult {
         let deadline = message.callDeadline
         guard let target = request.target, let bytes = request.bytes(body, trace: message.trace) else {
             return .notSent(.invalidURL)
@@ -96,26 +99,29 @@ package final class ProviderClient: Sendable {
 
     private func start(_ call: ProviderCall) {
         guard !state.value.isShutDown else { return call.fail(.clientShutDown) }
-        guard let pool = pool(for: call.origin) else { return call.fail(.tlsFailed) }
-        pool.run(call)
+        pool(for: call.origin).run(call)
         tick()
     }
 
-    private func pool(for origin: Target.Origin) -> ConnectionPool? {
+    private func pool(for origin: Target.Origin) -> ConnectionPool {
         if let pool = state.value.pools[origin] { return pool }
-        if origin.isSecure, state.value.secure == nil {
-            state.value.secure = try? NIOSSLContext(configuration: .forProviders(trusting: authorities))
-            guard state.value.secure != nil else { return nil }
-        }
         let pool = ConnectionPool(
             origin,
             loop: loop,
             maximum: maximumConnections,
-            secure: origin.isSecure ? state.value.secure : nil,
-            resolver: resolver
+            secure: origin.isSecure ? secureContext(origin.options) : nil,
+            resolver: resolver,
+            greatestAge: greatestAge
         )
         state.value.pools[origin] = pool
         return pool
+    }
+
+    private func secureContext(_ options: ConnectionOptions?) -> SecureContext {
+        if let context = state.value.secure[options] { return context }
+        let context = SecureContext(options, trusting: authorities)
+        state.value.secure[options] = context
+        return context
     }
 
     /// Looks after deadlines and idle connections for as long as there are any.

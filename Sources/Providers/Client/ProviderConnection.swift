@@ -22,10 +22,30 @@ final class ProviderConnection: ChannelInboundHandler {
         case calling(ProviderCall)
         case closed
 
-        var isOpening: Bool {
-            if case .opening = self { true } else { false }
+        var activity: Activity {
+            switch self {
+            case .opening: .opening
+            case .calling: .calling
+            case .idle, .closed: .idling
+            }
         }
     }
+
+    /// What it was busy with when it closed.
+    enum Activity {
+        case opening
+        case calling
+        case idling
+    }
+
+    /// From then on it takes no call: behind a name the addresses change, and so do the certificates.
+    private let oldAt: NIODeadline
+
+    /// Whether it has had a call: until then it is as new as any other one would be.
+    private(set) var hasServed = false
+
+    /// Those of one time in the life of its pool.
+    var generation = 0
 
     private var phase: Phase
     private var context: ChannelHandlerContext?
@@ -34,17 +54,18 @@ final class ProviderConnection: ChannelInboundHandler {
     private var idleTime: TimeAmount?
     private let isSecure: Bool
     private let onIdle: (ProviderConnection) -> Void
-    private let onClose: (ProviderConnection, TransportFailure, _ wasOpening: Bool) -> Void
+    private let onClose: (ProviderConnection, TransportFailure, Activity) -> Void
 
-    /// `onIdle` is told when the connection takes a call, and `onClose` once, when it takes none any more; `wasOpening`
-    /// when it never took one.
+    /// `onIdle` is told when the connection takes a call, and `onClose` once, when it takes none any more.
     init(
         isSecure: Bool,
         openUntil limit: NIODeadline,
+        oldAt: NIODeadline,
         onIdle: @escaping (ProviderConnection) -> Void,
-        onClose: @escaping (ProviderConnection, TransportFailure, _ wasOpening: Bool) -> Void
+        onClose: @escaping (ProviderConnection, TransportFailure, Activity) -> Void
     ) {
         self.isSecure = isSecure
+        self.oldAt = oldAt
         phase = .opening(until: limit)
         self.onIdle = onIdle
         self.onClose = onClose
@@ -57,7 +78,8 @@ final class ProviderConnection: ChannelInboundHandler {
     /// Whether the time to open it, to be idle, or of the call that it is on, is over.
     func isOver(at moment: NIODeadline) -> Bool {
         switch phase {
-        case .opening(let limit), .idle(let limit): limit <= moment
+        case .opening(let limit): limit <= moment
+        case .idle(let limit): min(limit, oldAt) <= moment
         case .calling(let call): call.deadline <= moment
         case .closed: false
         }
@@ -67,6 +89,7 @@ final class ProviderConnection: ChannelInboundHandler {
     func run(_ call: ProviderCall) {
         guard let context, isIdle else { return call.fail(.connectionClosed) }
         phase = .calling(call)
+        hasServed = true
         call.depart(on: self)
         context.writeAndFlush(wrapOutboundOut(call.request), promise: nil)
     }
@@ -100,7 +123,8 @@ final class ProviderConnection: ChannelInboundHandler {
         case .head(let head):
             // Of the statuses before the final one (1xx), only this one comes here, which nobody asked for.
             guard head.status.code != 101 else { return close(.malformedAnswer) }
-            idleTime = head.idleTime(upTo: Self.longestIdleTime)
+            // A server in trouble may be one that others have taken the place of.
+            idleTime = head.status.code < 500 ? head.idleTime(upTo: Self.longestIdleTime) : nil
             if !call.receive(head) { close(.answerTooLarge) }
         case .body(var part):
             if !call.receive(&part) { close(.answerTooLarge) }
@@ -129,6 +153,6 @@ final class ProviderConnection: ChannelInboundHandler {
         if case .closed = last { return }
         phase = .closed
         if case .calling(let call) = last { call.fail(failure) }
-        onClose(self, failure, last.isOpening)
+        onClose(self, failure, last.activity)
     }
 }

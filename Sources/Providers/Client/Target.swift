@@ -7,6 +7,7 @@ struct Target: Sendable {
         let isSecure: Bool
         let host: String
         let port: Int
+        let options: ConnectionOptions?
     }
 
     let origin: Origin
@@ -18,7 +19,7 @@ struct Target: Sendable {
     let authority: String
 
     /// Takes `http` and `https` addresses; nil for any other.
-    init?(_ url: String) {
+    init?(_ url: String, by options: ConnectionOptions? = nil) {
         let parts = url.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, let isSecure = ["http": false, "https": true][parts[0].lowercased()] else { return nil }
         let rest = parts[1].prefix { $0 != "#" }
@@ -27,7 +28,7 @@ struct Target: Sendable {
         guard !authority.contains("@"), let place = Self.place(authority, isSecure ? 443 : 80),
             url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
         else { return nil }
-        origin = Origin(isSecure: isSecure, host: place.host, port: place.port)
+        origin = Origin(isSecure: isSecure, host: place.host, port: place.port, options: options)
         self.path = path.hasPrefix("/") ? String(path) : "/\(path)"
         let host = place.host.contains(":") ? "[\(place.host)]" : place.host
         self.authority = place.port == (isSecure ? 443 : 80) ? host : "\(host):\(place.port)"

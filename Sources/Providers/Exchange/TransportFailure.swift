@@ -28,6 +28,7 @@ enum TransportFailure: String, Sendable, CaseIterable {
     case answerTooLarge = "answer_too_large"
     case invalidURL = "invalid_url"
     case clientShutDown = "client_shut_down"
+    case proxyRefused = "proxy_refused"
     case streamRefused = "stream_refused"
     case transport = "transport_error"
 
@@ -35,6 +36,7 @@ enum TransportFailure: String, Sendable, CaseIterable {
         switch error {
         case is CancellationError: self = .cancelled
         case is BodyGate.Closed: self = .tooLate
+        case is TunnelRequest.Refused: self = .proxyRefused
         case let error as HTTPClientError: self = Self.cause(of: error)
         case let error as NIOConnectionError: self = Self.cause(of: error)
         case let error as IOError: self = Self.cause(of: error)

@@ -2,15 +2,24 @@
 
 import Verification
 
-/// The place of a value in a JSON answer: names of members and numbers of elements, with dots between (`messages.0.id`).
+/// The place of a value in a JSON or XML answer: names of members or elements, and numbers of a list's entries, with dots
+/// between (`messages.0.id`, `0.id`, `response.id`).
 package struct AnswerPath: Sendable, Hashable {
-    private let steps: [String]
+    let steps: [String]
 
-    /// Nil for an empty path or step, or more than 16 steps.
+    /// Nil for an empty path or step, for more than 16 steps, and for what belongs to other notations (`$.id`, `ids[0]`,
+    /// `/data/id`, `*`), which would never be found.
     package init?(_ text: String) {
         let steps = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard (1...16).contains(steps.count), steps.allSatisfy({ !$0.isEmpty }) else { return nil }
+        guard (1...16).contains(steps.count), steps.allSatisfy(Self.isName) else { return nil }
         self.steps = steps
+    }
+
+    private static func isName(_ step: String) -> Bool {
+        !step.isEmpty && step != "$"
+            && step.unicodeScalars.allSatisfy { scalar in
+                !scalar.properties.isWhitespace && !"[]/*\"'\\".unicodeScalars.contains(scalar)
+            }
     }
 
     /// The value at the place; nil when there is none.

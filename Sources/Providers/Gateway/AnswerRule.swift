@@ -8,25 +8,33 @@ package struct AnswerRule: Sendable {
 
     /// The values that the answer must have: strings and numbers by their text, and `true` and `false`.
     package let match: [AnswerPath: String]
+
+    /// What must stand somewhere in its text.
+    package let text: String?
+    package let pattern: AnswerPattern?
     package let outcome: ProviderOutcome
 
-    package init(statuses: ClosedRange<Int>, match: [AnswerPath: String] = [:], outcome: ProviderOutcome) {
+    package init(
+        statuses: ClosedRange<Int>,
+        match: [AnswerPath: String] = [:],
+        text: String? = nil,
+        pattern: AnswerPattern? = nil,
+        outcome: ProviderOutcome
+    ) {
         self.statuses = statuses
         self.match = match
+        self.text = text
+        self.pattern = pattern
         self.outcome = outcome
     }
 
     /// Whether it cannot be told by the status alone.
-    var readsBody: Bool { !match.isEmpty }
+    var readsBody: Bool { !match.isEmpty || text != nil || pattern != nil }
 
-    func covers(status: Int, _ document: JSONValue?) -> Bool {
-        guard statuses.contains(status) else { return false }
-        return match.allSatisfy { path, expected in
-            switch document.flatMap(path.value) {
-            case .bool(let flag)?: String(flag) == expected
-            case let value?: value.word == expected
-            case nil: false
-            }
-        }
+    func covers(status: Int, _ body: AnswerBody) -> Bool {
+        statuses.contains(status)
+            && match.allSatisfy { path, expected in body.word(at: path) == expected }
+            && text.map(body.text.contains) ?? true
+            && pattern.map { $0.matches(body.text) } ?? true
     }
 }

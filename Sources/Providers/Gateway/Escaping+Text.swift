@@ -7,6 +7,8 @@ extension GatewayTemplate.Escaping {
         switch self {
         case .none: return text
         case .form: return FormBody.encoded(text)
+        // In an address a space is %20 everywhere, and a plus in a form alone.
+        case .url: return FormBody.encoded(text).replacing("+", with: "%20").replacing("*", with: "%2A")
         case .json:
             var writer = JSONWriter()
             writer.element(text)

@@ -8,14 +8,14 @@ struct GatewayAnswer {
 
     func classify(_ answer: HTTPAnswer) -> ProviderAnswer {
         if configuration.answers.contains(where: \.readsBody), let inDoubt = answer.answerInDoubt { return inDoubt }
-        let document = answer.document
-        let rule = configuration.answers.first { $0.covers(status: answer.status, document) }
-        let messageID = word(at: configuration.messageID, in: document).flatMap(AnswerWord.messageID)
+        let body = AnswerBody(answer)
+        let rule = configuration.answers.first { $0.covers(status: answer.status, body) }
+        let messageID = word(configuration.messageID, body).flatMap(AnswerWord.messageID)
         switch rule?.outcome ?? answer.outcome {
         case .accepted:
-            return ProviderAnswer(.accepted, messageID: messageID, segments: segments(in: document))
+            return ProviderAnswer(.accepted, messageID: messageID, segments: segments(body))
         case let outcome:
-            let code = word(at: configuration.errorCode, in: document).flatMap(AnswerWord.errorCode)
+            let code = word(configuration.errorCode, body).flatMap(AnswerWord.errorCode)
             return ProviderAnswer(
                 outcome,
                 messageID: messageID,
@@ -27,11 +27,15 @@ struct GatewayAnswer {
         }
     }
 
-    private func word(at path: AnswerPath?, in document: JSONValue?) -> String? {
-        path.flatMap { path in document.flatMap(path.value)?.word }
+    private func word(_ place: GatewayConfiguration.Place?, _ body: AnswerBody) -> String? {
+        switch place {
+        case .path(let path): body.word(at: path)
+        case .pattern(let pattern): pattern.word(in: body.text)
+        case nil: nil
+        }
     }
 
-    private func segments(in document: JSONValue?) -> Int? {
-        word(at: configuration.segments, in: document).flatMap { Int($0) }.flatMap { (1...100).contains($0) ? $0 : nil }
+    private func segments(_ body: AnswerBody) -> Int? {
+        configuration.segments.flatMap(body.word).flatMap { Int($0) }.flatMap { (1...100).contains($0) ? $0 : nil }
     }
 }

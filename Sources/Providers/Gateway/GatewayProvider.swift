@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Logs
 import NIOHTTP1
 package import Verification
 
@@ -13,33 +14,32 @@ package struct GatewayProvider: MessageProvider {
 
     private let configuration: GatewayConfiguration
     private let client: ProviderClient
-    private let target: Target?
 
     /// A provider over a client that outlives it.
     package init(configuration: GatewayConfiguration, client: ProviderClient) {
         self.configuration = configuration
         self.client = client
-        target = Target(configuration.url.revealed)
     }
 
     package func send(_ message: OutboundMessage) async -> ProviderAnswer {
         guard case .sms(let text) = message.content else { return ProviderAnswer(.misconfigured, errorCode: "channel") }
         let values = values(text, of: message)
-        let body = configuration.body.filled(values, escaping: configuration.contentType.escaping)
-        let result = await client.exchange(request(values), Array(body.utf8), of: message)
+        let body = configuration.body?.filled(values, escaping: configuration.contentType.escaping)
+        let result = await client.exchange(request(values), body.map { Array($0.utf8) }, of: message)
         return result.providerAnswer(to: .phone(text.recipient), GatewayAnswer(configuration: configuration).classify)
     }
 
     private func request(_ values: [GatewayTemplate.Variable: String]) -> ProviderRequest {
-        var headers: HTTPHeaders = [
-            "Content-Type": configuration.contentType.rawValue,
-            configuration.idempotencyHeader: values[.sendID] ?? "",
-        ]
+        var headers: HTTPHeaders = [configuration.idempotencyHeader: values[.sendID] ?? ""]
+        if configuration.body != nil { headers.add(name: "Content-Type", value: configuration.contentType.header) }
+        if let login = configuration.basicAuth {
+            headers.add(name: "Authorization", value: ProviderRequest.basicAuth(login))
+        }
         for header in configuration.headers {
             headers.replaceOrAdd(name: header.name, value: header.value.filled(values, escaping: .none))
         }
         return ProviderRequest(
-            to: target,
+            to: Target(configuration.url.filled(values, escaping: .url), by: configuration.connection),
             method: HTTPMethod(rawValue: configuration.method.rawValue),
             headers: headers
         )
@@ -53,12 +53,21 @@ package struct GatewayProvider: MessageProvider {
             .sendID: message.sendID.description,
             .ttlSeconds: String(max(1, message.validity.components.seconds)),
         ]
+        values[.code] = text.code
+        let expiresAt = message.expiresAt ?? .now + message.validity
+        values[.expiresAt] = "\(expiresAt.rfc3339.prefix(19))Z"
+        values[.expiresAtSeconds] = String(expiresAt.microseconds / 1_000_000)
         values[.from] = configuration.from
         values[.secret] = configuration.secret?.revealed
         values[.entityID] = text.registration?.entityID
         values[.templateID] = text.registration?.templateID
         return values
     }
+}
+
+extension GatewayConfiguration.ContentType {
+    /// Only JSON is UTF-8 by itself, and a form has no other way to say it.
+    fileprivate var header: String { self == .text ? "\(rawValue); charset=utf-8" : rawValue }
 }
 
 extension GatewayProvider: CustomStringConvertible, CustomReflectable {

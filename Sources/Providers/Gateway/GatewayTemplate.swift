@@ -19,11 +19,18 @@ package struct GatewayTemplate: Sendable, Redacted {
         /// The message, code included.
         case text
 
+        /// The code alone, for gateways that have the text.
+        case code
+
         /// The send's id, under which receipts find it.
         case sendID = "sendId"
 
         /// What is left of the code's validity, in whole seconds.
         case ttlSeconds
+
+        /// When the code's validity ends, as `2026-11-20T12:34:56Z`, and as seconds since 1970.
+        case expiresAt
+        case expiresAtSeconds
 
         /// The configured sender.
         case from
@@ -53,6 +60,9 @@ package struct GatewayTemplate: Sendable, Redacted {
 
         /// As the value of a form's field.
         case form
+
+        /// As a part of an address.
+        case url
     }
 
     private enum Piece {

@@ -25,6 +25,7 @@ package struct SNSConfiguration: Sendable {
 
     /// The most that one message may cost, in US dollars.
     package var maxPrice: String?
+    package var connection: ConnectionOptions?
 
     package init(
         name: String,
@@ -34,8 +35,10 @@ package struct SNSConfiguration: Sendable {
         senderID: String? = nil,
         originationNumber: String? = nil,
         smsType: SMSType = .transactional,
-        maxPrice: String? = nil
+        maxPrice: String? = nil,
+        connection: ConnectionOptions? = nil
     ) {
+        self.connection = connection
         self.name = name
         self.region = region
         self.baseURL = baseURL ?? "https://sns.\(region).amazonaws.com"

@@ -20,7 +20,7 @@ package struct SNSProvider: MessageProvider {
     package init(configuration: SNSConfiguration, client: ProviderClient) {
         self.configuration = configuration
         self.client = client
-        target = Target("\(ProviderRequest.base(configuration.baseURL))/")
+        target = Target("\(ProviderRequest.base(configuration.baseURL))/", by: configuration.connection)
         signature = SignatureV4(accessKey: configuration.accessKey, region: configuration.region, service: "sns")
     }
 

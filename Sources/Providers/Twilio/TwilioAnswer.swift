@@ -59,17 +59,22 @@ enum TwilioAnswer {
         60605: .fraud,  // region blocked by Verify
     ]
 
+    /// The outcome of a code, by its class where the table lacks it: 10xxx and 20xxx are of the account and its access.
+    private static func outcome(of code: Int) -> ProviderOutcome? {
+        outcomes[code] ?? ([10, 20].contains(code / 1000) ? .misconfigured : nil)
+    }
+
     static func classify(_ answer: HTTPAnswer) -> ProviderAnswer {
         let reply = answer.json.map { TwilioReply($0) }
         if answer.isSuccess {
             guard let reply, reply.isFailed else {
                 return ProviderAnswer(.accepted, messageID: reply?.sid, segments: reply?.segments)
             }
-            let outcome = reply.code.flatMap { outcomes[$0] } ?? .refused
+            let outcome = reply.code.flatMap(outcome) ?? .refused
             return answer.answer(outcome, code: reply.code.map(String.init) ?? "http_\(answer.status)")
         }
         guard answer.status >= 400, let code = reply?.code else { return answer.plainAnswer }
-        let known = answer.status <= 499 ? outcomes[code] : nil
+        let known = answer.status <= 499 ? outcome(of: code) : nil
         return answer.answer(known ?? answer.outcome, code: String(code))
     }
 }

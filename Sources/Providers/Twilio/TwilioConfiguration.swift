@@ -11,6 +11,17 @@ package struct TwilioConfiguration: Sendable {
         case messagingService(sid: String)
     }
 
+    /// Who calls: the account with its token, or an API key with its secret, which may be revoked by itself.
+    package struct Credentials: Sendable {
+        package let username: String
+        package let password: Secret
+
+        package init(username: String, password: Secret) {
+            self.username = username
+            self.password = password
+        }
+    }
+
     /// Twilio's own address, without a trailing slash.
     package static let defaultBaseURL = "https://api.twilio.com"
 
@@ -19,25 +30,27 @@ package struct TwilioConfiguration: Sendable {
     package var baseURL: String
     package var accountSid: String
 
-    /// The account's own token, by which it calls and by which Twilio signs receipts.
-    package var authToken: Secret
+    package var credentials: Credentials
     package var sender: Sender
 
     /// The URL for receipts, without query and fragment; the send's id is added as `sendId`.
     package var statusCallback: String?
+    package var connection: ConnectionOptions?
 
     package init(
         name: String,
         baseURL: String? = nil,
         accountSid: String,
-        authToken: Secret,
+        credentials: Credentials,
         sender: Sender,
-        statusCallback: String? = nil
+        statusCallback: String? = nil,
+        connection: ConnectionOptions? = nil
     ) {
+        self.connection = connection
         self.name = name
         self.baseURL = baseURL ?? Self.defaultBaseURL
         self.accountSid = accountSid
-        self.authToken = authToken
+        self.credentials = credentials
         self.sender = sender
         self.statusCallback = statusCallback
     }

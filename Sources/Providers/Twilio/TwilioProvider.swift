@@ -20,11 +20,11 @@ package struct TwilioProvider: MessageProvider {
         let base = ProviderRequest.base(configuration.baseURL)
         let url = "\(base)/2010-04-01/Accounts/\(FormBody.encoded(configuration.accountSid))/Messages.json"
         let authorization = ProviderRequest.basicAuth(
-            username: configuration.accountSid,
-            password: configuration.authToken.revealed
+            username: configuration.credentials.username,
+            password: configuration.credentials.password.revealed
         )
         request = ProviderRequest(
-            to: Target(url),
+            to: Target(url, by: configuration.connection),
             headers: ["Content-Type": FormBody.contentType, "Authorization": authorization]
         )
     }

@@ -38,6 +38,7 @@ package struct VonageConfiguration: Sendable {
 
     /// The URL for receipts, in place of the account's; they carry the send's id as the client's reference.
     package var callback: String?
+    package var connection: ConnectionOptions?
 
     package init(
         name: String,
@@ -45,8 +46,10 @@ package struct VonageConfiguration: Sendable {
         baseURL: String? = nil,
         credentials: Credentials,
         from: String,
-        callback: String? = nil
+        callback: String? = nil,
+        connection: ConnectionOptions? = nil
     ) {
+        self.connection = connection
         self.name = name
         self.api = api
         self.baseURL = baseURL ?? api.defaultBaseURL

@@ -24,14 +24,14 @@ package struct VonageProvider: MessageProvider {
         let base = ProviderRequest.base(configuration.baseURL)
         switch (configuration.api, configuration.credentials) {
         case (.sms, _):
-            target = Target("\(base)/sms/json")
+            target = Target("\(base)/sms/json", by: configuration.connection)
             request = ProviderRequest(to: target, headers: ["Content-Type": FormBody.contentType])
         case (.messages, .apiSecret(let apiKey, let secret)):
-            target = Target("\(base)/v1/messages")
+            target = Target("\(base)/v1/messages", by: configuration.connection)
             let authorization = ProviderRequest.basicAuth(username: apiKey, password: secret.revealed)
             request = Self.messagesRequest(to: target, authorization)
         case (.messages, .application):
-            target = Target("\(base)/v1/messages")
+            target = Target("\(base)/v1/messages", by: configuration.connection)
             request = nil
         }
     }

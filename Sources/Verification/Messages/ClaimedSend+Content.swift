@@ -38,7 +38,7 @@ extension ClaimedSend {
             appName: tenant?.appName ?? rendering.appName,
             language: tenant?.defaultLanguage ?? rendering.language
         )
-        return TextMessage(recipient: number, text: text.text, registration: text.registration)
+        return TextMessage(recipient: number, text: text.text, code: code.digits, registration: text.registration)
     }
 
     private func email(

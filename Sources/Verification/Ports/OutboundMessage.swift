@@ -12,6 +12,9 @@ package final class OutboundMessage: Sendable, Redacted {
     /// What is left of the code's validity: a provider that can drops the message afterwards.
     package let validity: Duration
 
+    /// When that validity ends: the same however often the message is handed over; nil for `validity` from now.
+    package let expiresAt: Timestamp?
+
     /// How long the whole call may take, from the connection to the answer's last byte.
     package let callDeadline: Duration
 
@@ -25,6 +28,7 @@ package final class OutboundMessage: Sendable, Redacted {
         sendID: SendID,
         content: MessageContent,
         validity: Duration,
+        expiresAt: Timestamp? = nil,
         callDeadline: Duration,
         leaveBy: ContinuousClock.Instant,
         trace: TraceContext? = nil
@@ -32,6 +36,7 @@ package final class OutboundMessage: Sendable, Redacted {
         self.sendID = sendID
         self.content = content
         self.validity = validity
+        self.expiresAt = expiresAt
         self.callDeadline = callDeadline
         self.leaveBy = leaveBy
         self.trace = trace
@@ -60,10 +65,19 @@ package struct TextMessage: Sendable {
     package let recipient: PhoneNumber
     package let text: String
 
+    /// The code that stands in the text, for gateways that have texts of their own.
+    package let code: String?
+
     /// What a country's registry of templates knows the text by.
     package let registration: TemplateRegistration?
 
-    package init(recipient: PhoneNumber, text: String, registration: TemplateRegistration? = nil) {
+    package init(
+        recipient: PhoneNumber,
+        text: String,
+        code: String? = nil,
+        registration: TemplateRegistration? = nil
+    ) {
+        self.code = code
         self.recipient = recipient
         self.text = text
         self.registration = registration

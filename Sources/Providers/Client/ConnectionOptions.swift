@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOSSL
+import Verification
+
+/// How connections to one provider are made, beside where to.
+///
+/// Each instance has connections of its own: two providers at one address may have two certificates.
+package final class ConnectionOptions: Sendable {
+    /// The path of a PEM file with the authorities to trust; nil for the system's.
+    package let authorities: String?
+    package let identity: ClientIdentity?
+    package let proxy: ProxyAddress?
+
+    /// Nil when there is nothing to say: then connections are shared.
+    package init?(authorities: String? = nil, identity: ClientIdentity? = nil, proxy: ProxyAddress? = nil) {
+        guard authorities != nil || identity != nil || proxy != nil else { return nil }
+        (self.authorities, self.identity, self.proxy) = (authorities, identity, proxy)
+    }
+}
+
+/// By instance.
+extension ConnectionOptions: Hashable {
+    package static func == (left: ConnectionOptions, right: ConnectionOptions) -> Bool { left === right }
+    package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// The certificate by which we prove who we are, and its key.
+package struct ClientIdentity: Sendable, Redacted {
+    let chain: [NIOSSLCertificateSource]
+    let key: NIOSSLPrivateKeySource
+
+    /// Nil where one of the two is not in the PEM text that is to hold it; they may stand in the same one.
+    package init?(certificate: Secret, key: Secret?) {
+        guard let chain = try? NIOSSLCertificate.fromPEMBytes(Array(certificate.revealed.utf8)), !chain.isEmpty,
+            let key = try? NIOSSLPrivateKey(bytes: Array((key ?? certificate).revealed.utf8), format: .pem)
+        else { return nil }
+        self.chain = chain.map { .certificate($0) }
+        self.key = .privateKey(key)
+    }
+
+    package var description: String { "<client certificate>" }
+}
+
+/// An HTTP proxy that calls go through: `http://user:password@proxy.example.com:3128`.
+package struct ProxyAddress: Sendable, Redacted {
+    package let host: String
+    package let port: Int
+
+    /// The header `Proxy-Authorization`, where it wants one.
+    let authorization: String?
+
+    /// Nil for any other kind of address.
+    package init?(_ text: String) {
+        let scheme = "http://"
+        guard text.lowercased().hasPrefix(scheme) else { return nil }
+        let rest = text.dropFirst(scheme.count).prefix { $0 != "/" }
+        let at = rest.lastIndex(of: "@")
+        let authority = at.map { rest[rest.index(after: $0)...] } ?? rest
+        guard let target = Target("\(scheme)\(authority)") else { return nil }
+        (host, port) = (target.origin.host, target.origin.port)
+        guard let at else {
+            authorization = nil
+            return
+        }
+        let login = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            .map(Self.decoded)
+        authorization = ProviderRequest.basicAuth(username: login[0], password: login.count > 1 ? login[1] : "")
+    }
+
+    package var description: String { "\(host):\(port)" }
+
+    /// With each `%XX` as the byte that it stands for.
+    private static func decoded(_ text: Substring) -> String {
+        var bytes: [UInt8] = []
+        var rest = text.utf8
+        while let byte = rest.popFirst() {
+            let digits = String(decoding: rest.prefix(2), as: UTF8.self)
+            if byte == UInt8(ascii: "%"), digits.utf8.count == 2, let decoded = UInt8(digits, radix: 16) {
+                bytes.append(decoded)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

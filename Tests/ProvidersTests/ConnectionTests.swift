@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+import NIOSSL
+import TestSupport
+import Testing
+import Verification
+
+@testable import Providers
+
+/// How connections are made, how long they are used, and whom they trust.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct `A connection to a provider` {
+    private static func gateway(
+        _ url: String,
+        _ options: ConnectionOptions?,
+        _ client: ProviderClient
+    ) throws
+        -> GatewayProvider
+    {
+        let configuration = GatewayConfiguration(
+            name: "main",
+            url: try GatewayTemplate(url),
+            body: try GatewayTemplate(#"{"to": "{to}", "text": "{text}"}"#),
+            connection: options
+        )
+        return GatewayProvider(configuration: configuration, client: client)
+    }
+
+    private static func with(
+        _ url: String,
+        _ options: ConnectionOptions? = nil,
+        greatestAge: TimeAmount = .minutes(5),
+        body: (GatewayProvider) async throws -> Void
+    ) async throws {
+        let client = ProviderClient(maximumConnections: 8, greatestAge: greatestAge)
+        do {
+            try await body(try gateway(url, options, client))
+        } catch {
+            Issue.record(error)
+        }
+        await client.shutdown()
+    }
+
+    private static func send(_ provider: GatewayProvider) async throws -> ProviderAnswer {
+        await provider.send(try patientMessage())
+    }
+
+    private static let accepted = ProviderAnswer(.accepted)
+
+    // MARK: Age and failures
+
+    @Test func `is not used beyond its greatest age`() async throws {
+        try await ScriptedServer.with([created]) { server in
+            try await Self.with(server.url, greatestAge: .nanoseconds(1)) { provider in
+                for _ in 0..<3 {
+                    let answer = try await Self.send(provider)
+                    #expect(answer == Self.accepted)
+                }
+            }
+            #expect(server.seen.connections == 3)
+        }
+    }
+
+    @Test func `is given up when another one to the same provider fails`() async throws {
+        try await ScriptedServer.with([created, created, .closeAfterBody, created]) { server in
+            try await Self.with(server.url) { provider in
+                async let first = Self.send(provider)
+                async let second = Self.send(provider)
+                #expect(try await [first, second] == [Self.accepted, Self.accepted])
+                let opened = server.seen.connections
+                #expect(try await Self.send(provider).outcome == .unknown)
+                try await eventually("all are closed") { server.seen.closedConnections == opened }
+                #expect(try await Self.send(provider) == Self.accepted)
+                #expect(server.seen.connections == opened + 1)
+            }
+        }
+    }
+
+    @Test func `is given up after an answer that the server is in trouble`() async throws {
+        try await ScriptedServer.with([answer("503 No", ""), created]) { server in
+            try await Self.with(server.url) { provider in
+                #expect(try await Self.send(provider).outcome == .unknown)
+                try await eventually("it is closed") { server.seen.closedConnections == 1 }
+                #expect(try await Self.send(provider) == Self.accepted)
+            }
+        }
+    }
+
+    @Test func `looks its name up again when one has failed`() async throws {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let lookups = NIOLockedValueBox(0)
+        let resolver = NameResolver(loop: loop, freshness: .minutes(10)) { host, port in
+            lookups.withLockedValue { $0 += 1 }
+            return [try SocketAddress(ipAddress: "127.0.0.1", port: port)]
+        }
+        for expected in 1...2 {
+            _ = try await resolver.initiateAQuery(host: "provider.example", port: 1).get()
+            _ = try await resolver.initiateAQuery(host: "provider.example", port: 1).get()
+            #expect(lookups.withLockedValue { $0 } == expected)
+            resolver.doubt("provider.example", 1)
+        }
+    }
+
+    // MARK: Trust
+
+    @Test func `trusts the authorities of its file, which is read again when it changes`() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).pem").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        // Somebody else's authority.
+        try Self.otherAuthority.write(toFile: path, atomically: true, encoding: .utf8)
+        try await ScriptedServer.with([created], tls: try selfSignedContext()) { server in
+            try await Self.with("https://localhost:\(server.port)", ConnectionOptions(authorities: path)) { provider in
+                let refused = try await Self.send(provider)
+                #expect(refused == ProviderAnswer(.notSent, errorCode: "tls_failed"))
+                try SelfSigned.certificate.write(toFile: path, atomically: true, encoding: .utf8)
+                #expect(try await Self.send(provider) == Self.accepted)
+                // While it is being written, what was read before holds.
+                try "".write(toFile: path, atomically: true, encoding: .utf8)
+                #expect(try await Self.send(provider) == Self.accepted)
+            }
+        }
+    }
+
+    @Test func `proves who we are by a certificate`() async throws {
+        let pem = Secret("\(SelfSigned.certificate)\n\(SelfSigned.privateKey)\n")
+        let identity = try #require(ClientIdentity(certificate: pem, key: nil))
+        #expect("\(identity) \(String(reflecting: identity))".contains("PRIVATE") == false)
+        #expect(ClientIdentity(certificate: Secret(SelfSigned.certificate), key: nil) == nil)
+        #expect(ClientIdentity(certificate: Secret(SelfSigned.privateKey), key: pem) == nil)
+        try await withAuthorityFile { path in
+            try await ScriptedServer.with([created], tls: try askingContext()) { server in
+                let url = "https://localhost:\(server.port)"
+                try await Self.with(url, ConnectionOptions(authorities: path, identity: identity)) { provider in
+                    let answer = try await Self.send(provider)
+                    #expect(answer == Self.accepted)
+                }
+                try await Self.with(url, ConnectionOptions(authorities: path)) { provider in
+                    let answer = try await Self.send(provider)
+                    #expect(answer.outcome != .accepted)
+                }
+            }
+        }
+    }
+
+    // MARK: Proxies
+
+    @Test func `names the whole address to a proxy where there is no TLS`() async throws {
+        try await ScriptedServer.with([created]) { proxy in
+            let address = try #require(ProxyAddress("http://user:p%40ss@127.0.0.1:\(proxy.port)"))
+            #expect(!"\(address) \(String(reflecting: address))".contains("p@ss"))
+            try await Self.with("http://provider.invalid/send?v=2", ConnectionOptions(proxy: address)) { provider in
+                let answer = try await Self.send(provider)
+                #expect(answer == Self.accepted)
+            }
+            let request = try #require(proxy.seen.requests.first)
+            #expect(request.head.hasPrefix("POST http://provider.invalid/send?v=2 HTTP/1.1\r\n"))
+            #expect(request.header("host") == "provider.invalid")
+            #expect(request.header("proxy-authorization") == "Basic dXNlcjpwQHNz")
+        }
+    }
+
+    @Test func `speaks TLS with the provider through a tunnel`() async throws {
+        try await withAuthorityFile { path in
+            try await ScriptedServer.with([created], tls: try selfSignedContext()) { server in
+                try await TunnelServer.with(to: server.port) { tunnel in
+                    let proxy = try #require(ProxyAddress("http://127.0.0.1:\(tunnel.port)"))
+                    let options = ConnectionOptions(authorities: path, proxy: proxy)
+                    try await Self.with("https://localhost:\(server.port)", options) { provider in
+                        let answer = try await Self.send(provider)
+                        #expect(answer == Self.accepted)
+                        let again = try await Self.send(provider)
+                        #expect(again == Self.accepted)
+                    }
+                    let head = "CONNECT localhost:\(server.port) HTTP/1.1\r\nHost: localhost:\(server.port)\r\n\r\n"
+                    #expect(tunnel.requests == [head])
+                }
+                #expect(server.seen.requests.count == 2)
+            }
+        }
+    }
+
+    @Test(arguments: ["HTTP/1.1 407 Login\r\n\r\n", "nonsense\r\n\r\n"])
+    func `sends nothing through a proxy that refuses`(words: String) async throws {
+        try await ScriptedServer.with([.answer(words)]) { proxy in
+            let address = try #require(ProxyAddress("http://127.0.0.1:\(proxy.port)"))
+            try await Self.with("https://provider.invalid", ConnectionOptions(proxy: address)) { provider in
+                let answer = try await Self.send(provider)
+                #expect(answer == ProviderAnswer(.notSent, errorCode: "proxy_refused"))
+            }
+            #expect(proxy.seen.requests.count == 1)
+        }
+    }
+
+    @Test(arguments: ["", "proxy.example", "https://proxy.example", "http://", "socks5://proxy.example:1080"])
+    func `goes through no other kind of proxy`(text: String) {
+        #expect(ProxyAddress(text) == nil)
+    }
+
+    private static let otherAuthority = """
+        -----BEGIN CERTIFICATE-----
+        MIIBhzCCAS2gAwIBAgIUf1BTYjjPGeb+/uNODEzJ/sDIpywwCgYIKoZIzj0EAwIw
+        GDEWMBQGA1UEAwwNb3RoZXIuZXhhbXBsZTAgFw0yNjExMjYwNDIwMDNaGA8yMTI2
+        MTEwMjA0MjAwM1owGDEWMBQGA1UEAwwNb3RoZXIuZXhhbXBsZTBZMBMGByqGSM49
+        AgEGCCqGSM49AwEHA0IABO9+RPXHxmt4hErXZtcBiVjLohy/Ya1TprnO6VxsuLX4
+        I/qgoCR7JK9PVCdBJ0EYhVlcy0LE5jhHD0g10Reb/RejUzBRMB0GA1UdDgQWBBSu
+        r4YKa/kopS31yY1t/zb+fZWhITAfBgNVHSMEGDAWgBSur4YKa/kopS31yY1t/zb+
+        fZWhITAPBgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0gAMEUCID9XeBfzqCUP
+        Fduf+3b2sdm9jEuHMElFPwYkwmW1gTUkAiEAib9upCMHBfIQ5gsybtNnpAqAJy34
+        qmX8cUZLA+XfX+c=
+        -----END CERTIFICATE-----
+        """
+}
+
+private func withAuthorityFile(_ body: (String) async throws -> Void) async throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).pem").path
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try SelfSigned.certificate.write(toFile: path, atomically: true, encoding: .utf8)
+    try await body(path)
+}
+
+/// A server's TLS that takes only clients with its own certificate.
+private func askingContext() throws -> NIOSSLContext {
+    let key = try NIOSSLPrivateKey(bytes: Array(SelfSigned.privateKey.utf8), format: .pem)
+    let chain = try NIOSSLCertificate.fromPEMBytes(Array(SelfSigned.certificate.utf8))
+    var configuration = TLSConfiguration.makeServerConfiguration(
+        certificateChain: chain.map { .certificate($0) },
+        privateKey: .privateKey(key)
+    )
+    configuration.certificateVerification = .noHostnameVerification
+    configuration.trustRoots = .certificates(chain)
+    return try NIOSSLContext(configuration: configuration)
+}
