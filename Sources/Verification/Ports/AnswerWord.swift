@@ -4,15 +4,23 @@
 package enum AnswerWord {
     /// A message id: 1 to 256 characters of any kind but control characters, without white space around them.
     ///
-    /// Ids are whatever gateways make of them, such as Base64, addresses and phrases, and receipts repeat them.
+    /// Ids are whatever gateways make of them, such as Base64, addresses and phrases, and receipts repeat them. A text with
+    /// a plus sign before as many digits as a phone number has is none: ids come into events and rows.
     package static func messageID(_ text: String) -> String? {
         let scalars = text.unicodeScalars
         guard scalars.count <= 512, let first = scalars.firstIndex(where: { !$0.properties.isWhitespace }),
             let last = scalars.lastIndex(where: { !$0.properties.isWhitespace })
         else { return nil }
         let id = scalars[first...last]
-        guard id.count <= 256, id.allSatisfy({ !isControl($0) }) else { return nil }
+        guard id.count <= 256, id.allSatisfy({ !isControl($0) }), !holdsNumber(String(id)) else { return nil }
         return String(id)
+    }
+
+    private static func holdsNumber(_ id: String) -> Bool {
+        let parts = id.utf8.split(omittingEmptySubsequences: false) { $0 == UInt8(ascii: "+") }
+        return parts.dropFirst().contains { rest in
+            rest.prefix { $0.isASCIIDigit }.count >= 7
+        }
     }
 
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
