@@ -35,7 +35,7 @@ struct Dispatch: Service {
         /// What its mark says, so that a repeat goes to nobody who refused it or may have it.
         var tried: [String]? {
             send.isRepeat
-                ? send.repetition?.triedProviders : (course?.plan.refusers ?? []) + [provider].compactMap(\.self)
+                ? send.repetition?.triedProviders : (course?.plan.refusers ?? send.refusers) + [provider].compactMap(\.self)
         }
     }
 
@@ -88,6 +88,8 @@ struct Dispatch: Service {
             case .inTurn(let providers):
                 let candidate = Ready(send: send, claimedAt: claims.claimedAt, providers: providers)
                 waiting.addTask { await wait(candidate, ready) }
+            case .paused(let pause) where pause >= send.timeLeft(since: claims.claimedAt):
+                paused.append(tooLate(send))
             case .paused(let pause):
                 paused.append(handBack(send, of: claims.claimedAt, for: min(pause, AttemptPlan.longestPause)))
             }
@@ -97,13 +99,11 @@ struct Dispatch: Service {
     }
 
     /// Lets a send go to the first of its providers that has a turn for it, or hands it back.
-    ///
-    /// One that was with a provider before waits for the first alone: others may be who refused it.
     private func wait(_ candidate: Ready, _ ready: BatchQueue<Ready>) async {
         var providers = candidate.providers
         var shortest = ProviderDesk.longestAbsence
         var crowded: String?
-        for provider in candidate.providers.prefix(candidate.send.attempts == 0 ? .max : 1) {
+        for provider in candidate.providers {
             if let pause = desk.pause(of: provider) {
                 shortest = min(shortest, pause)
             } else if await desk.turn(provider) {
@@ -118,6 +118,18 @@ struct Dispatch: Service {
         }
         if let crowded { shortest = min(shortest, desk.sendAway(from: crowded)) }
         results.append([handBack(candidate.send, of: candidate.claimedAt, for: shortest)])
+    }
+
+    /// The end of a send that none of its providers takes before its time is over.
+    private func tooLate(_ send: ClaimedSend) -> SendResult {
+        SendResult(
+            send: send.reference,
+            disposition: send.repetition.map { .unknown($0.reason) } ?? .failed(.providerUnavailable),
+            attempts: send.attempts,
+            attempt: nil,
+            doubtful: send.repetition?.doubtful,
+            verification: send.verification
+        )
     }
 
     /// A claim that goes back unmarked, for no longer than its message may still leave.

@@ -26,13 +26,19 @@ struct Handover: Sendable {
 
         /// The provider to call next.
         let next: String
-        let last: SendResult.Attempt?
+        let told: Told?
 
         /// The result of a claim that goes no further: another one calls its next provider.
         func handedBack(of send: ClaimedSend) -> SendResult? {
             var plan = plan
             guard case .finish(let disposition) = plan.runOut() else { return nil }
-            return SendResult(send: send.reference, disposition: disposition, attempts: plan.attempts, attempt: last)
+            return SendResult(
+                send: send.reference,
+                disposition: disposition,
+                attempts: plan.attempts,
+                attempt: told?.attempt,
+                refusers: plan.refusers
+            )
         }
     }
 
@@ -54,15 +60,20 @@ struct Handover: Sendable {
         let send = candidate.send
         var plan =
             candidate.course?.plan
-            ?? AttemptPlan(providers: candidate.providers, idempotent: desk.idempotent, attempts: send.attempts)
+            ?? AttemptPlan(
+                providers: candidate.providers,
+                idempotent: desk.idempotent,
+                refusers: send.refusers,
+                attempts: send.attempts
+            )
         var step = candidate.course.map { .call(provider: $0.next) } ?? plan.start()
-        var last = candidate.course?.last
+        var told = candidate.course?.told
         var handed: (provider: String, message: OutboundMessage?)?
         var hasTurn = true
         while true {
             switch step {
             case .finish(let disposition):
-                return .over([result(of: candidate, disposition, plan, last)])
+                return .over([result(of: candidate, disposition, plan, told?.attempt)])
             case .call(let name):
                 if !hasTurn, await !desk.turn(name) {
                     // It comes back while its message may still leave.
@@ -73,7 +84,7 @@ struct Handover: Sendable {
                 hasTurn = false
                 if needsMark(candidate, for: name) {
                     var next = candidate
-                    next.course = Course(plan: plan, next: name, last: last)
+                    next.course = Course(plan: plan, next: name, told: told)
                     return .goesOn(next)
                 }
                 // The call ends before the claim does, and begins before the message is too late.
@@ -98,8 +109,10 @@ struct Handover: Sendable {
                     settings.observe(.dispatchAnswered)
                     note(answer, by: name, of: candidate, since: start)
                     report(answer, of: name, send, since: start.instant)
-                    last = SendResult.Attempt(provider: name, answer: answer, encoding: message?.content.encoding)
-                    step = plan.step(after: answer)
+                    let encoding = message?.content.encoding
+                    let attempt = SendResult.Attempt(provider: name, answer: answer, encoding: encoding)
+                    told = Told(attempt, answer.outcome, before: told)
+                    step = plan.step(after: answer, timeLeft: send.timeLeft(since: candidate.claimedAt))
                 }
             }
         }
@@ -114,17 +127,18 @@ struct Handover: Sendable {
         of candidate: Dispatch.Ready,
         _ disposition: SendDisposition,
         _ plan: AttemptPlan,
-        _ last: SendResult.Attempt?
+        _ told: SendResult.Attempt?
     ) -> SendResult {
-        let settled = settled(disposition, candidate, plan, last)
+        let settled = settled(disposition, candidate, plan, told)
         // Who refused the repetition is not who may have the message.
         let isOfAnother = candidate.send.isRepeat && settled != disposition
         return SendResult(
             send: candidate.send.reference,
             disposition: settled,
             attempts: plan.attempts,
-            attempt: isOfAnother ? nil : last,
+            attempt: isOfAnother ? nil : told,
             doubtful: candidate.send.repetition?.doubtful,
+            refusers: plan.refusers,
             verification: candidate.send.verification
         )
     }
@@ -161,11 +175,14 @@ struct Handover: Sendable {
         _ disposition: SendDisposition,
         _ candidate: Dispatch.Ready,
         _ plan: AttemptPlan,
-        _ last: SendResult.Attempt?
+        _ told: SendResult.Attempt?
     ) -> SendDisposition {
         switch (disposition, candidate.send.repetition) {
+        // What comes back later than its time allows has to be told that at that time.
+        case (.retry(let delay), _):
+            return .retry(after: min(delay, candidate.send.timeLeft(since: candidate.claimedAt)))
         case (.unknown(let reason), nil) where settings.repeatsUnknown && plan.attempts < AttemptPlan.maximumAttempts:
-            let tried = plan.refusers + [last?.provider].compactMap(\.self)
+            let tried = plan.refusers + [told?.provider].compactMap(\.self)
             let repetition = Repetition(reason: reason, triedProviders: tried)
             let isPossible = !repetition.order(candidate.providers, idempotent: desk.idempotent).isEmpty
             return isPossible ? .repeatOnce : disposition

@@ -51,13 +51,14 @@ final class ProviderDesk: Service {
 extension ProviderDesk {
     /// The order in which one send asks the providers of a route, and how long none of them takes it.
     ///
-    /// No pause when one takes it. A repeat goes only to those that it may go to.
-    func order(_ route: Route, used: [String], for repetition: Repetition?) -> (providers: [String], pause: Duration?) {
+    /// No pause when one takes it. Those that refused it are left out, and a repeat goes only to those that it may go to.
+    func order(_ route: Route, for send: ClaimedSend) -> (providers: [String], pause: Duration?) {
         var generator = SystemRandomNumberGenerator()
         return board.withLock { board in
             let now = ContinuousClock.now
-            let order = board.order(route, used: Set(used), at: now, using: &generator)
-            let providers = repetition?.order(order, idempotent: idempotent) ?? order
+            let order = board.order(route, used: Set(send.usedProviders), at: now, using: &generator)
+                .filter { !send.refusers.contains($0) }
+            let providers = send.repetition?.order(order, idempotent: idempotent) ?? order
             return (providers, board.pause(of: providers, at: now))
         }
     }

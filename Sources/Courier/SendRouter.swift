@@ -23,7 +23,7 @@ struct SendRouter: Sendable {
         // Nobody is asked for a tenant that the policy does not know any more.
         guard let tenant = policies.current.tenants[send.tenant] else { return .now([]) }
         let route = tenant.routes.route(for: send.recipient.channel, region: send.region ?? .unknown)
-        let (providers, pause) = desk.order(route, used: send.usedProviders, for: send.repetition)
+        let (providers, pause) = desk.order(route, for: send)
         if let pause { return .paused(pause) }
         guard let first = providers.first, desk.isLimited(first) else { return .now(providers) }
         return .inTurn(providers)

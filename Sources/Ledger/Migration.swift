@@ -75,5 +75,6 @@ package struct Migration: Sendable {
         Migration(18, "0018_tried_providers", PackageResources._018_tried_providers_sql),
         Migration(19, "0019_day_tables", PackageResources._019_day_tables_sql),
         Migration(20, "0020_forgotten_admissions", PackageResources._020_forgotten_admissions_sql),
+        Migration(21, "0021_refused_by", PackageResources._021_refused_by_sql),
     ]
 }

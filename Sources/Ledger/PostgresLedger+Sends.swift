@@ -166,6 +166,7 @@ extension PostgresLedger {
             UPDATE courier.send s
             SET state = u.state, attempts = u.attempts, repeated = s.repeated OR u.repeated,
                 lease_until = clock_timestamp() + u.retry_after_ms * interval '1 millisecond',
+                refused_by = coalesce(u.refused_by, s.refused_by),
                 rendering = CASE u.state WHEN 'pending' THEN s.rendering ELSE '' END,
                 -- Where nobody knows who has it, nobody is named.
                 provider = CASE u.state WHEN 'unknown' THEN u.provider ELSE coalesce(u.provider, s.provider) END,
@@ -177,7 +178,7 @@ extension PostgresLedger {
                     unnest($4::int2[]) AS attempts, unnest($5::int4[]) AS retry_after_ms,
                     unnest($6::text[]) AS provider, unnest($7::text[]) AS provider_message_id,
                     unnest($8::int2[]) AS segments, unnest($9::text[]) AS encoding, unnest($10::text[]) AS error_code,
-                    unnest($11::bool[]) AS repeated
+                    unnest($11::bool[]) AS repeated, unnest($12::text[]) AS refused_by
             ) AS u
             WHERE s.id = u.id AND s.fence = u.fence
               AND CASE u.state WHEN 'delivered' THEN s.state = 'sent'
@@ -192,6 +193,7 @@ extension PostgresLedger {
                 .int16s(results.map { $0.attempt?.segments.map { Int16(clamping: $0) } }),
                 .texts(results.map(\.attempt?.encoding)), .texts(results.map(\.attempt?.errorCode)),
                 .bools(results.map { $0.disposition == .repeatOnce }),
+                .texts(results.map { $0.refusers.isEmpty ? nil : $0.refusers.joined(separator: " ") }),
             ]
         )
     }

@@ -107,7 +107,7 @@ extension PostgresLedger {
             """
             SELECT s.id, s.verification_id, s.fence, s.number, s.request_id, s.resend_window_ms, s.validity_ms,
                 s.traceparent, s.generation, s.state, s.deadline, s.attempts, s.repeated, s.rendering,
-                s.tried_providers, s.lease_until
+                s.tried_providers, s.lease_until, s.refused_by
             FROM courier.send s
             WHERE s.lease_until < statement_timestamp() AND s.lease_until >= coalesce($2::timestamptz, '-infinity')
             ORDER BY s.lease_until
@@ -133,7 +133,7 @@ extension PostgresLedger {
             )
             SELECT s.id, s.verification_id, s.fence, s.number, s.request_id, s.resend_window_ms, s.validity_ms,
                 s.traceparent, s.generation, s.state, s.deadline, s.attempts, s.repeated, s.rendering,
-                s.tried_providers, s.lease_until
+                s.tried_providers, s.lease_until, s.refused_by
             FROM (SELECT due.id FROM due WHERE due.state = 'dispatching' LIMIT $1) AS u
             JOIN courier.send s ON s.id = u.id
             -- In this form the time implies no index: each send is looked up by its id.
@@ -172,8 +172,11 @@ extension DueSend {
             deadline: try Timestamp(row, 10),
             attempts: try row.int16(11),
             isRepeated: try row.bool(12),
-            triedProviders: try row.optionalText(14)?.split(separator: " ").map(String.init),
+            refusers: try Self.names(row.optionalText(16)) ?? [],
+            triedProviders: try Self.names(row.optionalText(14)),
             rendering: Rendering(json: try row.text(13))
         )
     }
+
+    private static func names(_ text: String?) -> [String]? { text?.split(separator: " ").map(String.init) }
 }

@@ -170,6 +170,16 @@ final class MemorySink: RecordSink, Service {
         }
     }
 
+    /// The providers' codes in what was published.
+    var errorCodes: [String] {
+        state.withLock(\.published).compactMap { record in
+            guard let value = record.value, case .object(let event)? = try? JSONScanner.parse(value),
+                case .object(let send)? = event["send"]
+            else { return nil }
+            return send.text("errorCode")
+        }
+    }
+
     /// The reasons of the dead letters.
     var deadLetters: [String] {
         state.withLock(\.published).filter(\.isDeadLetter).compactMap { record in

@@ -47,6 +47,7 @@ extension ClaimedSend {
             generation: claim.generation,
             attempts: held.attempts,
             isFictional: claim.isFictional,
+            refusers: held.refusers,
             repetition: held.isRepeat ? Repetition(reason: .timeout, triedProviders: held.tried) : nil
         )
     }

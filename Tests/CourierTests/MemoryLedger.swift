@@ -44,6 +44,9 @@ final class MemoryLedger: Ledger {
         /// The calls that were made by this claim and those before it.
         var attempts: Int16 = 0
 
+        /// Those that refused the message.
+        var refusers: [String] = []
+
         /// What the newest mark says.
         var tried: [String]?
 
@@ -338,6 +341,7 @@ extension MemoryLedger {
             if case .retry(let delay) = result.disposition {
                 state.delays.append(delay)
                 state.sends[result.send.id]?.attempts = result.attempts
+                if !result.refusers.isEmpty { state.sends[result.send.id]?.refusers = result.refusers }
                 state.sends[result.send.id]?.state = .pending
                 state.sends[result.send.id]?.isLeased = false
             } else if result.disposition == .repeatOnce {

@@ -74,6 +74,52 @@ import Verification
         #expect(second.messages.count == 1, "who has refused it is not asked again meanwhile")
     }
 
+    @Test func `who refused a message is not asked again when another one is, later`() async throws {
+        let journal = Journal()
+        let first = MemoryProvider("first", journal: journal) { _ in ProviderAnswer(.refused, errorCode: "21211") }
+        let second = MemoryProvider.taking(
+            after: 1,
+            of: ProviderAnswer(.throttled, errorCode: "20429"),
+            "second",
+            journal: journal
+        )
+        try await MemoryWorker.with([first, second], journal: journal) { worker in
+            worker.source.add([Self.numbers[0]])
+            try await worker.settle(events: 1)
+            #expect(worker.sink.answers == ["sent"])
+        }
+        #expect(first.messages.count == 1)
+        #expect(second.messages.count == 2)
+    }
+
+    @Test func `of several answers the one nearest to an acceptance is told`() async throws {
+        let journal = Journal()
+        let first = MemoryProvider("first", journal: journal) { _ in
+            ProviderAnswer(.throttled, errorCode: "20429", retryAfter: .seconds(3600))
+        }
+        let second = MemoryProvider("second", journal: journal) { _ in ProviderAnswer(.refused, errorCode: "21211") }
+        try await MemoryWorker.with([first, second], journal: journal) { worker in
+            worker.source.add([Self.numbers[0]])
+            try await worker.settle(events: 1)
+            #expect(worker.sink.answers == ["failed provider_unavailable"])
+            #expect(worker.sink.errorCodes == ["20429"])
+        }
+    }
+
+    @Test func `a provider that wants to be asked after the message's time fails it at once`() async throws {
+        let journal = Journal()
+        let provider = MemoryProvider(journal: journal) { _ in
+            ProviderAnswer(.throttled, errorCode: "20429", retryAfter: .seconds(3600))
+        }
+        try await MemoryWorker.with([provider], journal: journal) { worker in
+            worker.source.add([Self.numbers[0]])
+            try await worker.settle(events: 1)
+            #expect(worker.sink.answers == ["failed provider_unavailable"])
+            #expect(worker.ledger.delays.isEmpty)
+        }
+        #expect(provider.messages.count == 1)
+    }
+
     @Test func `what finds its provider's line full stays away, and no longer than it may be sent`() async throws {
         let rate = RateLimit(count: 1, per: .seconds(3600))
         for longest in [Duration.seconds(10), Duration.seconds(8)] {

@@ -36,7 +36,7 @@ import Verification
         for fault in TestNumber.Fault.allCases {
             var plan = AttemptPlan(providers: ["test"], attempts: 0)
             #expect(plan.start() == .call(provider: "test"))
-            let step = plan.step(after: try await answer(fault))
+            let step = plan.step(after: try await answer(fault), timeLeft: .seconds(300))
             switch fault {
             case .optedOut, .invalid: #expect(step == .finish(.failed(.providerRefused)))
             case .throttled, .providerDown: #expect(step == .finish(.retry(after: .seconds(1))))

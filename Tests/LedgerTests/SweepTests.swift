@@ -88,6 +88,26 @@ import Verification
         }
     }
 
+    @Test func `a retry is claimed with the providers that refused it, over however many claims`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            var claims = try await worker.claims()
+            for (refusers, expected) in [(["a", "b"], ["a", "b"]), ([], ["a", "b"]), (["a", "b", "c"], ["a", "b", "c"])] {
+                let result = SendResult(
+                    send: claims[0].reference,
+                    disposition: .retry(after: .zero),
+                    attempts: 1,
+                    attempt: nil,
+                    refusers: refusers
+                )
+                _ = try await worker.ledger.record([result])
+                try await database.lapseSends()
+                claims = try await worker.ledger.sweepSends(capacity: 10).value
+                #expect(claims.map(\.refusers) == [expected])
+            }
+        }
+    }
+
     @Test(arguments: [
         "UPDATE courier.send SET deadline = clock_timestamp()",
         "UPDATE courier.send SET deadline = clock_timestamp(), state = 'pending'",

@@ -19,7 +19,7 @@ import Verification
         for answer in answers {
             guard case .call(let provider) = step else { break }
             called.append(provider)
-            step = plan.step(after: ProviderAnswer(answer))
+            step = plan.step(after: ProviderAnswer(answer), timeLeft: .seconds(300))
         }
         guard case .finish(let end) = step else { return (called, plan.attempts, nil) }
         return (called, plan.attempts, end)
@@ -94,7 +94,7 @@ import Verification
     @Test func `a route of which one could not be reached is tried again`() {
         #expect(Self.play([.notSent], route: ["a"]).end == .retry(after: .seconds(1)))
         #expect(Self.play([.refused, .notSent], route: ["a", "b"]).end == .retry(after: .seconds(2)))
-        #expect(Self.play([.notSent, .refused], route: ["a", "b"]).end == .retry(after: .seconds(2)))
+        #expect(Self.play([.notSent, .refused], route: ["a", "b"]).end == .retry(after: .seconds(1)))
         #expect(Self.play([.misconfigured], route: ["a"]).end == .retry(after: .seconds(1)))
     }
 
@@ -110,18 +110,64 @@ import Verification
     @Test func `a provider's own wait is kept, and of several the shortest`() {
         var plan = AttemptPlan(providers: ["a", "b"], attempts: 0)
         #expect(plan.start() == Self.call("a"))
-        #expect(plan.step(after: ProviderAnswer(.throttled, retryAfter: .seconds(30))) == Self.call("b"))
-        let end = plan.step(after: ProviderAnswer(.notSent, retryAfter: .seconds(5)))
-        #expect(end == .finish(.retry(after: .seconds(10))))
+        #expect(Self.step(&plan, .throttled, retryAfter: .seconds(90)) == Self.call("b"))
+        #expect(Self.step(&plan, .notSent, retryAfter: .seconds(70)) == .finish(.retry(after: .seconds(70))))
     }
 
     @Test func `no wait of a provider traps`() {
-        for wait in [Duration.seconds(Int64.max), .zero, .seconds(-1)] {
+        let waits: [(wait: Duration, end: SendDisposition)] = [
+            (.seconds(Int64.max), .failed(.providerUnavailable)), (.zero, .retry(after: .zero)),
+            (.seconds(-1), .retry(after: .zero)),
+        ]
+        for (wait, end) in waits {
             var plan = AttemptPlan(providers: ["a", "b"], attempts: 0)
             _ = plan.start()
-            _ = plan.step(after: ProviderAnswer(.throttled, retryAfter: wait))
-            let end = plan.step(after: ProviderAnswer(.throttled, retryAfter: wait))
-            #expect(end == .finish(.retry(after: min(wait * 2, AttemptPlan.longestDelay))))
+            _ = Self.step(&plan, .throttled, retryAfter: wait)
+            #expect(Self.step(&plan, .throttled, retryAfter: wait) == .finish(end))
         }
+    }
+
+    private static func step(
+        _ plan: inout AttemptPlan,
+        _ outcome: ProviderOutcome,
+        retryAfter: Duration? = nil,
+        timeLeft: Duration = .seconds(300)
+    ) -> AttemptPlan.Step {
+        plan.step(after: ProviderAnswer(outcome, retryAfter: retryAfter), timeLeft: timeLeft)
+    }
+
+    @Test func `who refused the message is not asked again for it`() {
+        var plan = AttemptPlan(providers: ["a", "b"], attempts: 0)
+        #expect(plan.start() == Self.call("a"))
+        #expect(Self.step(&plan, .refused) == Self.call("b"))
+        #expect(Self.step(&plan, .throttled) == .finish(.retry(after: .seconds(4))))
+        #expect(plan.refusers == ["a"])
+        var later = AttemptPlan(providers: ["a", "b"], refusers: plan.refusers, attempts: plan.attempts)
+        #expect(later.start() == Self.call("b"))
+        #expect(Self.step(&later, .accepted) == .finish(.sent))
+    }
+
+    @Test func `when all have refused, over whatever claims, the send has failed for good`() {
+        var plan = AttemptPlan(providers: ["a", "b"], refusers: ["a"], attempts: 2)
+        #expect(plan.start() == Self.call("b"))
+        #expect(Self.step(&plan, .refused) == .finish(.failed(.providerRefused)))
+        var none = AttemptPlan(providers: ["a"], refusers: ["a"], attempts: 1)
+        #expect(none.start() == .finish(.failed(.providerRefused)))
+    }
+
+    @Test(arguments: [ProviderOutcome.throttled, .notSent, .misconfigured])
+    func `a wait beyond the message's time leads to the next provider, and fails behind the last`(
+        outcome: ProviderOutcome
+    ) {
+        let wait = Duration.seconds(30)
+        var plan = AttemptPlan(providers: ["a", "b"], attempts: 0)
+        _ = plan.start()
+        #expect(Self.step(&plan, outcome, retryAfter: wait, timeLeft: .seconds(30)) == Self.call("b"))
+        let end = Self.step(&plan, outcome, retryAfter: wait, timeLeft: .seconds(29))
+        #expect(end == .finish(.failed(.providerUnavailable)))
+        var patient = AttemptPlan(providers: ["a"], attempts: 0)
+        _ = patient.start()
+        let later = Self.step(&patient, outcome, retryAfter: wait, timeLeft: .seconds(31))
+        #expect(later == .finish(.retry(after: wait)))
     }
 }

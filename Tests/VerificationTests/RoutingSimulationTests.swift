@@ -68,7 +68,7 @@ import Verification
                 if name == "main", outcome == .accepted, time >= 70_000, tally.firstAfterHealing == nil {
                     tally.firstAfterHealing = .milliseconds(time - 70_000)
                 }
-                proceed(plan, plan.step(after: answer), time, &random)
+                proceed(plan, plan.step(after: answer, timeLeft: .seconds(300)), time, &random)
             }
             var due = claims.removeValue(forKey: time) ?? []
             if time % 5 == 0, time < 100_000 {

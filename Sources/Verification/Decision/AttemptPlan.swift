@@ -9,14 +9,8 @@ package struct AttemptPlan: Sendable {
     /// Calls in all for one send, over every claim of it.
     package static let maximumAttempts: Int16 = 3
 
-    /// However long a provider asks to wait: the sweep must look again before the message's time is over.
-    package static let longestDelay = Duration.seconds(60)
-
     /// What a provider that takes nothing now is waited for at most, since it may be back sooner.
     package static let longestPause = Duration.seconds(2)
-
-    /// What it is waited for at least behind another one's refusal: that one would be asked again, in vain.
-    package static let shortestPauseBehindRefusal = Duration.seconds(5)
 
     package enum Step: Sendable, Equatable {
         case call(provider: String)
@@ -28,10 +22,13 @@ package struct AttemptPlan: Sendable {
     private var remaining: ArraySlice<String>
     private var current: String?
 
-    /// The providers that refused the message.
-    package private(set) var refusers: [String] = []
+    /// The providers that refused the message, in earlier claims too: they are not asked again.
+    package private(set) var refusers: [String]
     private var isUnknown = false
     private var retryAfter: Duration?
+
+    /// Whether some provider takes messages again only when this one's time is over.
+    private var isTooLateForOne = false
 
     /// The time until a provider that was passed over may be asked.
     private var pause: Duration?
@@ -39,20 +36,22 @@ package struct AttemptPlan: Sendable {
     /// - Parameters:
     ///   - providers: the route's, in order.
     ///   - idempotent: those that take the send's id as an idempotency key.
+    ///   - refusers: those that refused the message in earlier claims.
     ///   - attempts: calls made by earlier claims.
-    package init(providers: [String], idempotent: Set<String> = [], attempts: Int16) {
-        remaining = providers[...]
+    package init(providers: [String], idempotent: Set<String> = [], refusers: [String] = [], attempts: Int16) {
+        remaining = providers.filter { !refusers.contains($0) }[...]
+        self.refusers = refusers
         self.idempotent = idempotent
         self.attempts = attempts
     }
 
     /// The first step of the claim.
     package mutating func start() -> Step {
-        next(delay: nil)
+        next()
     }
 
-    /// The step after an answer.
-    package mutating func step(after answer: ProviderAnswer) -> Step {
+    /// The step after an answer, with so much of the message's time left.
+    package mutating func step(after answer: ProviderAnswer, timeLeft: Duration) -> Step {
         if isUnknown { return stepInDoubt(after: answer.outcome) }
         switch answer.outcome {
         case .accepted:
@@ -63,11 +62,22 @@ package struct AttemptPlan: Sendable {
             return .finish(.failed(.fraudBlocked))
         case .impossible, .refused:
             if let current { refusers.append(current) }
-            return next(delay: nil)
         case .notSent, .misconfigured:
-            return next(delay: answer.retryAfter ?? .seconds(1))
+            noteDelay(answer.retryAfter, else: .seconds(1), timeLeft)
         case .throttled:
-            return next(delay: answer.retryAfter ?? .seconds(2))
+            noteDelay(answer.retryAfter, else: .seconds(2), timeLeft)
+        }
+        return next()
+    }
+
+    /// Notes when the provider may be asked again: after the time that it names, unless the message is too late by then.
+    private mutating func noteDelay(_ asked: Duration?, else usual: Duration, _ timeLeft: Duration) {
+        let growth = 1 << Int(min(max(attempts, 1), 5) - 1)
+        let delay = asked ?? usual * growth
+        if asked != nil, delay >= timeLeft {
+            isTooLateForOne = true
+        } else {
+            retryAfter = min(retryAfter ?? delay, delay)
         }
     }
 
@@ -76,7 +86,7 @@ package struct AttemptPlan: Sendable {
         attempts -= 1
         if isUnknown { return .finish(.unknown(.timeout)) }
         pause = min(pause ?? wait, wait)
-        return next(delay: nil)
+        return next()
     }
 
     /// The end when the provider was not called, since the claim's time is over: no attempt is spent.
@@ -102,8 +112,7 @@ package struct AttemptPlan: Sendable {
         return .finish(.unknown(.timeout))
     }
 
-    private mutating func next(delay: Duration?) -> Step {
-        if let delay { retryAfter = min(retryAfter ?? delay, delay) }
+    private mutating func next() -> Step {
         guard attempts < Self.maximumAttempts else { return exhausted() }
         current = remaining.popFirst()
         if let current {
@@ -111,19 +120,13 @@ package struct AttemptPlan: Sendable {
             return .call(provider: current)
         }
         // Every provider of the route has been asked. One that could not be reached may be asked again.
-        let growth = 1 << Int(min(max(attempts, 1), 5) - 1)
-        let delays = [retryAfter.map { $0 * growth }, patience].compactMap(\.self)
+        let delays = [retryAfter, pause.map { min($0, Self.longestPause) }].compactMap(\.self)
         guard let delay = delays.min() else { return exhausted() }
-        return .finish(.retry(after: min(delay, Self.longestDelay)))
-    }
-
-    private var wasRefused: Bool { !refusers.isEmpty }
-
-    private var patience: Duration? {
-        pause.map { wasRefused ? max($0, Self.shortestPauseBehindRefusal) : min($0, Self.longestPause) }
+        return .finish(.retry(after: max(delay, .zero)))
     }
 
     private func exhausted() -> Step {
-        .finish(.failed(wasRefused && retryAfter == nil ? .providerRefused : .providerUnavailable))
+        let mayBeTaken = retryAfter != nil || isTooLateForOne || refusers.isEmpty
+        return .finish(.failed(mayBeTaken ? .providerUnavailable : .providerRefused))
     }
 }

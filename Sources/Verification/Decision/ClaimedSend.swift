@@ -38,6 +38,9 @@ package final class ClaimedSend: Sendable {
     /// A send to a test number: no provider is called.
     package let isFictional: Bool
 
+    /// The providers that refused the message in earlier claims: they are not asked again.
+    package let refusers: [String]
+
     /// What the one more attempt after an unknown outcome has to heed; nil for the first one.
     package let repetition: Repetition?
 
@@ -63,6 +66,7 @@ package final class ClaimedSend: Sendable {
         generation: Int32,
         attempts: Int16,
         isFictional: Bool,
+        refusers: [String] = [],
         repetition: Repetition? = nil,
         usedProviders: [String] = [],
         verification: StoredVerification? = nil
@@ -83,6 +87,7 @@ package final class ClaimedSend: Sendable {
         self.generation = generation
         self.attempts = attempts
         self.isFictional = isFictional
+        self.refusers = refusers
         self.repetition = repetition
         self.usedProviders = usedProviders
     }

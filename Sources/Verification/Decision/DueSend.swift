@@ -22,6 +22,9 @@ package struct DueSend: Sendable {
     /// Whether the one more attempt after an unknown outcome has been made.
     package let isRepeated: Bool
 
+    /// The providers that refused the message in earlier claims.
+    package let refusers: [String]
+
     /// The providers that refused the message, and last the one that it was marked for; nil where they were not written.
     package let triedProviders: [String]?
 
@@ -35,6 +38,7 @@ package struct DueSend: Sendable {
         deadline: Timestamp,
         attempts: Int16,
         isRepeated: Bool = false,
+        refusers: [String] = [],
         triedProviders: [String]? = nil,
         rendering: Rendering?
     ) {
@@ -44,6 +48,7 @@ package struct DueSend: Sendable {
         self.deadline = deadline
         self.attempts = attempts
         self.isRepeated = isRepeated
+        self.refusers = refusers
         self.triedProviders = triedProviders
         self.rendering = rendering
     }

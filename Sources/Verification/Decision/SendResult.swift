@@ -14,10 +14,13 @@ package final class SendResult: Sendable {
     /// The provider that may have the message from before it was repeated.
     package let doubtful: String?
 
+    /// The providers that refused the message.
+    package let refusers: [String]
+
     /// The verification as it was when the send was claimed, where that is known.
     package let verification: StoredVerification?
 
-    /// The last call to a provider.
+    /// The call to a provider that is told.
     package struct Attempt: Sendable, Equatable {
         package let provider: String
         package let messageID: String?
@@ -42,6 +45,7 @@ package final class SendResult: Sendable {
         attempts: Int16,
         attempt: Attempt?,
         doubtful: String? = nil,
+        refusers: [String] = [],
         verification: StoredVerification? = nil
     ) {
         self.verification = verification
@@ -50,5 +54,6 @@ package final class SendResult: Sendable {
         self.attempts = attempts
         self.attempt = attempt
         self.doubtful = doubtful
+        self.refusers = refusers
     }
 }

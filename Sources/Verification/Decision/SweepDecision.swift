@@ -119,6 +119,7 @@ extension DueSend {
             generation: generation,
             attempts: attempts,
             isFictional: verification.isFictional,
+            refusers: refusers,
             repetition: isRepeat ? repetition : nil,
             usedProviders: verification.usedProviders
         )
