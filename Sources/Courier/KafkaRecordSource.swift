@@ -70,7 +70,7 @@ package struct KafkaRecordSource: RecordSource, Service {
         }
     }
 
-    package func commit(_ positions: [SourcePosition], before waiting: [WaitingRecord]) async {
+    package func commit(_ positions: [SourcePosition], before waiting: [WaitingRecord]) async -> Bool {
         let places = waiting.compactMap { waiting in
             waiting.position.batch.map {
                 RecordPlace(batch: $0, topic: waiting.record.topic, waiting.record.partition, waiting.record.offset)
@@ -78,12 +78,14 @@ package struct KafkaRecordSource: RecordSource, Service {
         }
         switch await consumer.commit(positions.compactMap(\.batch), before: places) {
         case .committed:
-            break
+            return true
         case .notAssigned:
             logger.log(events.notAssigned)
+            return true
         case .failed(let error):
             statistics.noteFailure(of: .kafka)
             logger.log(events.commitFailed, error.logFields)
+            return false
         }
     }
 

@@ -11,8 +11,8 @@ package protocol RecordSource: Sendable {
     /// Makes known that what was read up to these positions is durable, in the order in which it was handed out, but for
     /// some records: nothing is committed past them.
     ///
-    /// What fails is covered by the next commit, or by reading it again.
-    func commit(_ positions: [SourcePosition], before waiting: [WaitingRecord]) async
+    /// False when it failed: the next commit covers it, or reading it again.
+    func commit(_ positions: [SourcePosition], before waiting: [WaitingRecord]) async -> Bool
 }
 
 /// Records and how far their source is read with them.

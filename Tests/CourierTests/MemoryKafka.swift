@@ -20,6 +20,9 @@ final class MemorySource: RecordSource, Service {
 
         /// The offsets of the records that nothing was committed past.
         var waiting: [Int64] = []
+
+        /// How many of the next commits fail.
+        var failures = 0
     }
 
     private let state = Mutex(State())
@@ -75,16 +78,26 @@ final class MemorySource: RecordSource, Service {
     /// The offsets that the last commit left out.
     var leftOut: [Int64] { state.withLock(\.waiting) }
 
-    func commit(_ positions: [SourcePosition], before waiting: [WaitingRecord]) async {
+    func commit(_ positions: [SourcePosition], before waiting: [WaitingRecord]) async -> Bool {
         await broker.withLock(\.self)?.pass()
-        let count = state.withLock { state in
+        let count: Int? = state.withLock { state in
+            guard state.failures == 0 else {
+                state.failures -= 1
+                return nil
+            }
             state.waiting = waiting.map(\.record.offset)
             // A position comes again when what waited of its batch is decided.
             let batches = state.uncommitted.prefix(positions.count)
             state.uncommitted.removeFirst(batches.count)
             return batches.reduce(0, +)
         }
-        journal.note(.committed(count))
+        if let count { journal.note(.committed(count)) }
+        return count != nil
+    }
+
+    /// Lets the next commits fail.
+    func failCommits(_ times: Int) {
+        state.withLock { $0.failures = times }
     }
 
     /// Answers no commit until the gate is open.

@@ -95,6 +95,15 @@ import Verification
         }
     }
 
+    @Test func `a commit that failed is made again, though nothing more comes`() async throws {
+        try await MemoryWorker.with { worker in
+            worker.source.failCommits(2)
+            worker.source.add([Self.numbers[0]])
+            try await worker.settle(events: 1)
+            try await eventually("its offset is committed") { worker.journal.work.contains(.committed(1)) }
+        }
+    }
+
     @Test func `requests and receipts are read on while a commit of their offsets is not answered`() async throws {
         let gate = Gate()
         try await MemoryWorker.with { worker in

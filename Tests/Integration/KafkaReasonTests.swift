@@ -94,7 +94,7 @@ import Testing
 
     private func failure(_ configuration: KafkaConfiguration) async -> KafkaError? {
         do {
-            _ = try await KafkaAdmin.partitionCount(of: "topic", configuration: configuration, within: .seconds(3))
+            _ = try await KafkaAdmin.partitionCount(of: "topic", configuration: configuration, within: .seconds(8))
             return nil
         } catch {
             return error
