@@ -23,7 +23,12 @@ struct TopicIdentity {
     private static let pause = Duration.seconds(3)
 
     private var ids: [String: ID] = [:]
+
+    /// Up to the last check: what is read after it may already be of another topic.
     private(set) var marks: [TopicPartition: Mark] = [:]
+
+    /// Up to the last record.
+    private(set) var newest: [TopicPartition: Mark] = [:]
     private var next: ContinuousClock.Instant?
 
     /// True at the time for a question; a question that was lost is repeated.
@@ -42,18 +47,21 @@ struct TopicIdentity {
     /// Takes a record whose time is its broker's.
     mutating func read(_ partition: TopicPartition, _ timestamp: Int64, _ offset: Int64) {
         guard timestamp >= 0 else { return }
-        let latest = marks[partition].map { max($0.timestamp, timestamp) } ?? timestamp
-        marks[partition] = Mark(timestamp: latest, offset: offset)
+        let latest = newest[partition].map { max($0.timestamp, timestamp) } ?? timestamp
+        newest[partition] = Mark(timestamp: latest, offset: offset)
     }
 
-    /// Whether the first record later than all that were read stands before the last of them.
+    /// Takes what was read before a check that found nothing.
+    mutating func confirm(_ read: [TopicPartition: Mark]) { marks = read }
+
+    /// Whether the first record later than all up to the last check stands before the last of them.
     func contradicts(_ partition: TopicPartition, firstLater offset: Int64) -> Bool {
         guard let mark = marks[partition] else { return false }
         return (0...mark.offset).contains(offset)
     }
 
     /// Forgets what was read: another member may read on.
-    mutating func forgetRecords() { marks = [:] }
+    mutating func forgetRecords() { (marks, newest) = ([:], [:]) }
 }
 
 extension KafkaConsumer {
@@ -76,13 +84,16 @@ extension KafkaConsumer {
 
     /// The same by the records' times, where there are no ids.
     private func checkTimes() {
-        let marks = identity.marks
-        guard !marks.isEmpty else { return }
-        let times = marks.map { ($0.key, $0.value.timestamp + 1) }
+        let read = identity.newest
+        let times = identity.marks.map { ($0.key, $0.value.timestamp + 1) }
+        guard !times.isEmpty else { return identity.confirm(read) }
         // Without an answer it is asked again.
-        let later = (try? handle?.offsets(at: times, within: Self.identityLimit)) ?? [:]
-        guard let found = later.first(where: { identity.contradicts($0.key, firstLater: $0.value) }) else { return }
-        beginAnew(found.key.topic)
+        guard let later = try? handle?.offsets(at: times, within: Self.identityLimit) else { return }
+        if let found = later.first(where: { identity.contradicts($0.key, firstLater: $0.value) }) {
+            beginAnew(found.key.topic)
+        } else {
+            identity.confirm(read)
+        }
     }
 
     /// Reads all owned partitions from their beginning, and sets the group back to it.

@@ -131,6 +131,10 @@ import Testing
         identity.read(place, 1000, 3)
         // The clock of another leader is behind.
         identity.read(place, 990, 4)
+        #expect(identity.newest[place] == .init(timestamp: 1000, offset: 4))
+        identity.confirm(identity.newest)
+        // Read before the next check, perhaps from the new topic at the old position: the check is of what was read before.
+        identity.read(place, 2000, 9)
         #expect(identity.marks[place] == .init(timestamp: 1000, offset: 4))
         #expect(identity.contradicts(place, firstLater: 0))
         #expect(!identity.contradicts(place, firstLater: 5))
