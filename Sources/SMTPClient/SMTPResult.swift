@@ -95,6 +95,9 @@ package enum SMTPFailure: String, Sendable, Hashable, CaseIterable {
     /// TLS is asked for and the server does not offer it.
     case startTLSUnavailable = "starttls_unavailable"
 
+    /// An address needs SMTPUTF8 and the server does not offer it.
+    case utf8Unavailable = "smtputf8_unavailable"
+
     /// The file of authorities cannot be read.
     case authorities = "ca_file"
 

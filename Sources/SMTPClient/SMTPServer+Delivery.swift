@@ -11,7 +11,7 @@ extension SMTPServer {
     /// raise on a closed connection.
     package func deliver(_ envelope: SMTPEnvelope, within deadline: Duration, listener: some SMTPListener) {
         Self.blockBrokenPipeSignal()
-        let talk = SMTPTalk(content: envelope.content, listener: listener)
+        let talk = SMTPTalk(envelope, listener: listener)
         do {
             let handle = try EasyHandle()
             try configure(handle, within: deadline)

@@ -67,12 +67,16 @@ package struct SMTPEnvelope: Sendable, CustomStringConvertible, CustomReflectabl
     let sender: String
     let recipient: String
 
+    /// Whether an address is not all ASCII before its `@`: then only a server with SMTPUTF8 (RFC 6531) can take it.
+    let needsUTF8: Bool
+
     /// The message as RFC 5322 writes it, lines ended by CR LF, dots as they are.
     let content: [UInt8]
 
-    package init(sender: String, recipient: String, content: [UInt8]) {
+    package init(sender: String, recipient: String, needsUTF8: Bool = false, content: [UInt8]) {
         self.sender = sender
         self.recipient = recipient
+        self.needsUTF8 = needsUTF8
         self.content = content
     }
 

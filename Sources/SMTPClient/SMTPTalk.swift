@@ -17,20 +17,29 @@ package protocol SMTPListener: Sendable {
 /// It belongs to the thread of the delivery.
 final class SMTPTalk {
     private var content: ArraySlice<UInt8>
+    private let needsUTF8: Bool
     private let listener: any SMTPListener
     private var transcript = SMTPTranscript()
     private var isComplete = false
     private var isSettled = false
 
-    init(content: [UInt8], listener: any SMTPListener) {
-        self.content = content[...]
+    init(_ envelope: SMTPEnvelope, listener: any SMTPListener) {
+        content = envelope.content[...]
+        needsUTF8 = envelope.needsUTF8
         self.listener = listener
     }
 
-    var isWanted: Bool { listener.isWanted }
+    /// Whether the session is to go on.
+    var isWanted: Bool { !lacksUTF8 && listener.isWanted }
+
+    /// Whether the sender was named without SMTPUTF8 although an address needs it.
+    ///
+    /// What a server says from then on means nothing, and it never gets the message.
+    private var lacksUTF8: Bool { needsUTF8 && transcript.step >= .sender && !transcript.usesUTF8 }
 
     /// Copies the next bytes; 0 is the message's end, on which libcurl sends the final dot; nil gives up.
     func read(into room: UnsafeMutableRawBufferPointer) -> Int? {
+        guard !lacksUTF8 else { return nil }
         guard !content.isEmpty else {
             isComplete = isComplete || listener.mayComplete()
             return isComplete ? 0 : nil
@@ -52,7 +61,8 @@ final class SMTPTalk {
     }
 
     func result(_ failure: SMTPFailure?) -> SMTPResult {
-        SMTPResult(
+        if lacksUTF8 { return SMTPResult(step: transcript.step, reply: nil, failure: .utf8Unavailable) }
+        return SMTPResult(
             step: transcript.step,
             reply: transcript.reply,
             enhanced: transcript.enhanced,

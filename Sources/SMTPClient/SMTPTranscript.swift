@@ -9,6 +9,9 @@ struct SMTPTranscript {
     private(set) var enhanced: EnhancedStatus?
     private(set) var hasQuit = false
 
+    /// Whether the sender was named with SMTPUTF8, which libcurl does where an address needs it and the server has it.
+    private(set) var usesUTF8 = false
+
     /// A command left.
     ///
     /// Steps only go forward, so that a line of a login is not taken for a command.
@@ -20,6 +23,7 @@ struct SMTPTranscript {
         let command = Self.commands.first { line.starts(with: $0.verb.utf8) }
         guard let next = command?.step, next >= step, !hasQuit else { return }
         step = next
+        if step == .sender { usesUTF8 = String(decoding: line, as: UTF8.self).hasSuffix(" SMTPUTF8\r\n") }
         (reply, enhanced) = (nil, nil)
     }
 

@@ -49,7 +49,7 @@ struct MailAndPushSettingsTests {
         #expect(smtp.server.authorities == "\(folder.path)/ca.pem")
         #expect(smtp.server.heloName == "out.example.com")
         #expect(smtp.server.login?.username == "other")
-        #expect(smtp.from.canonical == "No-Reply@example.com")
+        #expect(smtp.from.text == "No-Reply@example.com")
         #expect(smtp.connections == 9)
     }
 

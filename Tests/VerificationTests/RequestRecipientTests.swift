@@ -20,6 +20,12 @@ import Testing
         arguments: [
             ("a@b.de", "a@b.de", "a***@b***.de"),
             ("Ann.O'Hara+x@Mail.Example.COM", "Ann.O'Hara+x@mail.example.com", "A***@m***.com"),
+            ("Bjo\u{308}rn@BÜCHER.Example", "Bjo\u{308}rn@bücher.example", "B***@b***.example"),
+            ("用户@例子.公司", "用户@例子.公司", "用***@例***.公司"),
+            (
+                "e\u{301}\u{302}@\u{301}\u{302}a.\u{301}\u{302}de",
+                "e\u{301}\u{302}@\u{301}\u{302}a.\u{301}\u{302}de", "e***@\u{301}***.\u{301}\u{302}de"
+            ),
             ("\(String(repeating: "l", count: 64))@b.de", "\(String(repeating: "l", count: 64))@b.de", "l***@b***.de"),
         ]
     )
@@ -34,7 +40,8 @@ import Testing
             "a\\r\\nBcc: x@y.de",
             "\\\"a\\\"@b.de", "a@[1.2.3.4]", "a@1.2.3.4", ".a@b.de", "a.@b.de", "a..b@c.de", "a@-b.de", "a@b-.de",
             "a@b..de", "a@b.de.",
-            "ä@b.de", "a@bü.de", "a,b@c.de", "<a@b.de>", "a@b_c.de", "a\\u0000@b.de", "a(c)@b.de",
+            "ä,b@b.de", "a@bü", "a@b_ü.de", "a\u{a0}b@c.de", "a\u{202e}@b.de", "a@b\u{3000}.de", "a,b@c.de", "<a@b.de>",
+            "a@b_c.de", "a\\u0000@b.de", "a(c)@b.de",
             "\(String(repeating: "l", count: 65))@b.de", "a@\(String(repeating: "l", count: 64)).de",
         ]
     )

@@ -20,7 +20,7 @@ extension ProviderSettings {
             port: port ?? defaultPort(encryption),
             encryption: encryption,
             authorities: authorities,
-            heloName: heloName ?? String(from.canonical.drop { $0 != "@" }.dropFirst()),
+            heloName: heloName ?? from.domain,
             login: login
         )
         return SMTPConfiguration(
@@ -76,9 +76,11 @@ extension ProviderSettings {
     }
 }
 
-extension ValueRule where Value == EmailAddress {
+extension ValueRule where Value == MailAddress {
     fileprivate static var emailAddress: Self {
-        Self(requirement: "must be an address such as no-reply@example.com") { EmailAddress($0) }
+        Self(requirement: "must be an address such as no-reply@example.com") { text in
+            EmailAddress(text).flatMap { MailAddress($0) }
+        }
     }
 }
 

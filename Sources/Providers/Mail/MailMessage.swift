@@ -2,11 +2,14 @@
 
 import Verification
 
-/// An e-mail as it goes over the wire (RFC 5322, MIME), all ASCII: a text and an HTML part that say the same.
+/// An e-mail as it goes over the wire (RFC 5322, MIME): a text and an HTML part that say the same.
+///
+/// It is all ASCII, save an address that is not (RFC 6532): the server that takes it must have SMTPUTF8.
 struct MailMessage {
     let email: EmailMessage
+    let recipient: MailAddress
     let sendID: SendID
-    let from: EmailAddress
+    let from: MailAddress
     let date: Timestamp
 
     /// The `Message-ID` without its brackets: the same for every attempt, so that mailboxes can drop a second copy.
@@ -31,8 +34,8 @@ struct MailMessage {
         let name = HeaderText.phrase(email.senderName)
         return [
             "Date: \(MailDate.text(date))",
-            "From: \(name)\r\n <\(from.canonical)>",
-            "To: <\(email.recipient.canonical)>",
+            "From: \(name)\r\n <\(from.text)>",
+            "To: <\(recipient.text)>",
             "Subject: \(HeaderText.unstructured(email.subject))",
             "Message-ID: <\(messageID)>",
             // Keeps answering machines from answering (RFC 3834).
@@ -41,9 +44,4 @@ struct MailMessage {
             "Content-Type: multipart/alternative;\r\n boundary=\"\(boundary)\"",
         ].map { $0 + "\r\n" }
     }
-}
-
-extension EmailAddress {
-    /// What stands behind the `@`.
-    var domain: Substring { canonical.drop { $0 != "@" }.dropFirst() }
 }

@@ -21,7 +21,7 @@ enum SMTPAnswer {
         switch failure {
         case .tooLate: return .tooLate
         case .busy: return .busy
-        case .startTLSUnavailable, .authorities, .loginDenied, .invalidAddress:
+        case .startTLSUnavailable, .utf8Unavailable, .authorities, .loginDenied, .invalidAddress:
             return ProviderAnswer(.misconfigured, errorCode: failure.rawValue)
         default:
             return ProviderAnswer(.notSent, errorCode: failure.rawValue)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import SMTPClient
-package import Verification
 
 /// How e-mails are sent through one mail server.
 package struct SMTPConfiguration: Sendable {
@@ -11,12 +10,12 @@ package struct SMTPConfiguration: Sendable {
     package var server: SMTPServer
 
     /// The sender, in the envelope and in the header.
-    package var from: EmailAddress
+    package var from: MailAddress
     package var connections: Int
 
     package init(
         server: SMTPServer,
-        from: EmailAddress,
+        from: MailAddress,
         connections: Int = SMTPConfiguration.defaultConnections
     ) {
         self.server = server

@@ -30,8 +30,20 @@ package struct SMTPProvider: MessageProvider {
         }
         let deadline = min(message.callDeadline, .seconds(3600))
         guard deadline > .zero else { return ProviderAnswer(.notSent, errorCode: SMTPFailure.timeout.rawValue) }
-        let mail = MailMessage(email: email, sendID: message.sendID, from: configuration.from, date: .now)
+        guard let recipient = MailAddress(email.recipient) else {
+            return ProviderAnswer(.refused, errorCode: "recipient_domain")
+        }
+        let mail = MailMessage(
+            email: email,
+            recipient: recipient,
+            sendID: message.sendID,
+            from: configuration.from,
+            date: .now
+        )
         let result = await deliver(mail, by: .now + deadline, leavingBy: message.leaveBy)
+        if result.failure == .utf8Unavailable, !configuration.from.needsUTF8 {
+            return ProviderAnswer(.refused, errorCode: SMTPFailure.utf8Unavailable.rawValue)
+        }
         return SMTPAnswer.classify(result, messageID: mail.messageID)
     }
 
@@ -44,8 +56,9 @@ package struct SMTPProvider: MessageProvider {
         let call = SMTPCall(leaveBy: leaveBy)
         let server = configuration.server
         let envelope = SMTPEnvelope(
-            sender: mail.from.canonical,
-            recipient: mail.email.recipient.canonical,
+            sender: mail.from.text,
+            recipient: mail.recipient.text,
+            needsUTF8: mail.from.needsUTF8 || mail.recipient.needsUTF8,
             content: mail.bytes
         )
         threads.submit(call) {

@@ -13,11 +13,12 @@ func mail(
     text: String = "Follow https://example.com/?a=b",
     html: String = "<p>Follow <a href=\"https://example.com/?a=b\">this</a></p>",
     senderName: String = "Acme",
+    to recipient: String = "ann@example.org",
     within callDeadline: Duration = .seconds(10),
     leavingWithin patience: Duration = .seconds(60)
 ) throws -> OutboundMessage {
     let email = EmailMessage(
-        recipient: try #require(EmailAddress("ann@example.org")),
+        recipient: try #require(EmailAddress(recipient)),
         subject: subject,
         text: text,
         html: html,
@@ -38,6 +39,7 @@ func mailProvider(
     encryption: SMTPServer.Encryption = .none,
     authorities: String? = nil,
     login: SMTPLogin? = nil,
+    from: String = "no-reply@example.com",
     connections: Int = 4
 ) throws -> SMTPProvider {
     let server = SMTPServer(
@@ -48,7 +50,7 @@ func mailProvider(
         heloName: "courier.example.com",
         login: login
     )
-    let from = try #require(EmailAddress("no-reply@example.com"))
+    let from = try #require(EmailAddress(from).flatMap { MailAddress($0) })
     return SMTPProvider(
         name: "mail",
         configuration: SMTPConfiguration(server: server, from: from, connections: connections)

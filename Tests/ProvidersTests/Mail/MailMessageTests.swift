@@ -15,8 +15,14 @@ import Verification
     private func bytes(subject: String, text: String = "t", senderName: String) throws -> [UInt8] {
         let outbound = try mail(subject: subject, text: text, html: text, senderName: senderName)
         guard case .email(let email) = outbound.content else { return [] }
-        let from = try #require(EmailAddress("no-reply@example.com"))
-        return MailMessage(email: email, sendID: outbound.sendID, from: from, date: Timestamp(microseconds: 0)).bytes
+        let message = MailMessage(
+            email: email,
+            recipient: try #require(MailAddress(email.recipient)),
+            sendID: outbound.sendID,
+            from: try #require(EmailAddress("no-reply@example.com").flatMap { MailAddress($0) }),
+            date: Timestamp(microseconds: 0)
+        )
+        return message.bytes
     }
 
     /// The headers by name, unfolded.

@@ -10,6 +10,9 @@ final class MailServer: Sendable {
         case starttls
         case implicit
         case plain
+
+        /// Plain, with SMTPUTF8.
+        case utf8
     }
 
     /// A message as the server took it, read by Python's own mail parser.
@@ -106,7 +109,7 @@ final class MailServer: Sendable {
                     "text": parts[0].get_content(), "html": parts[1].get_content(),
                     "defects": [repr(d) for part in message.walk() for d in part.defects]
                         + [repr(d) for value in message.values() for d in getattr(value, "defects", [])],
-                    "raw": envelope.content.decode("ascii"),
+                    "raw": envelope.content.decode("utf-8"),
                 }), flush=True)
                 return "250 taken"
 
@@ -114,7 +117,7 @@ final class MailServer: Sendable {
             if mode == "starttls":
                 return SMTP(Handler(), tls_context=context, require_starttls=True, auth_required=True,
                             authenticator=authenticate)
-            return SMTP(Handler(), authenticator=authenticate, auth_require_tls=False)
+            return SMTP(Handler(), authenticator=authenticate, auth_require_tls=False, enable_SMTPUTF8=mode == "utf8")
 
         async def serve():
             server = await asyncio.get_running_loop().create_server(

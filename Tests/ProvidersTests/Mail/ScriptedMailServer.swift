@@ -34,6 +34,9 @@ struct MailRecord: Sendable {
     /// The messages whose final dot came.
     var bodies = 0
     var connections = 0
+
+    /// The commands with an address.
+    var commands: [String] = []
     var closedConnections = 0
 }
 
@@ -125,6 +128,9 @@ private final class MailHandler: ChannelInboundHandler {
             ("DATA", .data), ("QUIT", .quit),
         ]
         guard let moment = moments.first(where: { line.hasPrefix($0.0) })?.1 else { return }
+        if [.sender, .recipient].contains(moment) {
+            record.withLockedValue { $0.commands.append(String(line.dropLast())) }
+        }
         perform(moment, context: context)
     }
 
