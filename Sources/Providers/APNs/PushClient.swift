@@ -30,7 +30,10 @@ final class PushClient: Sendable {
         )
         configuration.httpVersion = .automatic
         configuration.connectionPool.retryConnectionEstablishment = false
-        configuration.http2ConnectionDebugInitializer = Self.limitUnacknowledgedTime
+        configuration.http2ConnectionDebugInitializer = { channel in
+            Self.limitUnacknowledgedTime(channel).flatMap { GoAwayWatch.watchConnection(channel) }
+        }
+        configuration.http2StreamChannelDebugInitializer = GoAwayWatch.watchStream
         http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 

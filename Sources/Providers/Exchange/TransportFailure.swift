@@ -52,8 +52,7 @@ enum TransportFailure: String, Sendable, CaseIterable {
 
     /// Whether the peer itself says that it did not look at the request, even if all of it arrived.
     ///
-    /// HTTP/2 guarantees that for a refused stream (RFC 9113, section 8.7), and also for one that a GOAWAY leaves out;
-    /// but NIO reports the latter as any cancelled stream.
+    /// HTTP/2 guarantees that for a refused stream, and for one that a GOAWAY leaves out (RFC 9113, section 8.7).
     var provesNotProcessed: Bool { self == .streamRefused }
 
     private static func cause(of error: NIOHTTP2Errors.StreamClosed) -> TransportFailure {

@@ -78,7 +78,19 @@ import Verification
         #expect(seen.pushes.count == 1)
     }
 
-    @Test(arguments: [PushStep.close, .goAway])
+    @Test func `that never comes since the server went away before looking at the push has sent nothing`() async throws
+    {
+        let (result, seen) = try await exchange { _, _ in .goAway(isLeftOut: true) }
+        #expect(result == ProviderAnswer(.notSent, errorCode: "stream_refused"))
+        #expect(seen.connections == 1)
+    }
+
+    @Test func `that comes after the server said it goes away is one`() async throws {
+        let (result, _) = try await exchange { _, _ in .goAway(isLeftOut: false) }
+        #expect(result.outcome == .accepted)
+    }
+
+    @Test(arguments: [PushStep.close, .resetAndGoAway])
     func `that never comes as the connection ends leaves one push and an unknown outcome`(step: PushStep) async throws {
         let (result, seen) = try await exchange { _, _ in step }
         #expect(result.outcome == .unknown)
@@ -113,10 +125,10 @@ import Verification
     }
 
     @Test func `comes over a new connection after the old one went away`() async throws {
-        let script: PushServer.Script = { _, index in index == 0 ? .goAway : .accept }
+        let script: PushServer.Script = { _, index in index == 0 ? .goAway(isLeftOut: true) : .accept }
         try await PushServer.with(script) { server in
             let provider = try pushProvider(server)
-            #expect(await provider.send(try push()).outcome == .unknown)
+            #expect(await provider.send(try push()).outcome == .notSent)
             #expect(await provider.send(try push()).outcome == .accepted)
             #expect(server.seen.connections == 2)
         }

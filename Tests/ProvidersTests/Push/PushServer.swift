@@ -28,8 +28,12 @@ enum PushStep: Sendable {
     /// Resets the stream.
     case reset(HTTP2ErrorCode)
 
-    /// Says that this and all later streams were not looked at, and that the connection ends.
-    case goAway
+    /// Says that the streams from this one or from the next on were not looked at, and that the connection ends; in the
+    /// second case this one is answered.
+    case goAway(isLeftOut: Bool)
+
+    /// The same, and resets this stream first.
+    case resetAndGoAway
 
     case close
     case silence
@@ -143,16 +147,24 @@ private final class PushStream: ChannelInboundHandler {
             answer(status, headers, #"{"reason":"\#(reason)"}"#, context: context)
         case .say(let status, let body): answer(status, [], body, context: context)
         case .reset(let code): context.writeAndFlush(wrapOutboundOut(.rstStream(code)), promise: nil)
-        case .goAway:
-            let payload = HTTP2Frame.FramePayload.goAway(
-                lastStreamID: .rootStream,
-                errorCode: .noError,
-                opaqueData: ByteBuffer(string: #"{"reason":"Shutdown"}"#)
-            )
-            context.channel.parent?.writeAndFlush(HTTP2Frame(streamID: .rootStream, payload: payload), promise: nil)
+        case .goAway(let isLeftOut):
+            goAway(after: isLeftOut ? .rootStream : .maxID, context: context)
+            if !isLeftOut { perform(.accept, context: context) }
+        case .resetAndGoAway:
+            perform(.reset(.cancel), context: context)
+            goAway(after: .maxID, context: context)
         case .close: context.channel.parent?.close(promise: nil)
         case .silence: break
         }
+    }
+
+    private func goAway(after last: HTTP2StreamID, context: ChannelHandlerContext) {
+        let payload = HTTP2Frame.FramePayload.goAway(
+            lastStreamID: last,
+            errorCode: .noError,
+            opaqueData: ByteBuffer(string: #"{"reason":"Shutdown"}"#)
+        )
+        context.channel.parent?.writeAndFlush(HTTP2Frame(streamID: .rootStream, payload: payload), promise: nil)
     }
 
     private func answer(_ status: Int, _ more: [(String, String)], _ body: String, context: ChannelHandlerContext) {
