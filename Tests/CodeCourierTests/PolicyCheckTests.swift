@@ -119,7 +119,7 @@ struct PolicyCheckTests {
                 tenant.routes.email = ["mailer"]
                 tenant.emailLinks.authorizedDomains = []
             },
-            "emailLinks.authorizedDomains: none: e-mail is routed and every link is refused"
+            "emailLinks.authorizedDomains: none: every e-mail with a link is refused"
         ),
         (
             { $0.defaultLanguage = "eo-XX" },

@@ -37,6 +37,14 @@ extension Scenarios {
                     #expect(try await fleet.check(guess, event, fingerprint: owner) == .approved)
                     #expect(try await fleet.check(guess, event, fingerprint: owner) == .alreadyApproved)
                 }
+                try await fleet.send([.email(id: "alone", address: "я@пример.example", hasLink: false)])
+                let event = try #require(try await fleet.events(of: ["alone"]).first)
+                #expect(event.answer == Answer("sent"))
+                let mail = try #require(await fleet.sandbox.emails(to: "я@xn--e1afmkfd.example").first)
+                #expect(mail.links.isEmpty)
+                let owner = try CodeKeys.test.fingerprint(of: .email(#require(EmailAddress("я@пример.example"))))
+                let code = try #require(mail.code)
+                #expect(try await fleet.check(code, event, fingerprint: owner) == .approved)
             }
         }
 
@@ -114,10 +122,11 @@ extension TestPolicy {
 }
 
 extension TestRecord {
-    fileprivate static func email(id: String, address: String) -> TestRecord {
+    fileprivate static func email(id: String, address: String, hasLink: Bool = true) -> TestRecord {
+        let actionCode = #"{"url":"https://example.com/finish","handleCodeInApp":true}"#
         let json = """
             {"requestId":"\(id)","channel":"email","purpose":"sign_in","recipient":{"email":"\(address)"},\
-            "actionCode":{"url":"https://example.com/finish","handleCodeInApp":true}}
+            "actionCode":\(hasLink ? actionCode : "null")}
             """
         return TestRecord(key: address, value: Array(json.utf8))
     }

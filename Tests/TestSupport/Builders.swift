@@ -76,7 +76,7 @@ extension InboundRecord {
         id: String,
         address: String = "ada@example.com",
         purpose: String = "sign_in",
-        actionCode: String = #"{"url":"https://example.com/finish?user=ada","handleCodeInApp":true}"#,
+        actionCode: String? = #"{"url":"https://example.com/finish?user=ada","handleCodeInApp":true}"#,
         offset: Int64 = 0,
         partition: Int32 = 0,
         at time: Timestamp,
@@ -84,7 +84,7 @@ extension InboundRecord {
     ) -> InboundRecord {
         let json = """
             {"requestId":"\(id)","channel":"email","purpose":"\(purpose)","recipient":{"email":"\(address)"},\
-            "actionCode":\(actionCode)\(more)}
+            "actionCode":\(actionCode ?? "null")\(more)}
             """
         return .raw(json, offset: offset, partition: partition, at: time)
     }

@@ -50,15 +50,50 @@ import Verification
         #expect(event.object("recipient")?["region"] == nil)
     }
 
-    @Test func `a request for a link needs an action code`() throws {
+    @Test func `without an action code the code goes alone, needs no domain and lives as any code`() throws {
+        var tables = DecisionTables { $0.emailLinks = EmailLinkPolicy(authorizedDomains: [], validity: .seconds(300)) }
+        let claim = try #require(tables.intake(.email(id: "r1", actionCode: nil, at: tables.now)).sends.first)
+        #expect(claim.link == nil && claim.rendering.sealedActionCode == nil)
+        #expect(claim.validityLeft == .seconds(600) && claim.shortCodeLeft == .seconds(600))
+        let row = try #require(tables.verifications.values.first)
+        #expect(row.shortCode?.hash == tables.hash(of: claim.code.digits, row))
+
+        guard case .email(let mail) = claim.content(tenant: nil, elapsed: .seconds(570)) else {
+            Issue.record("no e-mail")
+            return
+        }
+        for part in [mail.text, mail.html] {
+            #expect(part.contains(claim.code.digits))
+            #expect(!part.contains("http") && !part.contains("link"))
+        }
+        let event = try #require(tables.settle(claim, .sent).events.first)
+        #expect(event.text("expiresAt") == (tables.now + .seconds(600)).rfc3339)
+    }
+
+    @Test func `a lost claim of a code alone is taken over as it was`() throws {
         var tables = DecisionTables()
-        let record = InboundRecord.raw(
-            #"{"requestId":"r1","channel":"email","purpose":"sign_in","recipient":{"email":"a@b.de"}}"#,
-            at: tables.now
+        let claim = try #require(tables.intake(.email(id: "r1", actionCode: nil, at: tables.now)).sends.first)
+        tables.now = tables.now + .seconds(31)
+        let again = try #require(tables.sweep().claims.first)
+        #expect(again.credential == claim.credential && again.actionCode == nil)
+        #expect(again.content(tenant: nil, elapsed: .zero) != nil)
+    }
+
+    @Test func `a resend may leave the link out or bring it, and its code is the same`() throws {
+        var tables = DecisionTables()
+        let first = try #require(tables.intake(.email(id: "r1", at: tables.now)).sends.first)
+        tables.settle(first, .sent)
+        tables.now = tables.now + .seconds(400)
+        let alone = try #require(
+            tables.intake(.email(id: "r2", actionCode: nil, offset: 1, at: tables.now)).sends.first
         )
-        let event = try #require(tables.intake(record).events.first)
-        #expect(event.reason == "invalid_request")
-        #expect(event.text("field") == "actionCode")
+        #expect(alone.credential == first.credential && alone.link == nil)
+        // The link lives on, and the code is over first.
+        #expect(alone.validityLeft == .seconds(800) && alone.timeLeft == .seconds(200))
+        tables.settle(alone, .sent)
+        tables.now = tables.now + .seconds(1)
+        let changes = tables.intake(.email(id: "r3", offset: 2, at: tables.now))
+        #expect(changes.events.first?.status == "suppressed")
     }
 
     @Test(arguments: [
@@ -211,7 +246,13 @@ import Verification
     @Test func `a lost claim whose link cannot be made again fails and costs the person nothing`() throws {
         var tables = DecisionTables()
         let claim = try #require(tables.intake(.email(id: "r1", at: tables.now)).sends.first)
-        let rendering = Rendering(language: "en", appName: "Acme", domain: nil, androidAppHash: nil)
+        let rendering = Rendering(
+            language: "en",
+            appName: "Acme",
+            domain: nil,
+            androidAppHash: nil,
+            sealedActionCode: Array(repeating: 1, count: 60)
+        )
         let due = DueSend(
             reference: claim.reference,
             generation: 1,

@@ -75,6 +75,50 @@ import Testing
         #expect(message.text.contains(Self.link))
     }
 
+    @Test(arguments: EmailTemplate.languages)
+    func `a code without a link stands alone in every language`(language: String) throws {
+        let message = EmailTemplate.message(
+            language: language,
+            appName: "<Acme>",
+            link: nil,
+            code: VerificationCode(fixed: "012345"),
+            linkMinutes: 37,
+            codeMinutes: 10
+        )
+        let wording = EmailWording.find([language])
+        #expect(MessageCatalog[language] != nil)
+        for part in [message.text, message.html] {
+            #expect(part.occurrences(of: "012345") == 1)
+            #expect(part.contains("10") && !part.contains("37"))
+            #expect(!part.contains("http") && !part.contains("<a ") && !part.contains(wording.button + "<"))
+            #expect(part.contains(wording.title) && part.contains(wording.ignore))
+        }
+        #expect(!message.html.contains("<Acme>"))
+    }
+
+    @Test func `a code without a link is named as in an SMS`() {
+        let message = EmailTemplate.message(
+            language: "en",
+            appName: "Acme",
+            link: nil,
+            code: VerificationCode(fixed: "012345"),
+            linkMinutes: 20,
+            codeMinutes: 10
+        )
+        #expect(
+            message.text == """
+                Acme
+
+                Confirm your email address
+
+                012345 is your Acme verification code. It expires in 10 min.
+
+                If this was not you, ignore this email.
+
+                """
+        )
+    }
+
     @Test func `everything is escaped in HTML`() {
         let message = message("en", appName: #"<b>"A" & 'B'"#)
         #expect(message.html.contains("<bdi>&lt;b&gt;&quot;A&quot; &amp; &#39;B&#39;</bdi>"))

@@ -60,6 +60,9 @@ struct MessagePreviewCommand: AsyncParsableCommand {
     @Flag(help: "Print the HTML part of the e-mail.")
     var html = false
 
+    @Flag(help: "Show the e-mail that has a code and no link.")
+    var noLink = false
+
     func validate() throws {
         guard language.map({ LanguageTag($0) != nil }) ?? true else {
             throw ValidationError("--language must be a language tag such as en or pt-BR")
@@ -68,6 +71,7 @@ struct MessagePreviewCommand: AsyncParsableCommand {
             throw ValidationError("--all shows every language: leave out --language and --html")
         }
         guard !html || channel == .email else { throw ValidationError("--html needs --channel email") }
+        guard !noLink || channel == .email else { throw ValidationError("--no-link needs --channel email") }
         guard region.map({ Region($0) != nil }) ?? true else {
             throw ValidationError("--region must be two capital letters, such as IN")
         }
@@ -109,7 +113,8 @@ struct MessagePreviewCommand: AsyncParsableCommand {
             languages: languages,
             appName: appName ?? rules.appName,
             domain: domain,
-            codeLength: codeLength ?? rules.code.length
+            codeLength: codeLength ?? rules.code.length,
+            hasLink: !noLink
         )
     }
 

@@ -13,6 +13,9 @@ struct MessagePreview {
     let domain: String
     let codeLength: Int
 
+    /// Whether e-mails have a link.
+    var hasLink = true
+
     private var code: VerificationCode { VerificationCode(fixed: String("1234567890".prefix(codeLength))) }
 
     /// One row for each language and last line, and whether every text fits one segment.
@@ -67,10 +70,10 @@ struct MessagePreview {
                 language: language,
                 defaultLanguage: tenant.defaultLanguage,
                 appName: appName,
-                link: "https://\(domain)/confirm?token=sample",
-                code: tenant.sendsShortCode ? code : nil,
+                link: hasLink ? "https://\(domain)/confirm?token=sample" : nil,
+                code: tenant.sendsShortCode || !hasLink ? code : nil,
                 linkMinutes: tenant.emailLinks.validity.shownMinutes,
-                codeMinutes: tenant.shortCodeValidity.shownMinutes
+                codeMinutes: (hasLink ? tenant.shortCodeValidity : tenant.code.validity).shownMinutes
             )
         }
     }

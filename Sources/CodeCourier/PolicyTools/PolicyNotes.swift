@@ -100,7 +100,7 @@ struct PolicyNotes {
             warn("\(path).routes.email", "none: e-mail links are allowed and every one fails")
         }
         if !tenant.routes.email.isEmpty, tenant.emailLinks.authorizedDomains.isEmpty {
-            warn("\(path).emailLinks.authorizedDomains", "none: e-mail is routed and every link is refused")
+            warn("\(path).emailLinks.authorizedDomains", "none: every e-mail with a link is refused")
         }
     }
 

@@ -64,7 +64,8 @@ struct RequestView {
         case .sms:
             return "\(tenant.code.text); by \(route)"
         case .email:
-            let link = DurationText.format(tenant.validity(of: .email))
+            guard request.hasLink else { return "\(tenant.code.text); by \(route)" }
+            let link = DurationText.format(tenant.emailLinks.validity)
             let life = DurationText.format(tenant.shortCodeValidity)
             let code =
                 tenant.sendsShortCode
@@ -72,12 +73,12 @@ struct RequestView {
                 : "no code, since one for \(life) would live too short"
             return "a link for \(link), and \(code); by \(route)"
         case .apns:
-            return "a secret for \(DurationText.format(tenant.validity(of: .apns))); by \(route)"
+            return "a secret for \(DurationText.format(tenant.code.validity)); by \(route)"
         }
     }
 
     private var actionCode: String {
-        guard let actionCode = request.actionCode else { return "none" }
+        guard let actionCode = request.actionCode else { return "none, so the e-mail has no link" }
         let scheme = actionCode.url.map { $0.isEncrypted ? "https" : "http" } ?? "no url"
         return "\(scheme), handleCodeInApp \(actionCode.handleCodeInApp ?? false)"
     }

@@ -14,7 +14,7 @@ package final class ClaimedSend: Sendable {
     package let credential: Credential
     package let rendering: Rendering
 
-    /// Where the link of an e-mail leads.
+    /// Where the link of an e-mail leads; nil for an e-mail with the code alone.
     package let actionCode: RequestActionCode?
 
     /// After it the message is never handed over.

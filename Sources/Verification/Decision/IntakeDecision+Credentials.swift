@@ -41,7 +41,7 @@ extension IntakeDecision {
         credential.shortCode.map { code in
             .init(
                 hash: hash(code.digits, id, request),
-                until: facts.now + passed.tenant.shortCodeValidity
+                until: facts.now + passed.tenant.shortCodeValidity(of: request)
             )
         }
     }

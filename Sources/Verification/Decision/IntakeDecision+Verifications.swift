@@ -6,7 +6,7 @@ extension IntakeDecision {
         guard admits(candidate, request, passed) else { return }
         let id = candidate.verificationID
         let credential = newCredential(request, id, generation: 1, passed)
-        let validity = passed.tenant.validity(of: request.channel)
+        let validity = passed.tenant.validity(of: request)
         guard
             let sealed = RecipientSeal.seal(
                 request.recipient.canonical,
@@ -64,13 +64,13 @@ extension IntakeDecision {
         guard admits(candidate, request, passed) else { return }
         var verification = current
         belong(candidate, to: verification.id)
-        let validity = passed.tenant.validity(of: request.channel)
+        let validity = passed.tenant.validity(of: request)
         if let credential = sameCredential(verification, passed) {
             // While no message has left, the credential's life has not begun.
             let isFirst = verification.sendsUsed == 0
             if isFirst {
                 verification.restart(at: facts.now, validity: validity)
-                verification.shortCode?.until = facts.now + passed.tenant.shortCodeValidity
+                verification.shortCode?.until = facts.now + passed.tenant.shortCodeValidity(of: request)
             }
             send(candidate, request, passed, verification, credential, validity: isFirst ? validity : nil)
             return
@@ -105,8 +105,10 @@ extension IntakeDecision {
         verification.policyVersion = policy.version
         keep(verification)
         let latest = request.asked(before: facts.now) + settings.maxRequestAge
-        let deadline = min(request.deadline ?? latest, latest, verification.expiresAt)
-        let actionCode = request.channel == .email ? request.actionCode : nil
+        // Without its link an e-mail is worth nothing once the code is over.
+        let end = request.hasLink ? verification.expiresAt : verification.wholeUntil
+        let deadline = min(request.deadline ?? latest, latest, end)
+        let actionCode = request.hasLink ? request.actionCode : nil
         changes.sends.append(
             ClaimedSend(
                 reference: SendReference(

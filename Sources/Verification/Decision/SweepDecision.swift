@@ -102,7 +102,7 @@ extension DueSend {
             let credential = credential(verification, keys), credential.mayBe(of: verification, keys)
         else { return nil }
         let actionCode = actionCode(verification, rendering, keys)
-        guard actionCode != nil || verification.channel != .email else { return nil }
+        guard actionCode != nil || rendering.sealedActionCode == nil else { return nil }
         return ClaimedSend(
             reference: reference.reclaimed,
             tenant: verification.tenant,

@@ -47,15 +47,15 @@ extension ClaimedSend {
         _ tenant: TenantPolicy?,
         _ elapsed: Duration
     ) -> EmailMessage? {
-        guard let link else { return nil }
+        guard link != nil || actionCode == nil else { return nil }
         let codeLeft = (shortCodeLeft ?? .zero) - elapsed
         let isCodeOfUse = codeLeft >= Self.shortestCodeLife
         let message = EmailTemplate.message(
             language: rendering.language,
             defaultLanguage: tenant?.defaultLanguage ?? "en",
             appName: rendering.appName,
-            link: link.url,
-            code: isCodeOfUse ? code : nil,
+            link: link?.url,
+            code: isCodeOfUse || link == nil ? code : nil,
             linkMinutes: validity(after: elapsed).shownMinutes,
             codeMinutes: max(codeLeft, Self.shortestCodeLife).shownMinutes
         )

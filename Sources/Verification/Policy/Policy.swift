@@ -77,8 +77,13 @@ package struct TenantPolicy: Sendable, Equatable {
     }
 
     /// How long a verification lives from its first send: the link of an e-mail, or the code.
-    package func validity(of channel: Channel) -> Duration {
-        channel == .email ? emailLinks.validity : code.validity
+    func validity(of request: VerificationRequest) -> Duration {
+        request.hasLink ? emailLinks.validity : code.validity
+    }
+
+    /// How long the code in an e-mail lives.
+    func shortCodeValidity(of request: VerificationRequest) -> Duration {
+        request.hasLink ? shortCodeValidity : code.validity
     }
 
     /// How long the code beside a link lives: as any code, and no longer than the link.

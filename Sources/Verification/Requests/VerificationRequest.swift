@@ -40,6 +40,9 @@ package struct VerificationRequest: Sendable, Hashable, Redacted {
     /// The fields that nothing could be read from and that are left out, such as `client.ip`.
     package let unreadHints: [String]
 
+    /// Whether it is for an e-mail with a link beside the code.
+    package var hasLink: Bool { channel == .email && actionCode != nil }
+
     package var description: String { "request \(requestID) of \(tenant)" }
 
     /// How far ahead of the database's clock a gateway's may be.

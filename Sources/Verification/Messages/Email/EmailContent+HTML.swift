@@ -7,6 +7,7 @@ extension EmailContent {
             "<strong dir=\"ltr\" style=\"font-size:20px;letter-spacing:2px\">\(escaped(digits))</strong>"
         }
         let codeParagraph = code.map { "\n<p style=\"margin:0 0 16px\">\($0)</p>" } ?? ""
+        let linkParagraphs = link.map { paragraphs(of: $0) } ?? ""
         return """
             <!doctype html>
             <html lang="\(wording.language)" dir="\(direction)">
@@ -18,16 +19,22 @@ extension EmailContent {
             <body dir="\(direction)" style="\(Self.bodyStyle)">
             <div style="max-width:480px;margin:0 auto">
             <p style="margin:0 0 8px;color:#57606a"><bdi>\(escaped(appName))</bdi></p>
-            <h1 style="margin:0 0 16px;font-size:22px;line-height:1.3">\(escaped(wording.title))</h1>
-            <p style="margin:0 0 16px">\(escaped(linkSentence))</p>
-            <p style="margin:0 0 16px"><a href="\(escaped(link))" style="\(Self.buttonStyle)">\(escaped(wording.button))</a></p>
-            <p dir="ltr" style="margin:0 0 16px;font-size:13px;word-break:break-all">\(escaped(link))</p>\(codeParagraph)
+            <h1 style="margin:0 0 16px;font-size:22px;line-height:1.3">\(escaped(wording.title))</h1>\(linkParagraphs)\(codeParagraph)
             <p style="margin:0;color:#57606a;font-size:14px">\(escaped(wording.ignore))</p>
             </div>
             </body>
             </html>
 
             """
+    }
+
+    private func paragraphs(of link: String) -> String {
+        """
+
+        <p style="margin:0 0 16px">\(escaped(linkSentence))</p>
+        <p style="margin:0 0 16px"><a href="\(escaped(link))" style="\(Self.buttonStyle)">\(escaped(wording.button))</a></p>
+        <p dir="ltr" style="margin:0 0 16px;font-size:13px;word-break:break-all">\(escaped(link))</p>
+        """
     }
 
     private var direction: String {

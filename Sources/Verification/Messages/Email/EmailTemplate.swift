@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The e-mail that carries a link and, where there is one, a code.
+/// The e-mail that carries a link, a code or both.
 ///
 /// Both parts say the same. The link stands in the open in each, so that a person sees where it leads and can copy it;
 /// nothing is loaded from anywhere, and nothing tells that the e-mail was read.
@@ -11,12 +11,13 @@ package enum EmailTemplate {
     /// The subject and the two parts.
     ///
     /// A language without a text falls back along its tag, then to `defaultLanguage`, then to `en`. The link is taken as
-    /// it is, an `https` address that the caller made; without a code the sentence about it is left out.
+    /// it is, an `https` address that the caller made; without a code the sentence about it is left out. Without a link
+    /// the code has the sentence that an SMS has.
     package static func message(
         language: String,
         defaultLanguage: String = "en",
         appName: String,
-        link: String,
+        link: String?,
         code: VerificationCode?,
         linkMinutes: Int,
         codeMinutes: Int
@@ -37,7 +38,7 @@ package enum EmailTemplate {
 struct EmailContent {
     let wording: EmailWording
     let appName: String
-    let link: String
+    let link: String?
     let code: VerificationCode?
     let linkMinutes: Int
     let codeMinutes: Int
@@ -53,12 +54,23 @@ struct EmailContent {
         emphasize: (String) -> String = { $0 }
     ) -> String? {
         code.map { code in
-            wording.code.text(spell: spell) { $0 == .code ? emphasize(code.digits) : String(codeMinutes) }
+            codeTemplate.text(spell: spell) { place in
+                switch place {
+                case .code: emphasize(code.digits)
+                case .minutes: String(codeMinutes)
+                case .appName: spell(appName)
+                }
+            }
         }
     }
 
+    /// Beside a link the code is the other way; alone it is named as in an SMS.
+    private var codeTemplate: MessageTemplate {
+        link == nil ? (MessageCatalog[wording.language] ?? MessageCatalog.english).full : wording.code
+    }
+
     var text: String {
-        [appName, wording.title, "\(linkSentence)\n\(link)", codeSentence(), wording.ignore]
+        [appName, wording.title, link.map { "\(linkSentence)\n\($0)" }, codeSentence(), wording.ignore]
             .compactMap(\.self).joined(separator: "\n\n") + "\n"
     }
 }
