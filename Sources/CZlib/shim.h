@@ -1,14 +1,13 @@
 #include <string.h>
 #include <zlib.h>
 
-/* Inflates a whole gzip or zlib body into a buffer of its own, since zlib's entry points are macros with pointers into both
-   buffers. Returns the bytes written, which are at most `capacity` where the rest does not fit, or -1 for no such body. */
+/* Inflates a whole body in the form that `window` names (zlib's windowBits) into a buffer of its own, since zlib's entry
+   points are macros with pointers into both buffers. Returns the bytes written, which are at most `capacity` where the rest does not fit, or -1 for no such body. */
 static inline long courier_inflate(
-    const unsigned char *source, unsigned int length, unsigned char *target, unsigned int capacity) {
+    const unsigned char *source, unsigned int length, unsigned char *target, unsigned int capacity, int window) {
     z_stream stream;
     memset(&stream, 0, sizeof stream);
-    /* 32: either of the two headers. */
-    if (inflateInit2(&stream, 15 + 32) != Z_OK) return -1;
+    if (inflateInit2(&stream, window) != Z_OK) return -1;
     stream.next_in = (unsigned char *)source;
     stream.avail_in = length;
     stream.next_out = target;

@@ -37,7 +37,21 @@ import Verification
         .answer(chunked([body]).replacing("\r\n", with: "\n")),
         .answer(chunked([body]).replacing("0\r\n\r\n", with: "0;last\r\nX-Sum: 1\r\n\r\n")),
         .answerAndFinish("HTTP/1.1 201 Created\r\nConnection: close\r\n\r\n\(body)"),
+        .answer("HTTP/1.1\t201\r\n\(length)\r\n\(body)"),
+        .answer("http/1.1  201Created\r\n\(length)\r\n\(body)"),
+        .answer("HTTP/2 201 Created\r\n\(length)\r\n\(body)"),
+        .answer("HTTP/1.1 201 Created\r\nTransfer-Encoding: identity\r\n\(length)\r\n\(body)"),
+        .answer("HTTP/1.1 201 Created\r\n\(length)Transfer-Encoding: x, Chunked\r\n\r\n\(size);a=b\n\(body)\n00\n\n"),
+        .answerAndFinish("\(inChunks)\(size)\r\n\(body)\r\n0\r\n"),
+        .answerAndFinish("\(inChunks)\(size)\r\n\(body)\r\n0\r\nX-Sum: 1"),
+        // What they state is wrong, and the document is whole.
+        .answerAndFinish("HTTP/1.1 201 Created\r\nContent-Length: 500\r\n\r\n\(body)"),
+        .answerAndFinish("\(inChunks)\(size)\r\n\(body)\r\n"),
+        .answerAndFinish("\(inChunks)fff\r\n\(body)"),
     ]
+
+    private static let inChunks = "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n"
+    private static let size = String(body.utf8.count, radix: 16)
 
     @Test(arguments: forms) func `is read in every form`(step: ServerStep) async throws {
         let (answer, seen) = try await exchange([step], within: .seconds(30))
@@ -54,6 +68,39 @@ import Verification
         let (answer, seen) = try await exchange([.answer(text)], within: .seconds(30))
         #expect(answer == ProviderAnswer(.accepted))
         #expect(seen.requests.count == 1)
+    }
+
+    @Test func `without an end is read at the deadline, when its document is whole`() async throws {
+        let step = ServerStep.answer("HTTP/1.1 201 Created\r\nContent-Type: application/json\r\n\r\n\(Self.body)")
+        #expect(try await exchange([step], within: .seconds(2)).answer == Self.accepted)
+    }
+
+    @Test(arguments: [
+        "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello",
+        "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{} and more",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}\r\n<html>",
+    ])
+    func `that is longer than it says spoils no other one`(text: String) async throws {
+        try await ScriptedServer.with([.answer(text), .answer(Self.whole)]) { server in
+            try await withProvider(configuration(baseURL: server.url)) { provider in
+                let message = try patientMessage()
+                #expect(await provider.send(message) == ProviderAnswer(.accepted))
+                #expect(await provider.send(message) == Self.accepted)
+            }
+            #expect(server.seen.connections == 2)
+        }
+    }
+
+    @Test(arguments: ["\r\n", "\n", ""])
+    func `may have empty lines behind it`(lines: String) async throws {
+        try await ScriptedServer.with([.answer(Self.whole + lines)]) { server in
+            try await withProvider(configuration(baseURL: server.url)) { provider in
+                let message = try patientMessage()
+                for _ in 0..<3 { #expect(await provider.send(message) == Self.accepted) }
+            }
+            #expect(server.seen.connections == 1)
+        }
     }
 
     @Test func `that ends within its head is read by its status`() async throws {

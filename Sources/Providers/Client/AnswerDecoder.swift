@@ -7,7 +7,8 @@ import NIOHTTP1
 ///
 /// Lines may end with LF alone, a field may be folded over several lines, a length may be stated twice if it is the same,
 /// and a line of the head that is no field is left out: a message that was taken must not count as lost for a flaw of
-/// its answer. Once a status is known, the head is passed on before any fault.
+/// its answer. Once a status is known, the head is passed on before any fault. What follows an answer and begins no other
+/// one is a fault at once, so that the connection ends before it has another call.
 struct AnswerDecoder: ByteToMessageDecoder {
     typealias InboundOut = HTTPClientResponsePart
 
@@ -38,6 +39,7 @@ struct AnswerDecoder: ByteToMessageDecoder {
     mutating func decode(context: ChannelHandlerContext, buffer: inout ByteBuffer) throws -> DecodingState {
         switch state {
         case .start:
+            guard Self.mayBegin(buffer) else { throw HTTPParserError.invalidVersion }
             guard let line = try line(&buffer) else { return .needMoreData }
             // Empty lines before an answer are ignored (RFC 9112, section 2.2).
             if !line.isEmpty { state = .fields(try Self.head(line)) }
@@ -78,7 +80,8 @@ struct AnswerDecoder: ByteToMessageDecoder {
         while case .continue = try decode(context: context, buffer: &buffer) {}
         switch state {
         case .start where buffer.readableBytes == 0: break
-        case .untilEnd: finish(context)
+        // The last chunk has come, and only what nobody reads is missing.
+        case .untilEnd, .trailers: finish(context)
         case .fields(let head):
             pass(head, context)
             throw HTTPParserError.invalidEOFState
@@ -121,10 +124,14 @@ struct AnswerDecoder: ByteToMessageDecoder {
             state = .start
             return
         }
+        let isBodiless = [101, 204, 304].contains(head.status)
+        var head = head
+        // A body in spite of that would be read as the next answer.
+        if isBodiless, head.announcesBody { head.fields.insert(("Connection", "close"), at: 0) }
         pass(head, context)
         let codings = head.values("transfer-encoding").map { $0.lowercased() }
         let lengths = Set(head.values("content-length").map { Int($0) })
-        if [101, 204, 304].contains(head.status) {
+        if isBodiless {
             finish(context)
         } else if codings.last == "chunked" {
             state = .chunkSize
@@ -148,16 +155,24 @@ struct AnswerDecoder: ByteToMessageDecoder {
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
 
-    /// Reads `HTTP/1.1 200` and whatever follows it.
+    /// Whether what has come may be empty lines and the beginning of an answer.
+    private static func mayBegin(_ buffer: ByteBuffer) -> Bool {
+        let start = buffer.readableBytesView.drop { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }
+        return zip(start, protocolName).allSatisfy { $0 | 0x20 == $1 }
+    }
+
+    private static let protocolName = Array("http".utf8)
+
+    /// Reads `HTTP/1.1 200` and whatever follows it; any other version than 1.1 is read as 1.0, which keeps nothing open.
     private static func head(_ line: String) throws -> Head {
-        let words = line.split(separator: " ", maxSplits: 2)
-        guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let minor = Int(words[0].dropFirst(7)) else {
-            throw HTTPParserError.invalidVersion
-        }
-        guard words[1].utf8.count == 3, let status = Int(words[1]), status >= 100 else {
+        let words = line.split(maxSplits: 2) { $0 == " " || $0 == "\t" }
+        guard words.count >= 2, words[0].lowercased().hasPrefix("http") else { throw HTTPParserError.invalidVersion }
+        let digits = words[1].utf8.prefix { (0x30...0x39).contains($0) }
+        guard digits.count == 3, let status = Int(words[1].prefix(3)), status >= 100 else {
             throw HTTPParserError.invalidStatus
         }
-        return Head(version: HTTPVersion(major: 1, minor: minor), status: status)
+        let isNewest = words[0].lowercased() == "http/1.1"
+        return Head(version: HTTPVersion(major: 1, minor: isNewest ? 1 : 0), status: status)
     }
 
     // MARK: - The body
@@ -191,6 +206,11 @@ struct AnswerDecoder: ByteToMessageDecoder {
 }
 
 extension AnswerDecoder.Head {
+    /// Whether its fields promise a body of any length.
+    fileprivate var announcesBody: Bool {
+        !values("transfer-encoding").isEmpty || values("content-length").contains { Int($0) != 0 }
+    }
+
     /// The values of a field, those between commas one by one.
     fileprivate func values(_ name: String) -> [Substring] {
         fields.filter { $0.name.lowercased() == name }

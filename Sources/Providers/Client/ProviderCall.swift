@@ -85,7 +85,7 @@ final class ProviderCall {
     /// A cancelled caller learns nothing definite: it is leaving, and others decide on the send.
     func fail(_ failure: TransportFailure) {
         if let head {
-            let cut = AnswerCut(failure: failure)
+            let cut = AnswerCut(failure: failure, received: answer)
             end(.answered(HTTPAnswer(status: Int(head.status.code), headers: head.headers, body: .failure(cut))))
         } else if isWaiting, failure != .cancelled {
             end(.notSent(failure))

@@ -20,13 +20,16 @@ final class ProviderConnection: ChannelInboundHandler {
         case opening(until: NIODeadline)
         case idle(until: NIODeadline)
         case calling(ProviderCall)
+
+        /// It has its answer, and what came with the answer's end is not looked through yet.
+        case answered
         case closed
 
         var activity: Activity {
             switch self {
             case .opening: .opening
             case .calling: .calling
-            case .idle, .closed: .idling
+            case .idle, .answered, .closed: .idling
             }
         }
     }
@@ -81,7 +84,7 @@ final class ProviderConnection: ChannelInboundHandler {
         case .opening(let limit): limit <= moment
         case .idle(let limit): min(limit, oldAt) <= moment
         case .calling(let call): call.deadline <= moment
-        case .closed: false
+        case .answered, .closed: false
         }
     }
 
@@ -129,9 +132,15 @@ final class ProviderConnection: ChannelInboundHandler {
         case .body(var part):
             if !call.receive(&part) { close(.answerTooLarge) }
         case .end:
+            phase = .answered
             call.finish()
-            if let idleTime { becomeIdle(for: idleTime) } else { close() }
+            if idleTime == nil { close() }
         }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if case .answered = phase, let idleTime { becomeIdle(for: idleTime) }
+        context.fireChannelReadComplete()
     }
 
     func channelInactive(context: ChannelHandlerContext) {

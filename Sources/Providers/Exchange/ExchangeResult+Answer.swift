@@ -57,7 +57,7 @@ extension HTTPAnswer {
     ///
     /// The provider is alive, whatever it said.
     var answerInDoubt: ProviderAnswer? {
-        guard isSuccess, case .failure(let cut) = body else { return nil }
+        guard isSuccess, case .failure(let cut) = body, content == nil else { return nil }
         return answer(.unknown, code: cut.failure.rawValue, isOfMessage: true)
     }
 
@@ -66,7 +66,7 @@ extension HTTPAnswer {
         ProviderAnswer(outcome, errorCode: code, retryAfter: retryAfter, isOfMessage: isOfMessage)
     }
 
-    /// The body as a JSON object; nil when it is none or was cut.
+    /// The body as a JSON object; nil when it is none or not whole.
     var json: JSONObject? {
         guard case .object(let object)? = document else { return nil }
         return object
@@ -74,13 +74,25 @@ extension HTTPAnswer {
 
     /// The body as JSON, read tolerantly: who wrote it has taken or refused the message all the same.
     var document: JSONValue? {
-        content.flatMap { try? JSONScanner.parse($0, limits: Self.limits) }
+        content.flatMap { try? JSONScanner.parse($0, limits: .ofAnswers) }
     }
-
-    private static let limits = JSONLimits(maximumDepth: 32, isTolerant: true)
 
     var retryAfter: Duration? {
         headers.first(name: "Retry-After").flatMap { RetryAfter.wait($0, at: .now) }
+    }
+}
+
+extension JSONLimits {
+    fileprivate static let ofAnswers = JSONLimits(maximumDepth: 32, isTolerant: true)
+}
+
+extension JSONScanner {
+    /// Whether bytes begin with an object or a list that has its end.
+    static func isWhole(_ bytes: [UInt8]) -> Bool {
+        switch try? parse(bytes, limits: .ofAnswers) {
+        case .object?, .array?: true
+        default: false
+        }
     }
 }
 
