@@ -47,13 +47,16 @@ package struct EnhancedStatus: Sendable, Hashable {
         self.detail = detail
     }
 
-    /// Reads the code at the beginning of a text; nil where there is none.
+    /// Reads the code at the beginning of a text, also as `#5.1.0` or `5.1.1:`; nil where there is none.
     init?(_ text: some Collection<UInt8>) {
-        let word = text.prefix { $0 > 0x20 }
+        let blank = UInt8(ascii: " ")
+        let marks = Array("#():,;".utf8)
+        let word = text.drop { $0 == blank }.prefix { $0 > blank }.filter { !marks.contains($0) }
         guard word.count <= 9 else { return nil }
         let numbers = String(decoding: word, as: UTF8.self).split(separator: ".", omittingEmptySubsequences: false)
         guard numbers.count == 3, numbers.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }),
-            let kind = Int(numbers[0]), let subject = Int(numbers[1]), let detail = Int(numbers[2])
+            let kind = Int(numbers[0]), [2, 4, 5].contains(kind), let subject = Int(numbers[1]),
+            let detail = Int(numbers[2])
         else { return nil }
         self.init(kind: kind, subject: subject, detail: detail)
     }

@@ -9,6 +9,9 @@ struct SMTPTranscript {
     private(set) var enhanced: EnhancedStatus?
     private(set) var hasQuit = false
 
+    /// The enhanced code of an answer that has not come whole.
+    private var earlierCode: EnhancedStatus?
+
     /// Whether the sender was named with SMTPUTF8, which libcurl does where an address needs it and the server has it.
     private(set) var usesUTF8 = false
 
@@ -30,13 +33,17 @@ struct SMTPTranscript {
     /// A line came; all but the last of an answer have a hyphen after the number.
     mutating func received(_ line: some Collection<UInt8>) {
         guard !hasQuit, let number = Self.number(line.prefix(3)) else { return }
+        // Not every server repeats the code in each line.
+        let code = EnhancedStatus(line.dropFirst(4)) ?? earlierCode
+        earlierCode = code
         guard line.dropFirst(3).first != UInt8(ascii: "-") else { return }
+        earlierCode = nil
         if step == .data, number == 354 {
             step = .content
             (reply, enhanced) = (nil, nil)
         } else {
             reply = number
-            enhanced = EnhancedStatus(line.dropFirst(4))
+            enhanced = code
         }
     }
 

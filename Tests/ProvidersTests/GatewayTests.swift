@@ -169,7 +169,11 @@ import Verification
         #expect(refused == ProviderAnswer(.refused, errorCode: "http_400"))
     }
 
-    @Test(arguments: ["$.id", "ids[0]", "/data/id", "data.*", "a b", "$", "['id']"])
+    @Test(arguments: [
+        "$.id", "ids[0]", "/data/id", "data.*", "a b", "$", "['id']", "data.id.text()", "{id}", "items.#.id",
+        "data?.id",
+        "list.-1", "data->id", "a|b", "data,id", "id;", "id=1",
+    ])
     func `has no path of another notation, which would never be found`(text: String) {
         #expect(AnswerPath(text) == nil)
     }
@@ -179,7 +183,7 @@ import Verification
         #expect(AnswerPath(text) == nil)
     }
 
-    @Test(arguments: ["data.0", "list.9", "list.-1", "list.x", "data.id.x", "none"])
+    @Test(arguments: ["data.0", "list.9", "list.x", "data.id.x", "none"])
     func `gives nothing at a path that leads nowhere`(path: String) async throws {
         let kind = KindFixture.gateway { $0.messageID = AnswerPath(path).map { .path($0) } }
         let (answer, _) = try await kind.exchange([answer("200 OK", #"{"data": {"id": "m"}, "list": ["n"]}"#)])
@@ -241,6 +245,18 @@ import Verification
             ]
         }
         #expect(try await kind.exchange([answer("200 OK", body)]).answer == expected)
+    }
+
+    @Test func `gives a text of several lines, whatever ends them`() async throws {
+        let kind = KindFixture.gateway {
+            $0.messageID = AnswerPattern(#"OK\r?\n(\S+)"#).map { .pattern($0) }
+            $0.answers = [AnswerRule(statuses: 200...200, text: "NO\n", outcome: .refused)]
+        }
+        for end in ["\n", "\r\n"] {
+            let taken = try await kind.exchange([answer("200 OK", "OK\(end)m/1\u{301}==\(end)")]).answer
+            #expect(taken == ProviderAnswer(.accepted, messageID: "m/1\u{301}=="))
+        }
+        #expect(try await kind.exchange([answer("200 OK", "NO\n\u{301}")]).answer.outcome == .refused)
     }
 
     @Test func `gives XML whose elements are found like the members of JSON`() async throws {

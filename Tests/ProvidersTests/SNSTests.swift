@@ -97,6 +97,33 @@ import Verification
         #expect(answer == ProviderAnswer(.accepted, messageID: "a-1"))
     }
 
+    @Test(arguments: [
+        ("<n:R xmlns:n=\"x\"><n:P><n:MessageId>a-1</n:MessageId></n:P></n:R>", "a-1"),
+        ("<R\n\txmlns=\"x\">\r\n<P>\n<MessageId>\n  a-1\n</MessageId >\n</P></R>", "a-1"),
+        ("<R><!-- <P/> --><P><MessageId><![CDATA[a<1>]]></MessageId></P></R>", "a<1>"),
+        ("<R><P><MessageId>a&amp;b&lt;</MessageId></P></R>", "a&b<"),
+        ("\u{FEFF}<?xml version='1.0'?><R><P><MessageId>é==</MessageId></P></R>", "é=="),
+        ("<R><P><MessageId/></P></R>", nil), ("<R><!-- <P><MessageId>a-1</MessageId></P> --></R>", nil),
+        ("<R><P><MessageId>a-1</P></R>", nil),
+    ])
+    func `finds the id however its XML is written`(body: String, id: String?) async throws {
+        let names = [("R", "PublishResponse"), ("P", "PublishResult")]
+        let body = names.reduce(body) { body, name in
+            ["<", "</", "<n:", "</n:"].reduce(body) { body, start in
+                ["\n", " ", ">", "/"].reduce(body) { $0.replacing(start + name.0 + $1, with: start + name.1 + $1) }
+            }
+        }
+        let (answer, _) = try await KindFixture.sns.exchange([answer("200 OK", body)])
+        #expect(answer == ProviderAnswer(.accepted, messageID: id))
+    }
+
+    @Test func `reads an error behind any prefix`() async throws {
+        let changes = [("</", "</a:"), ("<E", "<a:E"), ("<C", "<a:C")]
+        let body = changes.reduce(Self.error("Throttling")) { $0.replacing($1.0, with: $1.1) }
+        let (answer, _) = try await KindFixture.sns.exchange([answer("400 Bad Request", body)])
+        #expect(answer == ProviderAnswer(.throttled, errorCode: "Throttling"))
+    }
+
     @Test func `gets a signed form`() async throws {
         let request = try await KindFixture.sns.request()
         #expect(request.head.hasPrefix("POST / HTTP/1.1\r\n"))

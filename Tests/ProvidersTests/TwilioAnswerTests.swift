@@ -54,6 +54,25 @@ import Verification
         }
     }
 
+    @Test(arguments: [
+        ("400 Bad Request", "10001", ProviderOutcome.misconfigured), ("400 Bad Request", "10999", .misconfigured),
+        ("400 Bad Request", "20999", .misconfigured), ("403 Forbidden", "20003", .misconfigured),
+        ("400 Bad Request", "\"20003\"", .misconfigured), ("429 Slow Down", "20999", .throttled),
+        ("429 Slow Down", "10004", .throttled), ("408 Timeout", "20408", .unknown), ("503 Busy", "20503", .unknown),
+        ("400 Bad Request", "30999", .refused), ("400 Bad Request", "21999", .refused),
+        ("401 No", "99999", .misconfigured),
+        ("400 Bad Request", "20429", .throttled), ("400 Bad Request", "30008", .refused),
+    ])
+    func `with a code of a later day are judged by its class and the status`(
+        status: String,
+        code: String,
+        outcome: ProviderOutcome
+    ) async throws {
+        let body = #"{"code": \#(code), "message": "to +16505550123", "status": 400}"#
+        let plain = code.filter { $0 != "\"" }
+        #expect(try await exchange([answer(status, body)]).answer == ProviderAnswer(outcome, errorCode: plain))
+    }
+
     @Test func `with a known code and a server error stay unknown`() async throws {
         let (answer, _) = try await exchange([answer("500 Oops", #"{"code": 21211}"#)])
         #expect(answer == ProviderAnswer(.unknown, errorCode: "21211"))

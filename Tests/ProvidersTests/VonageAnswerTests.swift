@@ -65,6 +65,17 @@ import Verification
         }
     }
 
+    @Test(arguments: [
+        ("0", ProviderOutcome.accepted), (#""0""#, .accepted), (#"" 0 ""#, .accepted), ("0.0", .accepted),
+        (#""""#, .accepted), ("null", .accepted), ("{}", .accepted), ("4", .misconfigured), (#""4 ""#, .misconfigured),
+        ("4.0", .refused), ("-1", .refused), ("18446744073709551616", .refused), (#""later""#, .refused),
+    ])
+    func `read a status of the SMS API however it is written`(status: String, outcome: ProviderOutcome) async throws {
+        #expect(try await sms([Self.part(status, id: "0A1")]).outcome == outcome)
+        let alone = #"{"messages": \#(Self.part(status, id: "0A1"))}"#
+        #expect(try await KindFixture.vonageSMS.exchange([answer("200 OK", alone)]).answer.outcome == outcome)
+    }
+
     @Test func `map every code of the Messages API to its outcome`() async throws {
         let cases = Self.codes.flatMap { outcome, codes in codes.map { (outcome, $0) } }
         let script = cases.map {

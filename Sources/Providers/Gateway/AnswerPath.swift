@@ -8,7 +8,7 @@ package struct AnswerPath: Sendable, Hashable {
     let steps: [String]
 
     /// Nil for an empty path or step, for more than 16 steps, and for what belongs to other notations (`$.id`, `ids[0]`,
-    /// `/data/id`, `*`), which would never be found.
+    /// `/data/id`, `*`, `id.text()`, `{id}`, `items.#.id`, `data?.id`, `ids.-1`), which would never be found.
     package init?(_ text: String) {
         let steps = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard (1...16).contains(steps.count), steps.allSatisfy(Self.isName) else { return nil }
@@ -16,9 +16,9 @@ package struct AnswerPath: Sendable, Hashable {
     }
 
     private static func isName(_ step: String) -> Bool {
-        !step.isEmpty && step != "$"
+        !step.isEmpty && step != "$" && Int(step).map { $0 >= 0 } ?? true
             && step.unicodeScalars.allSatisfy { scalar in
-                !scalar.properties.isWhitespace && !"[]/*\"'\\".unicodeScalars.contains(scalar)
+                !scalar.properties.isWhitespace && !"[](){}<>/*?#|,;=\"'\\".unicodeScalars.contains(scalar)
             }
     }
 

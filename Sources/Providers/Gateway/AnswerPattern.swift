@@ -11,7 +11,8 @@ package struct AnswerPattern: Sendable {
     /// Nil for what is no expression.
     package init?(_ text: String) {
         guard !text.isEmpty, let expression = try? Regex(text) else { return nil }
-        self.expression = expression
+        // As other engines: otherwise CR LF is one character, which no \n matches.
+        self.expression = expression.matchingSemantics(.unicodeScalar)
     }
 
     func matches(_ text: String) -> Bool {

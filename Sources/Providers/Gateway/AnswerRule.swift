@@ -34,7 +34,7 @@ package struct AnswerRule: Sendable {
     func covers(status: Int, _ body: AnswerBody) -> Bool {
         statuses.contains(status)
             && match.allSatisfy { path, expected in body.word(at: path) == expected }
-            && text.map(body.text.contains) ?? true
+            && text.map { body.text.unicodeScalars.contains($0.unicodeScalars) } ?? true
             && pattern.map { $0.matches(body.text) } ?? true
     }
 }

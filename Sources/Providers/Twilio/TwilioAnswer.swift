@@ -59,9 +59,11 @@ enum TwilioAnswer {
         60605: .fraud,  // region blocked by Verify
     ]
 
-    /// The outcome of a code, by its class where the table lacks it: 10xxx and 20xxx are of the account and its access.
-    private static func outcome(of code: Int) -> ProviderOutcome? {
-        outcomes[code] ?? ([10, 20].contains(code / 1000) ? .misconfigured : nil)
+    /// The outcome of a code, by its class where the table lacks it and the status says no more than that this was
+    /// refused: 10xxx and 20xxx are of the account and its access.
+    private static func outcome(of code: Int, status: ProviderOutcome) -> ProviderOutcome? {
+        if let known = outcomes[code] { return known }
+        return status == .refused && [10, 20].contains(code / 1000) ? .misconfigured : nil
     }
 
     static func classify(_ answer: HTTPAnswer) -> ProviderAnswer {
@@ -70,11 +72,11 @@ enum TwilioAnswer {
             guard let reply, reply.isFailed else {
                 return ProviderAnswer(.accepted, messageID: reply?.sid, segments: reply?.segments)
             }
-            let outcome = reply.code.flatMap(outcome) ?? .refused
+            let outcome = reply.code.flatMap { Self.outcome(of: $0, status: .refused) } ?? ProviderOutcome.refused
             return answer.answer(outcome, code: reply.code.map(String.init) ?? "http_\(answer.status)")
         }
         guard answer.status >= 400, let code = reply?.code else { return answer.plainAnswer }
-        let known = answer.status <= 499 ? outcome(of: code) : nil
+        let known = answer.status <= 499 ? Self.outcome(of: code, status: answer.outcome) : nil
         return answer.answer(known ?? answer.outcome, code: String(code))
     }
 }

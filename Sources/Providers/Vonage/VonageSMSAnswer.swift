@@ -67,12 +67,18 @@ enum VonageSMSAnswer {
         var isTaken: Bool { status.map { Double($0) == 0 } ?? true }
     }
 
-    /// The entries of `messages`; none where it is no list of objects.
+    /// The entries of `messages`, which may be the only one itself; none where it is no list of objects.
     private static func parts(of answer: HTTPAnswer) -> [Part] {
-        guard case .array(let entries)? = answer.json?["messages"], entries.count <= 100 else { return [] }
+        let messages = answer.json?["messages"]
+        let entries =
+            switch messages {
+            case .array(let list)? where list.count <= 100: list
+            case .object?: [messages].compactMap(\.self)
+            default: [JSONValue]()
+            }
         return entries.compactMap { entry in
             guard case .object(let object) = entry else { return nil }
-            let status = object["status"]?.word.flatMap { $0.isEmpty ? nil : $0 }
+            let status = object["status"]?.word.map { $0.filter { !$0.isWhitespace } }.flatMap { $0.isEmpty ? nil : $0 }
             return Part(status: status, messageID: object["message-id"]?.word.flatMap(AnswerWord.messageID))
         }
     }
