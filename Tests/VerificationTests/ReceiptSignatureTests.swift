@@ -90,6 +90,32 @@ import Testing
         #expect(read(twilio, url: "\(plain)&a=b", headers: headers).deadLetter == .badSignature)
     }
 
+    @Test(arguments: [
+        ("https://Gateway.Example.com/r?a=1", "https://gateway.example.com/r?a=1", false),
+        ("https://gateway.example.com/r?a=1", "HTTPS://gateway.example.com/r?a=1", true),
+        ("https://gateway.example.com/r?a=1", "https://GATEWAY.example.com/r?a=1", true),
+        ("https://gateway.example.com?a=1", "https://gateway.example.com/?a=1", true),
+        ("https://gateway.example.com/?a=1", "https://gateway.example.com?a=1", true),
+        ("https://gateway.example.com/r?a=x%2fy", "https://gateway.example.com/r?a=x%2Fy", true),
+        ("https://gateway.example.com/r?a=x%2Fy", "http://gateway.example.com:8080/r?a=x%2fy", true),
+        ("https://gateway.example.com/r?a=x%20y", "https://gateway.example.com/r?a=x+y", true),
+        ("https://gateway.example.com/r?a=x+y%3a", "http://gateway.example.com/r?a=x%20y%3A", true),
+        ("https://gateway.example.com/a%2Db?a=x_y", "https://gateway.example.com/a-b?a=x%5fy", false),
+        ("https://gateway.example.com/a-b?a=x_y", "https://gateway.example.com/a%2Db?a=x%5fy", true),
+        ("https://gateway.example.com/r?a=1", "https://gateway.example.com/r?a=2", false),
+        ("https://gateway.example.com/r?a=%31", "https://gateway.example.com/R?a=%31", false),
+        ("https://[2001:db8::1]/r?a=1", "http://[2001:db8::1]:8080/r?a=1", true),
+        ("gateway.example.com/r", "gateway.example.com/r", true),
+    ])
+    func `an address that a proxy has spelt anew is the one that Twilio signed`(
+        signed: String,
+        seen: String,
+        fits: Bool
+    ) {
+        let reading = read(twilio, url: seen, headers: ReceiptSample.twilioSignature(signed, twilio))
+        #expect((reading.receipt != nil) == fits)
+    }
+
     @Test func `a wrong or missing signature of Twilio is a dead letter`() {
         let signature = ReceiptSample.twilioSignature(url, twilio)
         let delivered = twilio.merging(["MessageStatus": "delivered"]) { $1 }
