@@ -14,7 +14,9 @@ struct MailAndPushSettingsTests {
 
     init() throws {
         folder = try ScratchFolder()
-        _ = try folder.write("-----BEGIN CERTIFICATE-----\n", to: "ca.pem")
+        _ = try folder.write(ProviderKindTests.certificate, to: "ca.pem")
+        _ = try folder.write("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n", to: "cut.pem")
+        _ = try folder.write("", to: "empty.pem")
         _ = try folder.write("hidden\n", to: "password")
         _ = try folder.write(P256.Signing.PrivateKey().pemRepresentation, to: "key.p8")
     }
@@ -106,6 +108,9 @@ struct MailAndPushSettingsTests {
         ("\(smtp), tls: none }", "providers[0].tls: can be none only where host is one of 127.0.0.1"),
         ("\(smtp), caFile: nowhere }", "providers[0].caFile: must name a readable file"),
         ("\(smtp), caFile: password }", "providers[0].caFile: must name a file with certificates in PEM"),
+        ("\(smtp), caFile: cut.pem }", "providers[0].caFile: must name a file with certificates in PEM"),
+        ("\(smtp), caFile: empty.pem }", "providers[0].caFile: must name a"),
+        ("\(smtp), caFile: . }", "providers[0].caFile: must name a readable file"),
         ("\(smtp), heloName: \"a b\" }", "providers[0].heloName: must be a host name"),
         ("\(smtp), connections: 65 }", "providers[0].connections: must be a whole number from 1 to 64"),
         ("\(smtp), username: hidden }", "providers.a.password: is required"),

@@ -215,7 +215,7 @@ struct ProviderKindTests {
     }
 
     /// A throw-away certificate for `localhost` with its key, which nothing trusts.
-    private static let certificate = """
+    static let certificate = """
         -----BEGIN CERTIFICATE-----
         MIIBlDCCATugAwIBAgIUOnge2pSGgsHPa202vVFDelRdgBAwCgYIKoZIzj0EAwIw
         FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTAyMDk1MFoYDzIxMjYxMDI4

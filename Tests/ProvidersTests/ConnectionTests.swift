@@ -113,13 +113,19 @@ import Verification
         // Somebody else's authority.
         try Self.otherAuthority.write(toFile: path, atomically: true, encoding: .utf8)
         try await ScriptedServer.with([created], tls: try selfSignedContext()) { server in
-            try await Self.with("https://localhost:\(server.port)", ConnectionOptions(authorities: path)) { provider in
+            let options = ConnectionOptions(authorities: path)
+            let url = "https://localhost:\(server.port)"
+            try await Self.with(url, options, greatestAge: .nanoseconds(1)) { provider in
                 let refused = try await Self.send(provider)
                 #expect(refused == ProviderAnswer(.notSent, errorCode: "tls_failed"))
                 try SelfSigned.certificate.write(toFile: path, atomically: true, encoding: .utf8)
                 #expect(try await Self.send(provider) == Self.accepted)
                 // While it is being written, what was read before holds.
                 try "".write(toFile: path, atomically: true, encoding: .utf8)
+                #expect(try await Self.send(provider) == Self.accepted)
+                // A folder in its place holds none.
+                try FileManager.default.removeItem(atPath: path)
+                try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
                 #expect(try await Self.send(provider) == Self.accepted)
             }
         }

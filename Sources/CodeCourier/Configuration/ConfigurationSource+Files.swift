@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Providers
+
 extension ConfigurationSource {
     /// The path of a file with certificates of authorities in PEM, checked to be one.
     func authorities(_ key: SettingKey) -> String? {
@@ -7,8 +9,8 @@ extension ConfigurationSource {
         let path = resolve(setting.text, at: setting.origin)
         do throws(TextFile.Unreadable) {
             let text = try TextFile.read(path, maximumBytes: 4_194_304)
-            if text.contains("-----BEGIN CERTIFICATE-----") { return path }
-            report(key, at: setting.origin, "must name a file with certificates in PEM")
+            if CertificateText.isWhole(text) { return path }
+            report(key, at: setting.origin, "must name a file with certificates in PEM, each of them whole")
         } catch {
             reportUnreadable(key, setting, error)
         }

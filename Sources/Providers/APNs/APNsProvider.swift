@@ -16,7 +16,7 @@ package struct APNsProvider: MessageProvider {
     package var channel: Verification.Channel { .apns }
 
     private let configuration: APNsConfiguration
-    private let client: PushClient
+    private let clients: PushClients
     private let tokens: APNsTokenSource
     private let now: @Sendable () -> Timestamp
 
@@ -24,12 +24,21 @@ package struct APNsProvider: MessageProvider {
         self.init(name: name, configuration: configuration, now: { .now })
     }
 
-    /// As above, with a clock of the caller's.
-    init(name: String, configuration: APNsConfiguration, now: @escaping @Sendable () -> Timestamp) {
+    /// As above, with a clock and an age of connections of the caller's.
+    init(
+        name: String,
+        configuration: APNsConfiguration,
+        greatestAge: Duration = .seconds(3600),
+        now: @escaping @Sendable () -> Timestamp
+    ) {
         self.name = name
         self.configuration = configuration
         self.now = now
-        client = PushClient(authorities: configuration.authorities, proxy: configuration.proxy)
+        clients = PushClients(
+            authorities: configuration.authorities,
+            proxy: configuration.proxy,
+            greatestAge: greatestAge
+        )
         tokens = APNsTokenSource(configuration, now: now)
     }
 
@@ -78,7 +87,7 @@ package struct APNsProvider: MessageProvider {
 
     private func post(_ call: Call, to baseURL: String, token: String) async -> ProviderAnswer {
         let exchange = PushExchange(
-            client: client.http,
+            client: clients.current(),
             request: request(call, to: baseURL, token: token),
             body: Self.body(call.push),
             trace: call.message.trace

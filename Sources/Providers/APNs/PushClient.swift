@@ -13,9 +13,8 @@ import NIOSSL
 final class PushClient: Sendable {
     let http: HTTPClient
 
-    /// A client that trusts the authorities of a PEM file, or those of the system.
-    init(authorities: String?, proxy: ProxyAddress? = nil) {
-        let authorities = authorities.map { NIOSSLTrustRoots.file($0) }
+    /// A client that trusts these authorities, or those of the system.
+    init(trusting authorities: NIOSSLTrustRoots?, proxy: ProxyAddress? = nil) {
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: TLSConfiguration.forProviders(trusting: authorities),
             redirectConfiguration: .disallow,

@@ -13,7 +13,7 @@ struct PushExchange: Sendable {
     /// A bound that keeps any `Duration` inside the clock's range.
     private static let longestDeadline = Duration.seconds(3600)
 
-    let client: HTTPClient
+    let client: PushClient
     let request: HTTPClientRequest
     let body: ByteBuffer
 
@@ -65,7 +65,7 @@ struct PushExchange: Sendable {
         let length = HTTPClientRequest.Body.Length.known(Int64(body.readableBytes))
         request.body = .stream(GatedBody(content: body, gate: gate), length: length)
         do {
-            let response = try await client.execute(request, deadline: .distantFuture)
+            let response = try await client.http.execute(request, deadline: .distantFuture)
             let body = await answerBody(of: response)
             return .answered(HTTPAnswer(status: Int(response.status.code), headers: response.headers, body: body))
         } catch {

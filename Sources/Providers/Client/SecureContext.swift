@@ -8,19 +8,10 @@ import NIOSSL
 /// It is made anew when the file of its authorities has changed, so that a new authority counts without a restart. While
 /// the file cannot be read, what was read before holds.
 final class SecureContext {
-    /// What tells one content of a file from another.
-    private struct Stamp: Equatable {
-        let device: UInt
-        let number: UInt
-        let size: Int
-        let seconds: Int
-        let nanoseconds: Int
-    }
-
     private let options: ConnectionOptions?
     private let authorities: NIOSSLTrustRoots?
     private var context: NIOSSLContext?
-    private var stamp: Stamp?
+    private var stamp: FileStamp?
 
     /// `authorities` stand for those of the system.
     init(_ options: ConnectionOptions?, trusting authorities: NIOSSLTrustRoots?) {
@@ -30,7 +21,7 @@ final class SecureContext {
 
     /// Nil while no usable authorities were ever read.
     func current() -> NIOSSLContext? {
-        let now = Self.stamp(of: options?.authorities ?? SystemAuthorities.path)
+        let now = FileStamp(options?.authorities ?? SystemAuthorities.path)
         if let context, now == nil || now == stamp { return context }
         var configuration = TLSConfiguration.forProviders(trusting: authorities)
         if let identity = options?.identity {
@@ -43,17 +34,33 @@ final class SecureContext {
         }
         return context
     }
+}
 
-    private static func stamp(of path: String?) -> Stamp? {
+/// What tells one content of a file from another.
+struct FileStamp: Equatable {
+    private let device: UInt
+    private let number: UInt
+    private let size: Int
+    private let seconds: Int
+    private let nanoseconds: Int
+
+    /// Nil where there is no file, as where a folder stands in its place.
+    init?(_ path: String?) {
         var info = stat()
-        guard let path, stat(path, &info) == 0 else { return nil }
-        return Stamp(
-            device: UInt(info.st_dev),
-            number: UInt(info.st_ino),
-            size: Int(info.st_size),
-            seconds: info.st_mtim.tv_sec,
-            nanoseconds: info.st_mtim.tv_nsec
-        )
+        guard let path, stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return nil }
+        device = UInt(info.st_dev)
+        number = UInt(info.st_ino)
+        size = Int(info.st_size)
+        seconds = info.st_mtim.tv_sec
+        nanoseconds = info.st_mtim.tv_nsec
+    }
+}
+
+/// Certificates in PEM, as a file has them.
+package enum CertificateText {
+    /// Whether there are any and each can be read.
+    package static func isWhole(_ text: String) -> Bool {
+        (try? NIOSSLCertificate.fromPEMBytes(Array(text.utf8)).isEmpty) == false
     }
 }
 

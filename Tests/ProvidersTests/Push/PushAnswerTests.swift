@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import NIOHTTP2
 import Testing
 import Verification
@@ -121,6 +122,33 @@ import Verification
             let answer = await (try pushProvider(server, authorities: nil)).send(try push())
             #expect(answer == ProviderAnswer(.notSent, errorCode: "tls_failed"))
             #expect(server.seen.pushes.isEmpty)
+        }
+    }
+
+    @Test func `comes over a new connection when the old one is old`() async throws {
+        try await PushServer.with(PushServer.always(.accept)) { server in
+            let provider = try pushProvider(server, greatestAge: .zero)
+            for _ in 0..<3 { #expect(await provider.send(try push()).outcome == .accepted) }
+            #expect(server.seen.connections == 3)
+        }
+    }
+
+    @Test func `is trusted by the authorities of a file, which is read again when it changes`() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).pem").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try await PushServer.with(PushServer.always(.accept)) { server in
+            let provider = try pushProvider(server, authorities: path)
+            // Without the file nobody is trusted.
+            #expect(await provider.send(try push()) == ProviderAnswer(.notSent, errorCode: "tls_failed"))
+            try SelfSigned.certificate.write(toFile: path, atomically: true, encoding: .utf8)
+            #expect(await provider.send(try push()).outcome == .accepted)
+            // While it is being written, or a folder stands in its place, what was read before holds.
+            try "".write(toFile: path, atomically: true, encoding: .utf8)
+            #expect(await provider.send(try push()).outcome == .accepted)
+            try FileManager.default.removeItem(atPath: path)
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            #expect(await provider.send(try push()).outcome == .accepted)
+            #expect(server.seen.connections <= 4)
         }
     }
 

@@ -48,7 +48,8 @@ func pushProvider(
     _ production: PushServer,
     sandbox: PushServer? = nil,
     clock: PushClock = PushClock(),
-    authorities: String? = PushAuthorities.path
+    authorities: String? = PushAuthorities.path,
+    greatestAge: Duration = .seconds(3600)
 ) throws -> APNsProvider {
     let configuration = APNsConfiguration(
         keyID: "KEY1234567",
@@ -58,7 +59,12 @@ func pushProvider(
         sandboxBaseURL: (sandbox ?? production).url,
         authorities: authorities
     )
-    return APNsProvider(name: "push", configuration: configuration, now: { clock.time })
+    return APNsProvider(
+        name: "push",
+        configuration: configuration,
+        greatestAge: greatestAge,
+        now: { clock.time }
+    )
 }
 
 /// The test's certificate as a file.

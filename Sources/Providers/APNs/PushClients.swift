@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOSSL
+import Synchronization
+
+/// The client of a team, made anew when it is old or its file of authorities has changed.
+///
+/// Behind Apple's names the addresses change. Apple wants connections to be kept, and calls frequent new ones an attack,
+/// so they live longer than those of other providers. While the file cannot be read, what was read before holds.
+final class PushClients: Sendable {
+    private struct Current {
+        let client: PushClient
+        let since: ContinuousClock.Instant
+        let stamp: FileStamp?
+    }
+
+    private let authorities: String?
+    private let proxy: ProxyAddress?
+    private let greatestAge: Duration
+    private let state = Mutex<Current?>(nil)
+
+    /// Clients that trust the authorities of a PEM file, or those of the system.
+    init(authorities: String?, proxy: ProxyAddress?, greatestAge: Duration) {
+        self.authorities = authorities
+        self.proxy = proxy
+        self.greatestAge = greatestAge
+    }
+
+    /// The client for a call that begins now; an older one lives for as long as its calls.
+    func current() -> PushClient {
+        let stamp = FileStamp(authorities ?? SystemAuthorities.path)
+        return state.withLock { state in
+            if let held = state, held.since + greatestAge > .now, stamp == nil || stamp == held.stamp {
+                return held.client
+            }
+            let certificates = authorities.map { (try? NIOSSLCertificate.fromPEMFile($0)) ?? [] }
+            if let held = state, certificates?.isEmpty == true { return held.client }
+            // Without any it trusts nobody.
+            let client = PushClient(trusting: certificates.map { .certificates($0) }, proxy: proxy)
+            state = Current(client: client, since: .now, stamp: stamp)
+            return client
+        }
+    }
+}
