@@ -58,6 +58,10 @@ ABOUT = {
         "fingerprints.canonical": "sms: E.164; email: the domain in lower case, the rest as it is; "
         "apns: the device token in lower-case hexadecimal",
         "fingerprints.fingerprint": "HMAC-SHA-256(fingerprintKey, 'recipient' ‖ channel ‖ canonical)",
+        "typedCodes.code": "the code in what a person typed, in digits 0 to 9; null where it holds none, or more than "
+        "one, of so many digits (null: 4 to 10). Digits with nothing but spaces and dashes between them are one group, "
+        "invisible marks apart; a group that a letter with a case touches is none. 43 characters of base64url are a "
+        "token, and stay as they are",
     },
 }
 
@@ -223,6 +227,101 @@ def fingerprint_vectors():
     return vectors
 
 
+# The zero of Arabic, Persian, Devanagari, Bengali, Gurmukhi, Thai, Burmese, Khmer and full-width digits.
+ZEROS = (0x660, 0x6F0, 0x966, 0x9E6, 0xA66, 0xE50, 0x1040, 0x17E0, 0xFF10)
+
+# What people type for 123456, or paste.
+TYPED = (
+    "123456",
+    " 123456\r\n",
+    "123 456",
+    "123-456",
+    "12-34-56",
+    "1 2 3 4 5 6",
+    "123 - 456",
+    "123\t456",
+    *(f"123{space}456" for space in "\u00a0\u2003\u2009\u200a\u202f\u205f\u3000"),
+    *(f"123{dash}456" for dash in "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2e3a\ufe58\ufe63\uff0d\u30fc\uff70"),
+    *(f"123{mark}456" for mark in "\u00ad\u034f\u200b\u200c\u200d\u2060\u3164\ufeff\x00\x08"),
+    *(f"{mark}123456{mark}" for mark in "\u200e\u200f\u202a\u202c\u202d\u202e\u2066\u2068\u2069\u061c\ufeff\ufffc"),
+    *("".join(chr(zero + digit) for digit in range(1, 7)) for zero in ZEROS),
+    "١٢٣ ٤٥٦",
+    "𝟏𝟐𝟑𝟒𝟓𝟔",
+    "1\ufe0f\u20e32\ufe0f\u20e33\ufe0f\u20e34\ufe0f\u20e35\ufe0f\u20e36\ufe0f\u20e3",
+    "G-123456",
+    "A: 123456",
+    "Code: 123456.",
+    "Code:123-456!",
+    "«123456»",
+    "„123456“",
+    "(123456)",
+    "#123456",
+    "*123456*",
+    "123456,",
+    "code=123456&x",
+    "123456 is your Acme verification code. It expires in 10 min.",
+    "Your 2FA code for 1&1 is 123456",
+    "7-Eleven: 123456",
+    "Booking.com: 123456",
+    "123456 is your Acme code.\n\n@accounts.example.com #123456",
+    "验证码123456，请勿泄露",
+    "認証コードは１２３４５６です",
+    "رمزك هو ١٢٣٤٥٦.",
+    "आपका कोड १२३४५६ है",
+)
+
+# What is surely no code, as it stands or for its number of digits.
+NO_CODES = (
+    ("", None),
+    ("   ", None),
+    ("x", None),
+    ("abcdef", None),
+    ("123", None),
+    ("12345678901", None),
+    ("12345O", None),
+    ("O12345", None),
+    ("1234S6", None),
+    ("123456a", None),
+    ("12З456", None),
+    ("123 456b", None),
+    ("123456 654321", None),
+    ("123456, 654321", None),
+    ("123456 or 654321", None),
+    ("123456/654321", None),
+    ("+14155550123", None),
+    ("123.456", None),
+    ("①②③④⑤⑥", None),
+    ("½½½½", None),
+    ("Ⅷ", None),
+    ("your code", None),
+    ("-_-_-_", None),
+    ("12345", 6),
+    ("1234567", 6),
+    ("123 45", 6),
+    ("12345 67890", 6),
+    ("1234 5678", 4),
+    ("123456", 8),
+)
+
+
+def typed_vectors():
+    token = token_vectors("link", "sign_in")[0]["token"]
+    same = [(typed, None, "123456") for typed in TYPED]
+    known = [(typed, 6, "123456") for typed in ("123456", "123 456, 10 min, 2026", "G-123456")]
+    other = [("0000", None, "0000"), ("00123 45678", None, "0012345678")]
+    eight = [("1234 5678", digits, "12345678") for digits in (None, 8)]
+    tokens = [(typed, digits, token) for typed in (f" {token}\r\n", f"\ufeff{token}\u200b") for digits in (None, 6)]
+    none = [(typed, digits, None) for typed, digits in NO_CODES]
+    rows = same + known + other + eight + tokens + none
+    return [{"typed": typed, "digits": digits, "code": code} for typed, digits, code in rows]
+
+
+def json_text(value):
+    """JSON in which every character can be seen: spaces, marks and controls of other scripts are escaped."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text) + "\n"
+
+
 def join_vectors():
     lists = ((), ("",), ("a", "bc"), ("ab", "c"), ("", "abc"), ("é", "東京", "🔑"), ("x" * 300,))
     return [
@@ -245,11 +344,12 @@ def document():
         "links": token_vectors("link", "sign_in"),
         "pushSecrets": token_vectors("push", "app_verification"),
         "fingerprints": fingerprint_vectors(),
+        "typedCodes": typed_vectors(),
     }
 
 
 if __name__ == "__main__":
-    text = json.dumps(document(), indent=2, ensure_ascii=False) + "\n"
+    text = json_text(document())
     if sys.argv[1:] == ["--check"]:
         if not FILE.exists() or FILE.read_text("utf-8") != text:
             sys.exit(f"error: {FILE} is not what {sys.argv[0]} computes")

@@ -30,6 +30,9 @@ package struct Verifier: Sendable {
             case locked
             case alreadyApproved = "already_approved"
             case notFound = "not_found"
+
+            /// What was typed cannot be a code; no guess was counted.
+            case notACode = "not_a_code"
         }
 
         package let status: Status
@@ -48,7 +51,10 @@ package struct Verifier: Sendable {
         }
     }
 
-    /// Checks a guess: a code, the token of a link, the secret of a push.
+    /// Checks a guess: a code as a person typed it, the token of a link, the secret of a push.
+    ///
+    /// `digits` are the lengths that the code may have. What cannot be a code of such a length never reaches the
+    /// database, since each call there counts as a guess.
     ///
     /// Only a verification of this tenant and purpose can be approved: both are in the hash. One by e-mail is approved
     /// only with the fingerprint of the address that the person gives, so that a link that went astray is of no use.
@@ -57,8 +63,12 @@ package struct Verifier: Sendable {
         tenant: String,
         purpose: Purpose,
         code: String,
+        digits: ClosedRange<Int> = TypedCode.lengths,
         recipientFingerprint: [UInt8]? = nil
     ) async throws -> Answer {
+        guard let code = TypedCode.read(code, digits: digits) else {
+            return Answer(status: .notACode, checksLeft: nil, subject: nil)
+        }
         for pool in order(verification) {
             let answer = try await check(
                 verification,

@@ -56,13 +56,18 @@ extension CommandLineSuite {
             let verification = try #require(event.body.verificationId)
             let checking =
                 ["verify", "--verification", verification, "--postgres-url", fleet.logins.verifierURL] + config
+            for slip in ["", "12345O", "\(code) \(code)", "\(code.dropLast())"] {
+                let typo = try await run(checking + ["--digits", "6", "--code", slip], fleet.folder, expecting: 1)
+                #expect(typo.lines == ["not_a_code"], "\(slip.utf8.count) bytes")
+            }
             let wrong = try await run(
-                checking + ["--code", code == "000000" ? "1" : "000000"],
+                checking + ["--code", code == "000000" ? "000001" : "000000"],
                 fleet.folder,
                 expecting: 1
             )
             #expect(wrong.lines == ["incorrect, 4 guesses left"])
-            let right = try await run(checking + ["--code", code], fleet.folder)
+            let typed = "Code: \(code.prefix(3))–\(code.suffix(3))."
+            let right = try await run(checking + ["--code", typed], fleet.folder)
             #expect(right.lines == ["approved"])
             let again = try await run(checking + ["--code", code], fleet.folder, expecting: 1)
             #expect(again.lines == ["already_approved"])

@@ -28,12 +28,15 @@ extension CommandLineSuite {
 
                 let ring = try fleet.folder.write(TestKeys.hash + "\n", to: "hash-keys")
                 let options = ["--database", fleet.logins.verifierURL, "--hash-keys", ring, "check"]
-                let wrong = try await run("verifier.py", options + [verification, "x"], fleet, expecting: 1)
+                let typo = try await run("verifier.py", options + [verification, "12345O"], fleet, expecting: 1)
+                #expect(typo.output.contains(#"{"status": "not_a_code"}"#), "\(typo.errors)")
+                let miss = code == "000000" ? "000001" : "000000"
+                let wrong = try await run("verifier.py", options + [verification, miss], fleet, expecting: 1)
                 #expect(wrong.output.contains(#"{"status": "incorrect", "checksLeft": 4}"#), "\(wrong.errors)")
-                let other = options + [verification, "x", "--subject", "eve"]
+                let other = options + [verification, miss, "--subject", "eve"]
                 let refused = try await run("verifier.py", other, fleet, expecting: 1)
                 #expect(refused.output.contains(#"{"status": "other_subject"}"#), "\(refused.errors)")
-                let own = options + [verification, code, "--subject", "ada"]
+                let own = options + [verification, "G-\(code.prefix(3))\u{a0}\(code.suffix(3)).", "--subject", "ada"]
                 let right = try await run("verifier.py", own, fleet)
                 let approval = #"{"status": "approved", "checksLeft": 2, "subject": "ada"}"#
                 #expect(right.output.contains(approval), "\(right.errors)")

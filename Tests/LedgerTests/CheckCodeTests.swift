@@ -18,6 +18,20 @@ import Verification
         }
     }
 
+    @Test func `what cannot be a code costs no guess, and the code is read as people type it`() async throws {
+        try await withVerifier { _, worker, verifier in
+            let claim = try await worker.claim()
+            let digits = claim.code.digits
+            for slip in ["", "x", "12345", "\(digits)O", "\(digits) \(digits)", "\(digits)1"] {
+                let answer = try await verifier.check(claim, code: slip, digits: 6...6)
+                #expect(answer == .init(status: .notACode, checksLeft: nil, subject: nil))
+            }
+            let typed = "Code: \(digits.prefix(3))\u{a0}\(digits.suffix(3))."
+            let right = try await verifier.check(claim, code: typed)
+            #expect(right == .init(status: .approved, checksLeft: 4, subject: nil))
+        }
+    }
+
     @Test func `wrong codes count down to a lock that the right code does not open`() async throws {
         try await withVerifier { database, worker, verifier in
             let claim = try await worker.claim()

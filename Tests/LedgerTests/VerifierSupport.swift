@@ -15,6 +15,7 @@ extension Verifier {
     func check(
         _ send: ClaimedSend,
         code: String? = nil,
+        digits: ClosedRange<Int> = TypedCode.lengths,
         tenant: String? = nil,
         purpose: Purpose? = nil
     ) async throws -> Answer {
@@ -22,7 +23,8 @@ extension Verifier {
             send.reference.verificationID,
             tenant: tenant ?? send.tenant,
             purpose: purpose ?? send.purpose,
-            code: code ?? send.code.digits
+            code: code ?? send.code.digits,
+            digits: digits
         )
     }
 }

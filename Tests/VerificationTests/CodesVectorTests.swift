@@ -16,6 +16,7 @@ struct CodesVectors: Decodable {
     let links: [Secret]
     let pushSecrets: [Secret]
     let fingerprints: [Fingerprint]
+    let typedCodes: [TypedText]
 
     struct Keys: Decodable {
         let code: [String: String]
@@ -82,6 +83,12 @@ struct CodesVectors: Decodable {
             case nil: nil
             }
         }
+    }
+
+    struct TypedText: Decodable {
+        let typed: String
+        let digits: Int?
+        let code: String?
     }
 
     static func read() throws -> CodesVectors {
@@ -204,6 +211,14 @@ struct CodesVectors: Decodable {
             )
             #expect(recipient.canonical == vector.canonical)
             #expect(hexadecimal(keys.fingerprint(of: recipient)) == vector.fingerprint)
+        }
+    }
+
+    @Test func `a code is read from what people type as in the vectors`() {
+        #expect(vectors.typedCodes.count >= 120)
+        for vector in vectors.typedCodes {
+            let lengths = vector.digits.map { $0...$0 } ?? TypedCode.lengths
+            #expect(TypedCode.read(vector.typed, digits: lengths) == vector.code, "\(vector.typed) \(lengths)")
         }
     }
 }

@@ -14,6 +14,10 @@ struct VerifyCommand: AsyncParsableCommand {
             Exit code 0 when the code is right, 1 when it is not. Wrong guesses count; the
             last of code.maxChecks (5) locks the verification.
 
+            The code is read as people type it: with spaces, dashes, digits of any script,
+            or words around it. What cannot be a code is answered not_a_code and counts
+            as no guess.
+
             A verification by e-mail needs the address as well, and takes the link's
             oobCode or the code beside it. Tenant and purpose are part of the hash: with
             others than the request's the right code is wrong.
@@ -36,6 +40,9 @@ struct VerifyCommand: AsyncParsableCommand {
     @Option(help: "What the person typed, or a link's oobCode.")
     var code: String
 
+    @Option(help: "How many digits the code has, as code.length of the event says; default: 4 to 10.")
+    var digits: Int?
+
     @Option(help: "The e-mail address that the person gives; required for the channel email.")
     var email: String?
 
@@ -50,6 +57,9 @@ struct VerifyCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard UUIDValue(verification) != nil else { throw ValidationError("--verification must be a UUID") }
+        guard digits.map(TypedCode.lengths.contains) ?? true else {
+            throw ValidationError("--digits must be a number from 4 to 10")
+        }
         guard Purpose(rawValue: purpose) != nil else {
             throw ValidationError(
                 "--purpose must be one of \(Purpose.allCases.map(\.rawValue).joined(separator: ", "))"
@@ -77,6 +87,7 @@ struct VerifyCommand: AsyncParsableCommand {
                     tenant: tenant,
                     purpose: purpose,
                     code: code,
+                    digits: digits.map { $0...$0 } ?? TypedCode.lengths,
                     recipientFingerprint: fingerprint
                 )
             await pools.close()
