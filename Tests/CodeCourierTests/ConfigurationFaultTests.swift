@@ -186,7 +186,7 @@ struct ConfigurationFaultTests {
     static let rings = [
         "", "1", "1:", ":AAAA", "0:\(base64(32))", "-1:\(base64(32))", "32768:\(base64(32))", "x:\(base64(32))",
         "1:\(base64(31))", "1:%%%", "1:\(base64(32)),", "1:\(base64(32)),2", "1:\(base64(32)),1:\(base64(33))",
-        "1 :\(base64(32))", "1:\(base64(32)) ",
+        "1 :\(base64(32))", "1:\(base64(32)) x",
     ]
 
     static func base64(_ count: Int) -> String {

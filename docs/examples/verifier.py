@@ -64,7 +64,7 @@ def email_fingerprint(key, address):
 
 def key_ring(path):
     """The keys by id of a file such as 2:base64,1:base64, the active one first; read anew each time."""
-    entries = (entry.partition(":") for entry in pathlib.Path(path).read_text().strip().split(","))
+    entries = (entry.partition(":") for entry in re.findall(r"[^\s,]+", pathlib.Path(path).read_text("utf-8-sig")))
     return {int(key_id): base64.b64decode(key) for key_id, _, key in entries}
 
 

@@ -15,22 +15,22 @@ extension ConfigurationSource {
 
     /// A secret given as `key` or, as the path of a file that holds it, as `keyFile`.
     ///
-    /// The environment wins over the file for the pair as a whole; both names in one layer are a fault. Of a file's
-    /// text, one newline at the end is dropped.
-    func secret(_ key: SettingKey) -> SecretSetting? {
+    /// The environment wins over the file for the pair as a whole; both names in one layer are a fault. What stands around
+    /// the secret is dropped, wherever it is from, and what is wrong inside it is a fault.
+    func secret(_ key: SettingKey, _ form: SecretForm = .token) -> SecretSetting? {
         let fileKey = Self.fileKey(of: key)
         let direct = setting(key)
         let path = setting(fileKey)
         switch (direct, path) {
         case (nil, nil): return nil
-        case (let direct?, nil): return value(of: direct, key)
-        case (nil, let path?): return contents(of: path, fileKey)
+        case (let direct?, nil): return value(of: direct, key, form)
+        case (nil, let path?): return contents(of: path, fileKey, form)
         case (let direct?, let path?):
             switch (direct.origin, path.origin) {
             case (.environment, .file):
-                return value(of: direct, key)
+                return value(of: direct, key, form)
             case (.file, .environment):
-                return contents(of: path, fileKey)
+                return contents(of: path, fileKey, form)
             default:
                 report(fileKey, at: path.origin, "stands beside \(key.joined(separator: ".")); keep one of the two")
                 return nil
@@ -48,27 +48,34 @@ extension ConfigurationSource {
     }
 
     /// The secret that stands in a setting itself.
-    private func value(of setting: Setting, _ key: SettingKey) -> SecretSetting? {
-        guard !setting.text.isEmpty else {
+    private func value(of setting: Setting, _ key: SettingKey, _ form: SecretForm) -> SecretSetting? {
+        let text = form.read(setting.text)
+        guard !text.isEmpty else {
             report(key, at: setting.origin, "must not be empty; give it a value or remove it")
             return nil
         }
-        return SecretSetting(secret: Secret(setting.text), key: key, origin: setting.origin)
+        if let flaw = form.flaw(of: text) {
+            report(key, at: setting.origin, "must have no \(flaw)")
+            return nil
+        }
+        return SecretSetting(secret: Secret(text), key: key, origin: setting.origin)
     }
 
     /// The secret that a file holds.
     ///
-    /// Its path stays out of the faults: an operator may have put the secret itself there.
-    func contents(of setting: Setting, _ key: SettingKey) -> SecretSetting? {
+    /// Its path stays out of the faults of a file that is not there: an operator may have put the secret itself there.
+    func contents(of setting: Setting, _ key: SettingKey, _ form: SecretForm) -> SecretSetting? {
         do throws(TextFile.Unreadable) {
             let path = resolve(setting.text, at: setting.origin)
-            var text = try TextFile.read(path, maximumBytes: 65_536)
-            if text.last?.isNewline == true { text.removeLast() }
+            let text = form.read(try TextFile.read(path, maximumBytes: 65_536))
             if !Self.sectionsOfStart.contains(key[0]) { secretFiles[path] = Secret(text) }
-            if !text.isEmpty {
+            if let flaw = text.isEmpty ? nil : form.flaw(of: text) {
+                report(key, at: setting.origin, "must name a file whose secret has no \(flaw); \(path) has such")
+            } else if !text.isEmpty {
                 return SecretSetting(secret: Secret(text), key: key, origin: setting.origin, path: path)
+            } else {
+                report(key, at: setting.origin, "must name a file that is not empty")
             }
-            report(key, at: setting.origin, "must name a file that is not empty")
         } catch {
             reportUnreadable(key, setting, error)
         }

@@ -6,8 +6,8 @@ import Providers
 /// The layers of the configuration: the environment over the file.
 ///
 /// A key's variable has swift-configuration's name: `kafka.bootstrapServers` is `KAFKA_BOOTSTRAP_SERVERS`, and
-/// `authToken` of the provider `main` is `PROVIDERS_MAIN_AUTH_TOKEN`. A variable that is set to nothing counts as not
-/// set, since a container's manifest can hardly leave one out. Reading never stops at a fault.
+/// `authToken` of the provider `main` is `PROVIDERS_MAIN_AUTH_TOKEN`. Blanks and line ends around a variable's value are
+/// no part of it. One that is set to nothing counts as not set, since a container's manifest can hardly leave one out. Reading never stops at a fault.
 final class ConfigurationSource {
     /// Where a setting's value stands.
     enum Origin {
@@ -56,7 +56,7 @@ final class ConfigurationSource {
         file = FileSettings(root: root)
         isUnderstood = path == nil || root?.isMapping == true
         folder = path?.lastIndex(of: "/").flatMap { slash in path?[...slash] }.map(String.init)
-        let environment = environment.filter { !$0.value.isEmpty }
+        let environment = environment.mapValues(\.trimmed).filter { !$0.value.isEmpty }
         variableNames = environment.keys.sorted()
         variables = EnvironmentVariablesProvider(environmentVariables: environment)
         let values = file.scalars.map { key, scalar in
@@ -70,9 +70,20 @@ final class ConfigurationSource {
     func setting(_ key: SettingKey) -> Setting? {
         guard let text = reader.string(forKey: ConfigKey(key), isSecret: true) else { return nil }
         if let lookup = try? variables.value(forKey: AbsoluteConfigKey(key), type: .string), lookup.value != nil {
-            return Setting(text: text, origin: .environment(variable: lookup.encodedKey))
+            return Setting(text: plain(text, key, lookup.encodedKey), origin: .environment(variable: lookup.encodedKey))
         }
         return file.scalars[key].map { Setting(text: text, origin: .file($0.value)) }
+    }
+
+    /// The keys whose values are no words but texts and patterns, to which quotes may belong.
+    private static let quotable: Set = ["body", "messageIdPattern", "errorCodePattern"]
+
+    /// The value of a variable; quotes around the whole of it are a fault, and are left out so that they are the only one.
+    private func plain(_ text: String, _ key: SettingKey, _ variable: String) -> String {
+        guard let unquoted = text.unquoted, !Self.quotable.contains(key.last ?? "") else { return text }
+        let message = "must have no quotes around it, which would be part of it; docker's --env-file keeps them"
+        faults.report(variable: variable, key: key.joined(separator: "."), message)
+        return unquoted
     }
 
     /// What a rule makes of a key, or nil when the key is nowhere or, with a fault, when it is wrong.

@@ -96,7 +96,8 @@ extension KafkaSettings {
             let isPath = name.hasSuffix("File")
             let key = isPath ? String(name.dropLast(4)) : name
             let setting = ConfigurationSource.Setting(text: text, origin: .file(option))
-            let secret = isPath ? source.contents(of: setting, ["kafka", "options", name])?.secret : Secret(text)
+            let file = isPath ? source.contents(of: setting, ["kafka", "options", name], form(of: key)) : nil
+            let secret = isPath ? file?.secret : Secret(form(of: key).read(text))
             if let advice = reserved[key] {
                 option.fault("cannot be set here: \(advice)")
             } else if let secret, let refusal = KafkaConfiguration.refusal(of: key, secret.revealed) {
@@ -108,6 +109,9 @@ extension KafkaSettings {
         }
         return options
     }
+
+    /// Certificates and keys in PEM have lines, and the values of `sasl.oauthbearer.config` blanks between them.
+    private static func form(of option: String) -> SecretForm { option.hasSuffix(".pem") ? .lines : .phrase }
 
     /// True where a login by SCRAM is configured that this library cannot make at Kafka 4, whose answer is that the
     /// password is wrong.
@@ -138,8 +142,8 @@ extension KafkaSettings {
 extension ValueRule where Value == String {
     static var servers: Self {
         Self(requirement: "must be host:port, or several with commas between them") { text in
-            let servers = text.split(separator: ",", omittingEmptySubsequences: false)
-            return text.utf8.count <= 4096 && servers.allSatisfy(isServer) ? text : nil
+            let servers = text.split(separator: ",", omittingEmptySubsequences: false).map(\.trimmed)
+            return text.utf8.count <= 4096 && servers.allSatisfy(isServer) ? servers.joined(separator: ",") : nil
         }
     }
 
@@ -158,7 +162,7 @@ extension ValueRule where Value == String {
     }
 }
 
-private func isServer(_ text: Substring) -> Bool {
+private func isServer(_ text: String) -> Bool {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     let allowed = text.utf8.allSatisfy { byte in
         switch byte {
@@ -169,7 +173,7 @@ private func isServer(_ text: Substring) -> Bool {
         }
     }
     guard allowed, let host = parts.first, !host.isEmpty else { return false }
-    if host.hasPrefix("[") { return isServerByAddress(text) }
+    if host.hasPrefix("[") { return isServerByAddress(text[...]) }
     return parts.count == 1 || parts.count == 2 && isPort(parts[1])
 }
 

@@ -54,12 +54,12 @@ enum KeySettings {
         bytes lengths: ClosedRange<Int> = 32...1024
     ) -> Ring? {
         let key = ["keys", name]
-        guard let setting = source.secret(key) else {
+        guard let setting = source.secret(key, .lines) else {
             source.reportMissing(key, such: "1:base64 of 32 random bytes")
             return nil
         }
         var ring = Ring(setting: setting)
-        for text in setting.secret.revealed.split(separator: ",", omittingEmptySubsequences: false) {
+        for text in entries(setting.secret.revealed) {
             guard let entry = entry(text), lengths.contains(entry.bytes.count) else {
                 let length = lengths.count == 1 ? "exactly 32" : "32 or more"
                 let number = ring.entries.count + 1
@@ -76,7 +76,15 @@ enum KeySettings {
         return ring
     }
 
-    private static func entry(_ text: Substring) -> (id: KeyID, bytes: [UInt8])? {
+    /// The keys of a ring, with commas, line ends or both between them.
+    private static func entries(_ text: String) -> [String] {
+        let lines = text.split(whereSeparator: \.isNewline).map(\.trimmed)
+        let inner = lines.dropLast().map { $0.hasSuffix(",") ? String($0.dropLast()) : $0 }
+        return (inner + lines.suffix(1)).joined(separator: ",")
+            .split(separator: ",", omittingEmptySubsequences: false).map(\.trimmed)
+    }
+
+    private static func entry(_ text: String) -> (id: KeyID, bytes: [UInt8])? {
         guard let colon = text.firstIndex(of: ":"), let id = Int16(text[..<colon]), id > 0,
             let data = Data(base64Encoded: String(text[text.index(after: colon)...]))
         else { return nil }

@@ -16,10 +16,21 @@ struct LogSettings: Sendable, Equatable {
 }
 
 extension LogSettings {
+    /// What other programs call the levels.
+    private static let levels: [String: Logger.Level] = [
+        "warn": .warning, "err": .error, "crit": .critical, "fatal": .critical, "information": .info,
+        "informational": .info, "verbose": .debug,
+    ]
+
+    /// What other programs call the formats.
+    private static let formats: [String: LogFormat] = [
+        "plain": .text, "console": .text, "pretty": .text, "opentelemetry": .otel, "otlp": .otel,
+    ]
+
     static func read(_ source: ConfigurationSource) -> LogSettings {
         var settings = LogSettings()
-        if let level = source.read(["log", "level"], ValueRule<Logger.Level>.choice) { settings.level = level }
-        settings.format = source.read(["log", "format"], ValueRule<LogFormat>.choice)
+        if let level = source.read(["log", "level"], .choice(synonyms: levels)) { settings.level = level }
+        settings.format = source.read(["log", "format"], .choice(synonyms: formats))
         let intervals = Duration.seconds(1)...Duration.seconds(3600)
         if let interval = source.read(["log", "statsInterval"], .duration(in: intervals)) {
             settings.statsInterval = interval

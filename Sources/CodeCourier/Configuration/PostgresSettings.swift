@@ -39,7 +39,7 @@ extension PostgresSettings {
     }
 
     private static func readDatabases(_ source: ConfigurationSource) -> PostgresSettings? {
-        let url = source.secret(["postgres", "url"])
+        let url = source.secret(["postgres", "url"], .phrase)
         let shards = shards(source)
         switch (url, shards) {
         case (nil, nil):
@@ -79,7 +79,7 @@ extension PostgresSettings {
 
     private static func shards(_ source: ConfigurationSource) -> [ConfigurationSource.SecretSetting]? {
         let key = ["postgres", "shards"]
-        let text = source.secret(key)
+        let text = source.secret(key, .lines)
         switch (text?.origin, source.file.shards) {
         case (.environment, _), (_, nil):
             return text.map { text in
@@ -114,9 +114,9 @@ extension PostgresSettings {
     private static func splitLine(_ line: Substring) -> [String] {
         var uris: [String] = []
         for part in line.split(separator: ",", omittingEmptySubsequences: false) {
-            let start = part.drop { $0 == " " }
-            if uris.isEmpty || schemes.contains(where: { start.hasPrefix($0) }) {
-                uris.append(String(start))
+            let part = part.trimmed
+            if uris.isEmpty || schemes.contains(where: { part.hasPrefix($0) }) {
+                uris.append(part)
             } else {
                 uris[uris.count - 1] += ",\(part)"
             }

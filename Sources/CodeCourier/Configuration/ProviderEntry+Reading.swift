@@ -17,10 +17,11 @@ extension ProviderEntry {
     /// A secret that must be there, as itself or as a file; otherwise nil, with a fault.
     func requiredSecret(
         _ name: String,
+        _ form: SecretForm = .token,
         such example: String,
         _ source: ConfigurationSource
     ) -> ConfigurationSource.SecretSetting? {
-        let secret = source.secret(key + [name])
+        let secret = source.secret(key + [name], form)
         if secret == nil { source.reportMissing(key + [name], such: example, line: mapping.value.line) }
         return secret
     }

@@ -13,6 +13,9 @@ enum ProviderKind: String, CaseIterable {
     case apns
     case log
 
+    /// The kind that a file names, in any case.
+    init?(word: String) { self.init(rawValue: word.lowercased()) }
+
     /// The kind of message that it takes.
     var channel: Channel {
         switch self {
@@ -116,7 +119,7 @@ struct ProviderEntry {
 
     private static func entry(_ element: YAMLValue) -> ProviderEntry? {
         let value = element.peek("kind")
-        let kind = value?.scalarText.flatMap(ProviderKind.init(rawValue:))
+        let kind = value?.scalarText.flatMap { ProviderKind(word: $0) }
         if let kind, kind.keys == nil {
             value?.fault("kind \(kind.rawValue) is not supported by this version; use \(ProviderKind.supported)")
             return nil
@@ -138,6 +141,6 @@ extension [ProviderEntry] {
 
 extension ValueRule where Value == ProviderKind {
     fileprivate static var supportedKind: Self {
-        Self(requirement: "must be \(ProviderKind.supported)") { ProviderKind(rawValue: $0) }
+        Self(requirement: "must be \(ProviderKind.supported)") { ProviderKind(word: $0) }
     }
 }

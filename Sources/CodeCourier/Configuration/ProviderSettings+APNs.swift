@@ -24,7 +24,7 @@ extension ProviderSettings {
 
     private static func signingKey(_ entry: ProviderEntry, _ source: ConfigurationSource) -> APNsSigningKey? {
         let example = "privateKeyFile: /run/secrets/apns.p8"
-        guard let setting = entry.requiredSecret("privateKey", such: example, source) else { return nil }
+        guard let setting = entry.requiredSecret("privateKey", .lines, such: example, source) else { return nil }
         if let signingKey = APNsSigningKey(pem: setting.secret) { return signingKey }
         source.report(
             setting.key,

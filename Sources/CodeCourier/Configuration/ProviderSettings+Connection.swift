@@ -13,8 +13,8 @@ extension ProviderSettings {
     }
 
     private static func identity(_ entry: ProviderEntry, _ source: ConfigurationSource) -> ClientIdentity? {
-        let key = source.secret(entry.key + ["clientKey"])
-        guard let certificate = source.secret(entry.key + ["clientCertificate"]) else {
+        let key = source.secret(entry.key + ["clientKey"], .lines)
+        guard let certificate = source.secret(entry.key + ["clientCertificate"], .lines) else {
             if key != nil {
                 let name = entry.key + ["clientCertificate"]
                 source.reportMissing(

@@ -8,7 +8,7 @@ extension ProviderSettings {
         let method = entry.optional("method", .choice, source) ?? GatewayConfiguration.Method.post
         let contentType = entry.optional("contentType", .choice, source) ?? GatewayConfiguration.ContentType.json
         let from = entry.optional("from", .text(upTo: 64), source)
-        let secret = source.secret(entry.key + ["secret"])?.secret
+        let secret = source.secret(entry.key + ["secret"], .phrase)?.secret
         let known = GatewayTemplates(entry: entry, source: source, hasFrom: from != nil, hasSecret: secret != nil)
         let url = known.url()
         let headers = known.headers()
@@ -59,7 +59,7 @@ extension ProviderSettings {
         _ headers: [GatewayConfiguration.Header],
         _ source: ConfigurationSource
     ) -> Secret? {
-        guard let setting = source.secret(entry.key + ["basicAuth"]) else { return nil }
+        guard let setting = source.secret(entry.key + ["basicAuth"], .phrase) else { return nil }
         if !setting.secret.revealed.contains(":") {
             source.report(setting.key, at: setting.origin, "must be a user and a password, as user:password")
         } else if headers.contains(where: { $0.name.lowercased() == "authorization" }) {

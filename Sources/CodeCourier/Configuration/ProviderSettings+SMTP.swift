@@ -62,7 +62,7 @@ extension ProviderSettings {
         let nameKey = entry.key + ["username"]
         let passwordKey = entry.key + ["password"]
         let name = source.setting(nameKey)
-        let password = source.secret(passwordKey)
+        let password = source.secret(passwordKey, .phrase)
         switch (name, password) {
         case (nil, nil): return nil
         case (nil, _?): source.reportMissing(nameKey, such: "courier", line: line)

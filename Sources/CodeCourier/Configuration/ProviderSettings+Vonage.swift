@@ -39,7 +39,7 @@ extension ProviderSettings {
             entry.fault(name, "stands beside applicationId; keep one of the two ways to authenticate", source)
         }
         let id = entry.required("applicationId", .name(upTo: 64), such: "78d335fa-…", source)
-        let key = entry.requiredSecret("privateKey", such: "privateKeyFile: /run/secrets/vonage.pem", source)
+        let key = entry.requiredSecret("privateKey", .lines, such: "privateKeyFile: /run/secrets/vonage.pem", source)
         guard let id, let key else { return nil }
         guard let application = VonageApplication(id: id, privateKey: key.secret) else {
             source.report(key.key, at: key.origin, "must be an RSA private key of 2048 bits or more, in PEM form")

@@ -27,6 +27,10 @@ enum TextFile {
         }
     }
 
+    /// The byte order marks of UTF-16, in which Windows' tools write a text that they are not told to write in another.
+    private static let utf16Marks: [[UInt8]] = [[0xff, 0xfe], [0xfe, 0xff]]
+
+    /// Reads a file in UTF-8; a byte order mark at its start is no part of the text.
     static func read(_ path: String, maximumBytes: Int) throws(Unreadable) -> String {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { throw Unreadable(code: errno) }
@@ -38,7 +42,10 @@ enum TextFile {
             throw Unreadable(reason: "cannot be read: check its permissions")
         }
         guard data.count <= maximumBytes else { throw isTooLarge }
+        if Self.utf16Marks.contains(Array(data.prefix(2))) {
+            throw Unreadable(reason: "is UTF-16; save it as UTF-8, as with PowerShell's -Encoding utf8")
+        }
         guard let text = String(validating: data, as: UTF8.self) else { throw Unreadable(reason: "is not UTF-8") }
-        return text
+        return text.unicodeScalars.first == "\u{feff}" ? String(text.unicodeScalars.dropFirst()) : text
     }
 }

@@ -55,8 +55,15 @@ extension ValueRule where Value == Bool {
 }
 
 extension ValueRule where Value: RawRepresentable<String> & CaseIterable {
-    static var choice: Self {
+    /// One of a closed list of words, in any case.
+    static var choice: Self { choice(synonyms: [:]) }
+
+    /// One of a closed list of words, or another word for one, in any case.
+    static func choice(synonyms: [String: Value]) -> Self {
         let names = Value.allCases.map(\.rawValue).joined(separator: ", ")
-        return Self(requirement: "must be one of \(names)") { Value(rawValue: $0) }
+        return Self(requirement: "must be one of \(names)") { text in
+            let word = text.lowercased()
+            return Value.allCases.first { $0.rawValue.lowercased() == word } ?? synonyms[word]
+        }
     }
 }

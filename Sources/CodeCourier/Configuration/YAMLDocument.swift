@@ -39,7 +39,7 @@ enum YAMLDocument {
             let line = offset.map { text.prefix($0).count(where: \.isNewline) + 1 }
             faults.report(line: line, key: "", "is not YAML: \(problem)")
         case .duplicatedKeysInMapping(let duplicates, let context):
-            let names = duplicates.filter(YAMLValue.isPrintable)
+            let names = duplicates.filter { YAMLValue.isPrintable($0) || $0 == "<<" }
             faults.report(
                 line: context.mark.line,
                 key: names.first ?? "",

@@ -94,8 +94,8 @@ struct YAMLValue {
     /// The value at a key of a mapping, without any fault: for the one key that decides which others are known.
     func peek(_ key: String) -> YAMLValue? {
         guard case .mapping(let mapping) = node else { return nil }
-        let match = mapping.first { pair in
-            guard case .scalar(let scalar) = pair.key else { return false }
+        let match = mapping.entriesWithMerged.first { entry in
+            guard case .scalar(let scalar) = entry.key else { return false }
             return scalar.string == key
         }
         return match.map {
@@ -110,7 +110,8 @@ struct YAMLValue {
 }
 
 extension YAMLValue {
-    /// The entries of a mapping in their order; a key that is no text or comes twice is a fault.
+    /// The entries of a mapping in their order, and those that merge keys bring in; a key that is no text or comes twice
+    /// is a fault.
     ///
     /// The parser itself refuses equal keys, but takes `NO` and `"NO"` for two.
     private func pairs() -> [(name: String, value: YAMLValue)]? {
@@ -120,7 +121,11 @@ extension YAMLValue {
         }
         var seen: Set<String> = []
         var pairs: [(name: String, value: YAMLValue)] = []
-        for (key, node) in mapping {
+        for place in mapping.unusableMerges {
+            let message = "has a merge key (<<) of something else than mappings; write <<: *name or <<: [*name, *other]"
+            faults.report(line: place.mark?.line ?? line, key: path, message)
+        }
+        for (key, node, isMerged) in mapping.entriesWithMerged {
             let keyLine = key.mark?.line ?? line
             guard case .scalar(let scalar) = key else {
                 faults.report(line: keyLine, key: path, "has a key that is no text")
@@ -130,7 +135,7 @@ extension YAMLValue {
             let value = YAMLValue(node: node, path: path(of: name), line: keyLine, faults: faults)
             if seen.insert(name).inserted {
                 pairs.append((name, value))
-            } else {
+            } else if !isMerged {
                 value.fault("is given more than once in one mapping; keep one")
             }
         }

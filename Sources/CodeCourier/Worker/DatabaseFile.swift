@@ -58,7 +58,7 @@ final class DatabaseFile: Sendable {
         } catch {
             throw Unusable(reason: error.reason)
         }
-        let uris = last.count == 1 ? [text.trimmingNewline] : PostgresSettings.split(text)
+        let uris = last.count == 1 ? [text.trimmed] : PostgresSettings.split(text)
         guard uris.allSatisfy({ ValueRule.database.parse($0) != nil }) else {
             throw Unusable(reason: "holds no libpq URI")
         }
@@ -71,9 +71,4 @@ final class DatabaseFile: Sendable {
         let given = try? ConnectionKeywords.parse(uri)
         return ["host", "hostaddr", "port", "dbname", "service"].map { given?[$0] }
     }
-}
-
-extension String {
-    /// The text without one line end behind it.
-    fileprivate var trimmingNewline: String { last?.isNewline == true ? String(dropLast()) : self }
 }
