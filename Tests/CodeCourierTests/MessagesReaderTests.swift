@@ -54,6 +54,8 @@ struct MessagesReaderTests {
         ("{ templates: { de: \"Hallo\" } }", ".templates.de: must have {code} exactly once"),
         ("{ templates: { de: \"{code} {appName}.de\" } }", ".templates.de: looks like a link"),
         ("{ templates: { zh-TW: \"{code}\", zh-HK: \"{code}\" } }", ".templates.zh-HK: is a second text in zh-Hant"),
+        ("{ templates: { de: \"Web24: {code}\" } }", ".templates.de: has Web24 before {code}, which phones could take"),
+        ("{ templates: { de: \"{code} 2024\" } }", ".templates.de: has four digits or more, which could pass for the"),
         ("{ regions: { XX: {} } }", ".regions: the name of a region must be a region's two"),
         ("{ regions: { CN: { sign: a } } }", ".regions.CN.sign: is not a known key"),
         ("{ regions: { CN: { signature: \"a\\nb\" } } }", ".regions.CN.signature: must be 1 to 20 characters"),
@@ -89,6 +91,15 @@ struct MessagesReaderTests {
                     + "a name of 4 characters, a domain of 20"
             ]
         )
+    }
+
+    @Test(arguments: ["Booking.com", "1&1", "7-Eleven", "L’Oréal"])
+    func `a brand's name may have points, digits and typographic marks`(name: String) throws {
+        let policy = try read("{}", appName: "\"\(name)\"").get()
+        let shown = try #require(policy.tenants["default"]?.appName)
+        #expect(shown == name.replacing("’", with: "'"))
+        let notes = PolicyNotes(policy: policy, now: .test).warnings.map(\.key)
+        #expect(!notes.contains("tenants.default.appName"))
     }
 
     @Test func `a name that no built-in text can carry is one fault`() {

@@ -98,6 +98,23 @@ struct PolicyCheckTests {
             { $0.limits.perIP = [.init(count: 50_000, per: .seconds(2)), .init(count: 9000, per: .seconds(1))] },
             "limits.perIP: keeps up to 18,000 admissions in one row, 216,000 bytes that each of them writes anew"
         ),
+        ({ $0.appName = "Acme™" }, "appName: ™ (U+2122): not in GSM-7, so a segment holds 70 characters and not 160"),
+        (
+            { $0.appName = "Çeşme Taksi" },
+            "appName: ş (U+015F): not in GSM-7, so a segment holds 70 characters and not 160"
+        ),
+        (
+            { $0.messages.templates["en"] = try? MessageTemplate(checking: "{code} – {appName}’s code") },
+            "messages.templates.en: – (U+2013), ’ (U+2019): not in GSM-7, so a segment holds 70 characters and not 160"
+        ),
+        (
+            { $0.messages.regions[.norway] = RegionMessages(signature: "【Cars24】") },
+            "messages.regions.NO.signature: Cars24 looks like a code to phones: leave out its digits"
+        ),
+        (
+            { $0.appName = "Cars24" },
+            "appName: Cars24 looks like a code to phones: have texts of your own with {code} before {appName}"
+        ),
         ({ $0.appVerification = .off }, "appVerification: off, so only test numbers are served"),
         (
             { $0.appVerification = .off },

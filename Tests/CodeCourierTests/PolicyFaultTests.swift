@@ -27,6 +27,7 @@ struct PolicyFaultTests {
         ("  default:\n    app", "  a b:\n    app", "4: tenants: the name of a tenant must be 1 to 64 letters"),
         ("appName: Acme", "appName: www.acme", "5: tenants.default.appName: must be 1 to 40 characters"),
         ("appName: Acme", "appName: \"a\\nb\"", "5: tenants.default.appName: must be 1 to 40 characters"),
+        ("appName: Acme", "appName: https://acme.com", "5: tenants.default.appName: must be 1 to 40 characters"),
         (
             "appName: Acme", "appName: Forum2000",
             "5: tenants.default.appName: must be 1 to 40 characters without control characters, links, @ or four digits"

@@ -16,6 +16,7 @@ import Testing
 
     @Test(arguments: [
         "{code}", "{code} is your {appName} code.", "{code} ist dein {appName}-Code. Gültig {minutes} Min.",
+        "{code} is your Web24 code", "2FA: {code}", "1&1 7-Eleven {code}", "{code}: {appName} A1B2",
         "認証コードは {code} です。有効期間は{minutes}分。", "<#> {appName}: {code}", "[{code}] for 24/7", "a.b {code}",
     ])
     func `a text with one code is a template`(text: String) {
@@ -29,7 +30,11 @@ import Testing
         ("{code} {name}", "no braces"), ("{code} {", "no braces"), ("{code} {{appName}}", "no braces"),
         ("{code}\n@evil", "control character"), ("{code}\u{202e}", "control character"),
         ("{code} @x", "an @"), ("{code} http://a", "a link"), ("{code} {appName}.com", "a link"),
-        ("www.{appName} {code}", "a link"), ("{code} a.{appName}x", "a link"), ("{code} or 1234", "four digits"),
+        ("www.{appName} {code}", "a link"), ("{code} a.{appName}x", "a link"),
+        ("{code} or 1234", "four digits or more, which could pass for the code: 1234"),
+        ("Call 110, 112: {code}", "the code: 110, 112"),
+        ("Your Web24 code: {code}", "has Web24 before {code}"), ("Web3{appName} {code}", "has Web3 before {code}"),
+        ("A1B2 {code}", "has A1B2 before"),
         ("A{code}", "apart"), ("{code}입니다", "apart"), ("{appName}{code}", "apart"), ("{code}{minutes}", "apart"),
         ("1{code}", "apart"),
     ])

@@ -75,7 +75,7 @@ struct MessagePreviewCommand: AsyncParsableCommand {
         guard region.map({ Region($0) != nil }) ?? true else {
             throw ValidationError("--region must be two capital letters, such as IN")
         }
-        guard appName.map({ AppName($0) != nil }) ?? true else {
+        guard appName.map({ AppName(own: $0) != nil }) ?? true else {
             throw ValidationError("--app-name must be 1 to 40 characters without links, @ or four digits")
         }
         guard HostName(domain) != nil else { throw ValidationError("--domain must be a host name such as example.com") }
@@ -111,7 +111,7 @@ struct MessagePreviewCommand: AsyncParsableCommand {
             tenant: rules,
             region: region,
             languages: languages,
-            appName: appName ?? rules.appName,
+            appName: appName.flatMap { AppName(own: $0)?.text } ?? rules.appName,
             domain: domain,
             codeLength: codeLength ?? rules.code.length,
             hasLink: !noLink

@@ -75,7 +75,7 @@ extension ValueRule where Value == String {
     fileprivate static var signature: Self {
         let requirement = "must be 1 to 20 characters without control characters, links, @ or four digits"
         return Self(requirement: "\(requirement), such as 【Acme】") { text in
-            text.unicodeScalars.count > 20 ? nil : AppName(text)?.text
+            text.unicodeScalars.count > 20 ? nil : AppName(own: text)?.text
         }
     }
 

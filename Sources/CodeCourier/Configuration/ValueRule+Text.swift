@@ -18,10 +18,10 @@ extension ValueRule where Value == String {
         }
     }
 
-    /// The name that a message shows, by the rule for names in requests.
+    /// The name that a message shows.
     static var appName: Self {
         let requirement = "must be 1 to 40 characters without control characters, links, @ or four digits"
-        return Self(requirement: requirement) { AppName($0)?.text }
+        return Self(requirement: requirement) { AppName(own: $0)?.text }
     }
 
     /// A language tag in its usual case.

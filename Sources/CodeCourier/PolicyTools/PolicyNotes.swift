@@ -27,13 +27,14 @@ struct PolicyNotes {
             noteRegions(tenant, path)
             noteRoutes(tenant, path)
             noteLanguage(tenant, path)
+            noteTexts(tenant, path)
             noteAutofill(tenant, path)
             noteCode(tenant, path)
             noteTestNumbers(tenant, path, now)
         }
     }
 
-    private mutating func warn(_ key: String, _ message: String) {
+    mutating func warn(_ key: String, _ message: String) {
         warnings.append(PolicyNote(key: key, message: message))
     }
 

@@ -31,7 +31,10 @@ extension MessageTemplate {
         }
         // What is put in a place may join its neighbours, as in `{appName}.com`: a letter stands for it.
         if let flaw = TextFlaw(of: self.text { _ in "x" }, points: TextFlaw.everyPoint.subtracting([0x3002])) {
-            throw Flaw(flaw.rawValue)
+            throw Flaw(flaw == .digits ? "\(flaw.rawValue): \(digits)" : flaw.rawValue)
+        }
+        if let word = CodeLikeWord.first(in: wordsBeforeCode) {
+            throw Flaw("has \(word) before {code}, which phones could take for the code: write {code} before it")
         }
         guard codeStandsApart else { throw Flaw("must keep {code} apart from letters, digits and other places") }
     }
@@ -40,6 +43,19 @@ extension MessageTemplate {
 
     private var words: [String] {
         pieces.compactMap { if case .words(let words) = $0 { words } else { nil } }
+    }
+
+    /// The digits of the text in their groups, for a fault.
+    private var digits: String {
+        words.flatMap { $0.unicodeScalars.split { $0.properties.numericType != .decimal } }.map { String($0) }
+            .joined(separator: ", ")
+    }
+
+    /// The words before the code, in which something else stands where the places are.
+    private var wordsBeforeCode: String {
+        pieces.prefix { $0 != .place(.code) }.reduce(into: "") { text, piece in
+            if case .words(let words) = piece { text += words } else { text += " " }
+        }
     }
 
     /// Whether no letter, digit or other place touches the code.

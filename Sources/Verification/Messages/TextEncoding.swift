@@ -25,6 +25,9 @@ package struct TextEncoding: Sendable, Equatable {
         }
     }
 
+    /// Whether GSM-7 has a character, in its own table or in that of its extension.
+    package static func hasGSM7(_ scalar: Unicode.Scalar) -> Bool { width(of: scalar) > 0 }
+
     /// Nil when a character is in neither table of GSM-7.
     private static func septets(of text: String) -> Parts? {
         var parts = Parts(single: 160, several: 153)

@@ -8,6 +8,7 @@ enum TextFlaw: String, Error, Sendable {
     case control = "has a control character, a new line or an invisible mark"
     case atSign = "has an @, which belongs to the line that binds a code to a site"
     case link = "looks like a link"
+    case site = "looks like a link to a site"
     case digits = "has four digits or more, which could pass for the code"
 
     /// Four digits are the shortest code; a phone takes no shorter run for one.
@@ -22,10 +23,12 @@ enum TextFlaw: String, Error, Sendable {
             self = .control
         } else if scalars.contains(where: { $0 == "@" || $0 == "\u{ff20}" }) {
             self = .atSign
-        } else if Self.isLink(scalars, points: points) {
+        } else if Self.contains("://", in: scalars) || Self.contains("www.", in: scalars) {
             self = .link
         } else if scalars.count(where: { $0.properties.numericType == .decimal }) > Self.maximumDigits {
             self = .digits
+        } else if Self.hasDomain(scalars, points) {
+            self = .site
         } else {
             return nil
         }
@@ -43,11 +46,6 @@ enum TextFlaw: String, Error, Sendable {
         case .format: scalar.value != 0x200c && scalar.value != 0x200d
         default: false
         }
-    }
-
-    /// `://`, `www.`, or what reads like `example.com`.
-    private static func isLink(_ scalars: [Unicode.Scalar], points: Set<UInt32>) -> Bool {
-        contains("://", in: scalars) || contains("www.", in: scalars) || hasDomain(scalars, points)
     }
 
     /// Whether it is part of what stands before it: an accent, a sign of a vowel, a variant, a joiner.
@@ -70,6 +68,8 @@ enum TextFlaw: String, Error, Sendable {
         }
     }
 
+    /// Whether something reads like `example.com`.
+    ///
     /// Accents and joiners make no difference, so that a name is judged as it is read.
     private static func hasDomain(_ scalars: [Unicode.Scalar], _ points: Set<UInt32>) -> Bool {
         guard scalars.contains(where: { points.contains($0.value) }) else { return false }

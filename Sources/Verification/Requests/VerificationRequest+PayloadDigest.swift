@@ -19,7 +19,7 @@ extension VerificationRequest {
             joiner.append("")
         }
         joiner.append(languageCode?.text ?? "")
-        joiner.append(appName?.text ?? "")
+        joiner.append(appName?.given ?? "")
         joiner.append(subject ?? "")
         joiner.append(autofill?.domain?.text ?? "")
         joiner.append(autofill?.androidAppHash ?? "")
