@@ -35,7 +35,8 @@ struct Dispatch: Service {
         /// What its mark says, so that a repeat goes to nobody who refused it or may have it.
         var tried: [String]? {
             send.isRepeat
-                ? send.repetition?.triedProviders : (course?.plan.refusers ?? send.refusers) + [provider].compactMap(\.self)
+                ? send.repetition?.triedProviders
+                : (course?.plan.refusers ?? send.refusers) + [provider].compactMap(\.self)
         }
     }
 
