@@ -99,6 +99,25 @@ struct StatedTextTests {
         #expect(faults.first?.contains("must have no quotes around it") == true)
     }
 
+    @Test func `quotes and blanks around a value of the file are read as those of a variable`() throws {
+        let blank = Self.twilio.replacing("\"+15005550006\"", with: "\" Acme\\n\", authToken: t")
+        guard case .twilio(let twilio) = try folder.load(blank, environment: ExampleFiles.keys).get().providers[0].kind
+        else { throw Missing() }
+        #expect(twilio.sender == .from("Acme"))
+        let quoted = Self.twilio.replacing("\"+15005550006\"", with: "'\"Acme\"', authToken: t")
+        let message = "must have no quotes around it, which would be part of it"
+        #expect(try faults(quoted, [:]) == ["courier.yaml:3: providers[0].from: \(message)"])
+    }
+
+    @Test func `a body may be a text in quotes`() throws {
+        let text = ExampleFiles.smallest.replacing(
+            "{ name: main, kind: log }",
+            with: "{ name: main, kind: http, url: \"https://a.example/{toDigits}\", body: '\"{text}\"' }"
+        )
+        #expect(try faults(text, [:]) == [])
+        #expect(try faults(text, ["PROVIDERS_MAIN_BODY": "\"{text}\""]) == [])
+    }
+
     @Test func `quotes of a variable that is no key's are nobody's concern`() throws {
         #expect(try faults(ExampleFiles.smallest, ["PS1": "\"x\"", "KAFKA_HEAP_OPTS": "\"-Xmx1g\""]).isEmpty)
     }

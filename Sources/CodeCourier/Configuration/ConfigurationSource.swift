@@ -70,20 +70,24 @@ final class ConfigurationSource {
     func setting(_ key: SettingKey) -> Setting? {
         guard let text = reader.string(forKey: ConfigKey(key), isSecret: true) else { return nil }
         if let lookup = try? variables.value(forKey: AbsoluteConfigKey(key), type: .string), lookup.value != nil {
-            return Setting(text: plain(text, key, lookup.encodedKey), origin: .environment(variable: lookup.encodedKey))
+            return plain(Setting(text: text, origin: .environment(variable: lookup.encodedKey)), key)
         }
-        return file.scalars[key].map { Setting(text: text, origin: .file($0.value)) }
+        return file.scalars[key].map { plain(Setting(text: text, origin: .file($0.value)), key) }
     }
 
     /// The keys whose values are no words but texts and patterns, to which quotes may belong.
     private static let quotable: Set = ["body", "messageIdPattern", "errorCodePattern"]
 
-    /// The value of a variable; quotes around the whole of it are a fault, and are left out so that they are the only one.
-    private func plain(_ text: String, _ key: SettingKey, _ variable: String) -> String {
-        guard let unquoted = text.unquoted, !Self.quotable.contains(key.last ?? "") else { return text }
-        let message = "must have no quotes around it, which would be part of it; docker's --env-file keeps them"
-        faults.report(variable: variable, key: key.joined(separator: "."), message)
-        return unquoted
+    /// A setting without what stands around it; quotes around the whole of it are a fault, and the only one.
+    private func plain(_ setting: Setting, _ key: SettingKey) -> Setting {
+        guard !Self.quotable.contains(key.last ?? "") else { return setting }
+        let text = setting.text.trimmed
+        if let unquoted = text.unquoted {
+            let cause = if case .environment = setting.origin { "; docker's --env-file keeps them" } else { "" }
+            report(key, at: setting.origin, "must have no quotes around it, which would be part of it\(cause)")
+            return Setting(text: unquoted, origin: setting.origin)
+        }
+        return Setting(text: text, origin: setting.origin)
     }
 
     /// What a rule makes of a key, or nil when the key is nowhere or, with a fault, when it is wrong.
