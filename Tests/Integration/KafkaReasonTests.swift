@@ -19,12 +19,18 @@ import Testing
         try await expect(nil, from: good, trusting: good)
     }
 
-    @Test func `a listener with TLS and one without are told apart`() async throws {
+    @Test func `a listener with TLS for one without, or the other way round, is told as far as the library tells it`()
+        async throws
+    {
         let folder = try ScratchFolder()
         let authority = try await TestAuthority(in: folder)
-        try await expect(.protocolMismatch, from: authority, trusting: nil)
         let mock = try MockCluster(brokers: 1)
         defer { mock.close() }
+        try await SecureKafka.with(to: mock.bootstrapServers, authority: authority) { front in
+            let error = await failure(KafkaConfiguration(bootstrapServers: front.bootstrapServers))
+            // Librdkafka 2.16 tells no more than that the connection is lost, 2.0 guesses the cause.
+            #expect([.protocolMismatch, .connectionLost].contains(error?.reason))
+        }
         let configuration = KafkaConfiguration(
             bootstrapServers: mock.bootstrapServers,
             options: ["security.protocol": "ssl", "ssl.ca.location": authority.certificatePath]
@@ -76,16 +82,13 @@ import Testing
     private func expect(
         _ reason: KafkaError.Reason?,
         from authority: TestAuthority,
-        trusting trusted: TestAuthority?
+        trusting trusted: TestAuthority
     ) async throws {
         let mock = try MockCluster(brokers: 1)
         defer { mock.close() }
         try mock.createTopic("topic", partitions: 3)
         try await SecureKafka.with(to: mock.bootstrapServers, authority: authority) { front in
-            var options: [String: String] = [:]
-            if let trusted {
-                options = ["security.protocol": "ssl", "ssl.ca.location": trusted.certificatePath]
-            }
+            let options = ["security.protocol": "ssl", "ssl.ca.location": trusted.certificatePath]
             let error = await failure(KafkaConfiguration(bootstrapServers: front.bootstrapServers, options: options))
             #expect(error?.reason == reason)
             #expect(error == nil || error?.broker == front.bootstrapServers)
