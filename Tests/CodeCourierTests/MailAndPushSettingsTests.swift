@@ -3,6 +3,7 @@
 import Crypto
 import Providers
 import SMTPClient
+import TestSupport
 import Testing
 import Verification
 
@@ -14,7 +15,7 @@ struct MailAndPushSettingsTests {
 
     init() throws {
         folder = try ScratchFolder()
-        _ = try folder.write(ProviderKindTests.certificate, to: "ca.pem")
+        _ = try folder.write(SelfSigned.certificate, to: "ca.pem")
         _ = try folder.write("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n", to: "cut.pem")
         _ = try folder.write("", to: "empty.pem")
         _ = try folder.write("hidden\n", to: "password")

@@ -2,6 +2,7 @@
 
 import Foundation
 import Providers
+import TestSupport
 import Testing
 import Verification
 
@@ -193,8 +194,8 @@ struct ProviderKindTests {
         for (place, name) in [("relay", "authorization"), ("classic", "key"), ("bank-login", "u:p")] {
             _ = try folder.write(name, to: place)
         }
-        _ = try folder.write("\(Self.certificate)\n\(Self.certificateKey)\n", to: "bank-client.pem")
-        _ = try folder.write("\(Self.certificate)\n", to: "bank-ca.pem")
+        _ = try folder.write("\(SelfSigned.certificate)\n\(SelfSigned.privateKey)\n", to: "bank-client.pem")
+        _ = try folder.write("\(SelfSigned.certificate)\n", to: "bank-ca.pem")
         for example in examples {
             let local = example.replacing("/run/secrets/", with: "").replacing("/etc/ssl/", with: "")
             let loaded = try folder.load("\(local)\n\(Self.rest)", environment: ExampleFiles.keys)
@@ -213,28 +214,6 @@ struct ProviderKindTests {
         #expect(providers.faultOfAuthorities(systems: "/etc/ssl/certs/ca-certificates.crt") == nil)
         #expect(Array(providers.prefix(1)).faultOfAuthorities(systems: nil) == nil)
     }
-
-    /// A throw-away certificate for `localhost` with its key, which nothing trusts.
-    static let certificate = """
-        -----BEGIN CERTIFICATE-----
-        MIIBlDCCATugAwIBAgIUOnge2pSGgsHPa202vVFDelRdgBAwCgYIKoZIzj0EAwIw
-        FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTAyMDk1MFoYDzIxMjYxMDI4
-        MDIwOTUwWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
-        PQMBBwNCAASg8rxMOERv/N4h05Bv6WTO4FD5g/u6sypV5e5R5CijYDFpppHsHu9S
-        3KShzhWsh2kalEN5TV8Ijqf0Q5BQMiNfo2kwZzAdBgNVHQ4EFgQU21SkjL/smwwL
-        /e+EKqexCE20+qowHwYDVR0jBBgwFoAU21SkjL/smwwL/e+EKqexCE20+qowDwYD
-        VR0TAQH/BAUwAwEB/zAUBgNVHREEDTALgglsb2NhbGhvc3QwCgYIKoZIzj0EAwID
-        RwAwRAIga2+eCJ3F0MfXq7Bn1UkeEKmZlZADXxVQuxCHtw82wfkCIAmXp2JG6vRu
-        BQPGwZiDoZPu2A6WcMNZV3nLZVPEgmUC
-        -----END CERTIFICATE-----
-        """
-    private static let certificateKey = """
-        -----BEGIN PRIVATE KEY-----
-        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgcQEyyxi18Vk5lsN2
-        +uyoinNVlighYQ/6ivEKXGRElZGhRANCAASg8rxMOERv/N4h05Bv6WTO4FD5g/u6
-        sypV5e5R5CijYDFpppHsHu9S3KShzhWsh2kalEN5TV8Ijqf0Q5BQMiNf
-        -----END PRIVATE KEY-----
-        """
 
     // MARK: Faults
 

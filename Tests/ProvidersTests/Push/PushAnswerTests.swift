@@ -2,6 +2,7 @@
 
 import Foundation
 import NIOHTTP2
+import TestSupport
 import Testing
 import Verification
 

@@ -3,6 +3,7 @@
 import Crypto
 import FoundationEssentials
 import NIOConcurrencyHelpers
+import TestSupport
 import Testing
 import Verification
 

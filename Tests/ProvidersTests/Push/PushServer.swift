@@ -6,6 +6,7 @@ import NIOHPACK
 import NIOHTTP2
 import NIOPosix
 import NIOSSL
+import TestSupport
 
 /// A push as it came, by HTTP/2.
 struct ReceivedPush: Sendable {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A throw-away certificate for `localhost` with its key, which nothing trusts.
-enum SelfSigned {
-    static let certificate = """
+package enum SelfSigned {
+    package static let certificate = """
         -----BEGIN CERTIFICATE-----
         MIIBlDCCATugAwIBAgIUOnge2pSGgsHPa202vVFDelRdgBAwCgYIKoZIzj0EAwIw
         FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTAyMDk1MFoYDzIxMjYxMDI4
@@ -16,7 +16,7 @@ enum SelfSigned {
         -----END CERTIFICATE-----
         """
 
-    static let privateKey = """
+    package static let privateKey = """
         -----BEGIN PRIVATE KEY-----
         MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgcQEyyxi18Vk5lsN2
         +uyoinNVlighYQ/6ivEKXGRElZGhRANCAASg8rxMOERv/N4h05Bv6WTO4FD5g/u6
