@@ -28,7 +28,7 @@ final class PushClients: Sendable {
 
     /// The client for a call that begins now; an older one lives for as long as its calls.
     func current() -> PushClient {
-        let stamp = FileStamp(authorities ?? SystemAuthorities.path)
+        let stamp = FileStamp(ofAuthorities: authorities)
         return state.withLock { state in
             if let held = state, held.since + greatestAge > .now, stamp == nil || stamp == held.stamp {
                 return held.client
