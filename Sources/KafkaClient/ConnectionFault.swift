@@ -2,8 +2,9 @@
 
 /// The parts of librdkafka's text about a connection that may be shown: the broker and a fixed word.
 ///
-/// The library has no code for a refused connection or an untrusted certificate; its text has phrases for them, the same
-/// ones from 2.0 on. Nothing else of the text is kept: it quotes what brokers answer.
+/// The library has no code for a refused connection or an untrusted certificate; its text has phrases for them. Version
+/// 2.16 hands on no text about a listener that closes the connection, where 2.0 guessed a cause. Nothing else of the text
+/// is kept: it quotes the brokers' answers.
 struct ConnectionFault: Equatable {
     /// Nil where the text has no phrase that is known.
     let reason: KafkaError.Reason?

@@ -7,7 +7,8 @@ import Providers
 ///
 /// A key's variable has swift-configuration's name: `kafka.bootstrapServers` is `KAFKA_BOOTSTRAP_SERVERS`, and
 /// `authToken` of the provider `main` is `PROVIDERS_MAIN_AUTH_TOKEN`. Blanks and line ends around a variable's value are
-/// no part of it. One that is set to nothing counts as not set, since a container's manifest can hardly leave one out. Reading never stops at a fault.
+/// no part of it. One that is set to nothing counts as not set, since a container's manifest can hardly leave one out.
+/// Reading never stops at a fault.
 final class ConfigurationSource {
     /// Where a setting's value stands.
     enum Origin {

@@ -10,7 +10,7 @@ struct GatewayTemplates {
     let hasFrom: Bool
     let hasSecret: Bool
 
-    /// What a header may name: a text may have several lines.
+    /// The variables that a header may name: all but the text, which may have several lines.
     private static let inHeaders = GatewayTemplate.Variable.allCases.filter { $0 != .text }
 
     /// Values of each variable that show whether a template holds: a number in JSON begins with no plus, for example.
@@ -73,12 +73,12 @@ struct GatewayTemplates {
 
     private static let requirement = "must name {text} or {code}, and {to} or {toDigits}"
 
-    /// Whether a message with these reaches its recipient.
+    /// True when the variables carry a message to its recipient: a text or a code, and a number.
     private static func isEnough(_ variables: Set<GatewayTemplate.Variable>) -> Bool {
         !variables.isDisjoint(with: [.text, .code]) && !variables.isDisjoint(with: [.to, .toDigits])
     }
 
-    /// What is wrong with a body's form once it is filled in.
+    /// The fault of a body's form once it is filled in.
     private func fault(in template: GatewayTemplate, _ contentType: GatewayConfiguration.ContentType) -> String? {
         let filled = Array(template.filled(Self.samples, escaping: contentType.escaping).utf8)
         switch contentType {

@@ -16,13 +16,13 @@ struct LogSettings: Sendable, Equatable {
 }
 
 extension LogSettings {
-    /// What other programs call the levels.
+    /// Other programs' names of the levels.
     private static let levels: [String: Logger.Level] = [
         "warn": .warning, "err": .error, "crit": .critical, "fatal": .critical, "information": .info,
         "informational": .info, "verbose": .debug,
     ]
 
-    /// What other programs call the formats.
+    /// Other programs' names of the formats.
     private static let formats: [String: LogFormat] = [
         "plain": .text, "console": .text, "pretty": .text, "opentelemetry": .otel, "otlp": .otel,
     ]

@@ -4,7 +4,7 @@ import Providers
 import SMTPClient
 
 extension [ProviderSettings] {
-    /// What is wrong where the system has no certificate authorities and a provider is trusted by them; otherwise nil.
+    /// The fault of a system that has no certificate authorities, where a provider is trusted by them; otherwise nil.
     ///
     /// Without them every call would fail, as in an image that lacks the package.
     func faultOfAuthorities(systems path: String?) -> String? {
@@ -15,7 +15,7 @@ extension [ProviderSettings] {
 }
 
 extension ProviderSettings {
-    /// Whether its certificate is checked by the system's authorities.
+    /// True when the system's authorities check its certificate.
     fileprivate var trustsTheSystem: Bool {
         let scheme = "https://"
         return switch kind {

@@ -12,7 +12,7 @@ extension StringProtocol {
         return String(String.UnicodeScalarView(scalars[..<end]))
     }
 
-    /// What stands between quotes around the whole text; nil where there are none.
+    /// The text between quotes around the whole; nil where there are none.
     ///
     /// Docker's `--env-file` and Kubernetes' secrets keep the quotes that a shell takes away.
     var unquoted: String? {
@@ -24,11 +24,11 @@ extension StringProtocol {
 private let closingQuotes: [Character: Character] = ["\"": "\"", "'": "'", "“": "”", "‘": "’"]
 
 extension Unicode.Scalar {
-    /// Whether it may stand around a value without being part of it.
+    /// True for white space and marks that may surround a value without being part of it.
     fileprivate var isAround: Bool { properties.isWhitespace || self == "\u{feff}" || self == "\u{200b}" }
 }
 
-/// What a secret may have inside.
+/// The forms of a secret, by what it may have inside.
 enum SecretForm {
     /// A token or key, which has no white space.
     case token
@@ -48,7 +48,7 @@ enum SecretForm {
         return lines.hasPrefix("-----BEGIN ") ? lines.replacing("\\n", with: "\n") : lines
     }
 
-    /// What a secret must not have and has, without any of its content; nil where nothing is wrong.
+    /// The flaw of a secret, in words without its content; nil where there is none.
     func flaw(of secret: String) -> String? {
         if secret.unquoted != nil { return "quotes around it, which would be part of it" }
         let scalars = secret.unicodeScalars
