@@ -86,8 +86,9 @@ final class ConnectionPool {
             self?.take(connection)
         } onClose: { [weak self] connection, failure, activity in
             self?.connections[ObjectIdentifier(connection)] = nil
-            if activity == .opening, call.isWaiting { call.fail(failure) }
+            // Before the call fails: who hears of the failure and calls again has the name looked up anew.
             if activity != .idling, failure != .cancelled, failure != .clientShutDown { self?.giveUpOthers() }
+            if activity == .opening, call.isWaiting { call.fail(failure) }
             self?.replace()
         }
         connection.generation = generation
