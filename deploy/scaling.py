@@ -50,33 +50,32 @@ def need(rate, i):
     workers = max(
         rate * i["worker_cpu_us"] / 1e6 / (i["worker_cores"] * load),
         rate * i["provider_latency_ms"] / 1000 / (i["in_flight"] * load),
-        2,
     )
-    workers = math.ceil(workers)
     rows = rate * i["row_bytes"] * KEPT
-    primaries = math.ceil(
+    cells = math.ceil(
         max(
             rate * postgres_cpu_us(i) / 1e6 / (i["postgres_cores"] * load),
             rate * i["wal_bytes"] / 1e6 / i["wal_mb_per_s"],
             rows / (i["disk_tb"] * 1e12 * load),
         )
     )
+    workers = max(2, math.ceil(workers / cells))
     kafka = rate * (i["request_bytes"] + i["receipt_bytes"] + i["events"] * i["event_bytes"])
     return {
-        "workers": f"{workers:,}",
+        "cells, each with a primary of its own": f"{cells:,}",
+        "workers of each cell": f"{workers:,}",
         "cores of workers, at full use": number(rate * i["worker_cpu_us"] / 1e6),
-        "partitions of requests and receipts": next((f"{p:,}" for p in PARTITIONS if p >= 2 * workers), "more"),
-        "PostgreSQL primaries": f"{primaries:,}",
+        "partitions of each cell's requests and receipts": next((f"{p:,}" for p in PARTITIONS if p >= 2 * workers), "more"),
         "cores of PostgreSQL, at full use": number(rate * postgres_cpu_us(i) / 1e6),
         "connections to each primary": f"{math.ceil(workers * i['pool_size']):,}",
-        "WAL, all primaries": f"{number(rate * i['wal_bytes'] / 1e6)} MB/s, {size(rate * i['wal_bytes'] * DAY)} a day",
-        "rows kept, all primaries": size(rows),
+        "WAL, all cells": f"{number(rate * i['wal_bytes'] / 1e6)} MB/s, {size(rate * i['wal_bytes'] * DAY)} a day",
+        "rows kept, all cells": size(rows),
         "Kafka, in and out, without replicas": f"{number(kafka / 1e6)} MB/s",
         "workers to PostgreSQL and back": f"{number(rate * i['postgres_wire_bytes'] / 1e6)} MB/s",
         "workers to providers and back": f"{number(rate * i['provider_wire_bytes'] / 1e6)} MB/s",
         "connections to providers": f"{math.ceil(rate * i['provider_latency_ms'] / 1000):,}",
         "provider accounts": f"{math.ceil(rate / i['provider_rate']):,}",
-        "verifier's calls to each primary": f"{math.ceil(2 * rate * i['checks'] / primaries):,}/s",
+        "verifier's calls to each primary": f"{math.ceil(2 * rate * i['checks'] / cells):,}/s",
     }
 
 
@@ -89,15 +88,12 @@ def limits(i):
         "one worker's sends under way": (
             i["in_flight"] * load / (i["provider_latency_ms"] / 1000), "`worker.maxInFlight`, or more workers",
         ),
-        "one primary's cores": (i["postgres_cores"] * load * 1e6 / postgres_cpu_us(i), "`postgres.shards`"),
-        "one primary's WAL": (i["wal_mb_per_s"] * 1e6 / i["wal_bytes"], "`postgres.shards`, or a faster disk"),
-        "one primary's disk": (
-            i["disk_tb"] * 1e12 * load / (i["row_bytes"] * KEPT), "`postgres.shards`, or a larger disk",
-        ),
-        "all shards that ids can name": (
-            256 * i["postgres_cores"] * load * 1e6 / postgres_cpu_us(i), "a second installation",
-        ),
+        "one primary's cores": (i["postgres_cores"] * load * 1e6 / postgres_cpu_us(i), "more cells"),
+        "one primary's WAL": (i["wal_mb_per_s"] * 1e6 / i["wal_bytes"], "more cells, or a faster disk"),
+        "one primary's disk": (i["disk_tb"] * 1e12 * load / (i["row_bytes"] * KEPT), "more cells, or a larger disk"),
     }
+    first = min(rate for name, (rate, _) in units.items() if "primary" in name)
+    units["all 256 cells that ids can name"] = (256 * first, "larger primaries")
     return sorted(((rate, name, cure) for name, (rate, cure) in units.items()))
 
 

@@ -5,7 +5,7 @@ import Logs
 import ServiceLifecycle
 import Verification
 
-/// Compares the worker's clock with the databases' while it works: clocks are set, and machines sleep.
+/// Compares the worker's clock with the database's while it works: clocks are set, and machines sleep.
 ///
 /// It holds new work back while the clock is more than a minute off.
 package struct ClockWatch: Service {
@@ -18,8 +18,7 @@ package struct ClockWatch: Service {
 
     /// A watch that begins with the lead that was found at the worker's start.
     ///
-    /// `lead` tells how far the clock is ahead of a database's, of several the one that it differs from most; nil when
-    /// none answers. `shortInterval` is the time until the next look at a clock that holds work back.
+    /// `lead` tells how far the clock is ahead of the database's; nil when that does not answer. `shortInterval` is the time until the next look at a clock that holds work back.
     package init(
         _ courier: Courier,
         start: Duration,

@@ -218,7 +218,7 @@ package struct Courier: Sendable {
     }
 
     /// Whether the database answers; asked of it at every sweep at the latest.
-    package var isDatabaseAnswering: Bool { retry.isAnswered && intake.ledger.isAnswering }
+    package var isDatabaseAnswering: Bool { retry.isAnswered }
 
     /// Holds new work back, or no longer.
     ///

@@ -7,6 +7,9 @@ package import Verification
 package struct CourierSettings: Sendable {
     package var decision: IntakeDecision.Settings
 
+    /// What the last byte of every id names.
+    package var cell: UInt8
+
     /// Sends that one worker holds at most.
     package var maxInFlight: Int
 
@@ -31,6 +34,7 @@ package struct CourierSettings: Sendable {
 
     package init(
         decision: IntakeDecision.Settings,
+        cell: UInt8 = 0,
         maxInFlight: Int = 1024,
         batchSize: Int = 500,
         lease: Duration = .seconds(30),
@@ -41,6 +45,7 @@ package struct CourierSettings: Sendable {
         observe: @escaping Step.Observer = { _ in }
     ) {
         self.decision = decision
+        self.cell = cell
         self.maxInFlight = maxInFlight
         self.batchSize = batchSize
         self.lease = lease

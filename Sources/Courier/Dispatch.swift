@@ -154,9 +154,7 @@ struct Dispatch: Service {
     private func markAndCall(_ ready: BatchQueue<Ready>) async {
         await withDiscardingTaskGroup { group in
             for await batch in ready.batches(of: settings.batchSize) {
-                // A database that is away keeps no message of another one from leaving.
-                let parts = Dictionary(grouping: batch) { $0.send.id.uuid.database(of: ledger.databases) }
-                for part in parts.values { group.addTask { await markAndCall(part, ready) } }
+                group.addTask { await markAndCall(batch, ready) }
             }
         }
     }

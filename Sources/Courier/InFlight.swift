@@ -4,11 +4,20 @@ import Synchronization
 
 /// The sends that this worker holds, counted against their limit.
 ///
-/// Places are reserved before sends are claimed, by intake and by the takeover of each database at the same time:
-/// together they claim no more than there is room for. A takeover reserves what is free when it looks; intake waits for
-/// the room of a whole batch, and keeps each place that it gets. While takeovers could use more than they got, what
-/// comes free goes to intake and to them by turns.
+/// Places are reserved before sends are claimed, by intake and by others at the same time: together they claim no more
+/// than there is room for. Each `Taker` reserves what is free when it looks; intake waits for the room of a whole batch,
+/// and keeps each place that it gets. While takers could use more than they got, what comes free goes to intake and to
+/// them by turns.
 final class InFlight: Sendable {
+    /// One that takes what is free, when it looks.
+    enum Taker {
+        /// Sends of dead workers, and those whose next attempt is due.
+        case takeover
+
+        /// Records that waited for rows which another transaction locked.
+        case waitingRecords
+    }
+
     private struct Places {
         let limit: Int
         var held = 0
@@ -19,8 +28,8 @@ final class InFlight: Sendable {
         /// The places that the waiter has not got yet; 0 when nobody waits.
         var lacking = 0
 
-        /// The databases whose takeover may use more than it had, with how much, each until it looks again.
-        var hungry: [Int: Int] = [:]
+        /// The takers that may use more than they had, with how much, each until it looks again.
+        var hungry: [Taker: Int] = [:]
 
         /// What is free and left to them while somebody waits.
         var left = 0
@@ -46,7 +55,7 @@ final class InFlight: Sendable {
         }
     }
 
-    /// What is left to a takeover that had no place: enough to see whether there is something to take over.
+    /// What is left to a taker that had no place: enough to see whether there is something to take.
     static let taste = 8
 
     let limit: Int
@@ -66,13 +75,13 @@ final class InFlight: Sendable {
     /// Whether so much is under way that a few milliseconds more are nothing to it.
     var isBusy: Bool { count >= limit / 8 }
 
-    /// Reserves what is free for a database's takeover, up to a number, and returns how many places that are.
+    /// Reserves what is free, up to a number, and returns how many places that are.
     ///
-    /// Something is left for other takeovers that are hungry.
-    func reserve(upTo most: Int, for database: Int) -> Int {
+    /// Something is left for another taker that is hungry.
+    func reserve(upTo most: Int, for taker: Taker) -> Int {
         defer { signal.yield() }
         return places.withLock { places in
-            places.hungry[database] = nil
+            places.hungry[taker] = nil
             let takers = places.hungry.count + 1
             let reserved = min(most, (places.free + takers - 1) / takers)
             places.reserved += reserved
@@ -103,12 +112,12 @@ final class InFlight: Sendable {
 
     /// Ends a reservation of so many places: those of the sends that were claimed are held, the others are free.
     ///
-    /// `database` is that of a takeover, which looks again soon.
-    func claim(_ count: Int, of reserved: Int, for database: Int? = nil) {
+    /// `taker` is the one that reserved, and looks again soon.
+    func claim(_ count: Int, of reserved: Int, for taker: Taker? = nil) {
         places.withLock { places in
             places.reserved -= reserved
             places.held += count
-            if let database, count >= reserved { places.hungry[database] = reserved == 0 ? Self.taste : limit }
+            if let taker, count >= reserved { places.hungry[taker] = reserved == 0 ? Self.taste : limit }
             places.share()
         }
         signal.yield()

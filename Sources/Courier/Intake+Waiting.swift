@@ -20,13 +20,11 @@ extension Intake {
 
     /// Retries as many as there is room for; false when the database could not be reached until the worker's end.
     private func retry(_ records: [WaitingRecord], _ commits: OffsetCommits) async -> Bool {
-        // By turns with the others, as a takeover of one database more.
-        let taker = ledger.databases
-        let room = inFlight.reserve(upTo: min(records.count, largestBatch), for: taker)
+        let room = inFlight.reserve(upTo: min(records.count, largestBatch), for: .waitingRecords)
         let tried = records.prefix(room)
         let screened = await screen(tried.map(\.record))
-        let wantsMore = room < records.count
-        guard let locked = await decide(screened, reserved: room, for: wantsMore ? taker : nil) else { return false }
+        let taker: InFlight.Taker? = room < records.count ? .waitingRecords : nil
+        guard let locked = await decide(screened, reserved: room, for: taker) else { return false }
         waiting.tried(tried.count, leaving: Set(locked.map(\.place)))
         commits.add(tried.map(\.position))
         return true

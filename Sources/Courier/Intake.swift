@@ -65,7 +65,7 @@ struct Intake: Service {
     }
 
     func screen(_ records: [InboundRecord]) async -> ScreenedRecords {
-        await ScreenedRecords(records, policies: policies, keys: keys, numbers: numbers, now: settings.now())
+        await ScreenedRecords(records, policies: policies, keys: keys, numbers: numbers, settings)
     }
 
     /// Decides a batch and hands on what follows; false when the database could not be reached until the worker's end.
@@ -86,7 +86,7 @@ struct Intake: Service {
     ///
     /// Returns what waits for rows that another transaction locks; nil when the database could not be reached until the
     /// worker's end.
-    func decide(_ screened: ScreenedRecords, reserved: Int, for taker: Int? = nil) async -> [Candidate]? {
+    func decide(_ screened: ScreenedRecords, reserved: Int, for taker: InFlight.Taker? = nil) async -> [Candidate]? {
         let start = ContinuousClock.now
         let records = screened.candidates.map(\.record)
         // Screened again after a failure: what was written with the ids of before may be there.

@@ -111,8 +111,6 @@ final class LedgerRetry: Sendable {
 
     private func noteFailure(_ stage: Progress.Stage, _ error: any Error) {
         statistics.noteFailure(of: .postgres)
-        // One of several databases: the ledger has told of it, and the others' success must not say that it is back.
-        if error is ShardFailure { return }
         let isDue = outage.withLock { outage in
             outage.failures[stage] = .now
             return outage.notice.failed()

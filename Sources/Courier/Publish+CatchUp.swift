@@ -3,22 +3,22 @@
 import Verification
 
 extension Publish {
-    /// Lets the tables be looked at once an interval: what a dead worker left becomes due by time alone.
-    func tick(_ tables: [Table]) async {
+    /// Lets the table be looked at once an interval: what a dead worker left becomes due by time alone.
+    func tick() async {
         while !Task.isStopping {
-            for table in tables { table.look.yield() }
+            look.signal.yield()
             await Task.pause(until: .now + settings.sweepInterval)
         }
-        for table in tables { table.look.finish() }
+        look.signal.finish()
     }
 
     /// Publishes what is in the table and nobody holds, apart from what stages hand over: neither waits for the other.
-    func catchUp(_ table: Table) async {
-        for await _ in table.looks {
+    func catchUp() async {
+        for await _ in look.signals {
             var isMore = true
             while isMore, !Task.isStopping, hasRoom {
                 isMore = await progress.during(.catchUp) {
-                    let records = await retry.once(.catchUp) { try await ledger.sweepOutbox(of: table.database) } ?? []
+                    let records = await retry.once(.catchUp) { try await ledger.sweepOutbox() } ?? []
                     await publish(records, .takenOver)
                     return records.count * 2 > settings.batchSize
                 }

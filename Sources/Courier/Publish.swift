@@ -34,37 +34,34 @@ struct Publish: Service {
         let start: ContinuousClock.Instant
     }
 
-    /// The outbox of one database; one that is away or slow holds up no other.
-    struct Table {
-        let database: Int
+    /// What the broker has and the table still holds.
+    private let published = BatchQueue<OutboxRecord>()
 
-        /// What the broker has and the table still holds.
-        let published = BatchQueue<OutboxRecord>()
+    /// Records of streams that the broker did not take, and that stay in the table.
+    private let refused = BatchQueue<OutboxRecord>()
 
-        /// Records of streams that the broker did not take, and that stay in the table.
-        let refused = BatchQueue<OutboxRecord>()
-        let looks: AsyncStream<Void>
-        let look: AsyncStream<Void>.Continuation
+    /// When the table is to be looked at.
+    let look = Look()
 
-        init(database: Int) {
-            self.database = database
-            (looks, look) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    struct Look {
+        let signals: AsyncStream<Void>
+        let signal: AsyncStream<Void>.Continuation
+
+        init() {
+            (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         }
     }
 
     /// Ends when the stage before has finished its queue and everything in it is published or left in the table.
     func run() async throws {
-        let tables = (0..<ledger.databases).map { Table(database: $0) }
         await withDiscardingTaskGroup { group in
-            for table in tables {
-                group.addTask { await forget(table) }
-                group.addTask { await giveBack(table) }
-            }
+            group.addTask { await forget() }
+            group.addTask { await giveBack() }
             await withDiscardingTaskGroup { group in
-                group.addTask { await settle(tables) }
+                group.addTask { await settle() }
                 await withDiscardingTaskGroup { sources in
-                    sources.addTask { await tick(tables) }
-                    for table in tables { sources.addTask { await catchUp(table) } }
+                    sources.addTask { await tick() }
+                    sources.addTask { await catchUp() }
                     let batches = outbox.batches(of: 2 * settings.batchSize) {
                         .milliseconds(inFlight.isBusy ? 10 : 0)
                     }
@@ -79,10 +76,8 @@ struct Publish: Service {
                 await unacknowledged.waitForAll()
                 answers.finish()
             }
-            for table in tables {
-                table.published.finish()
-                table.refused.finish()
-            }
+            published.finish()
+            refused.finish()
         }
         await shutdownTurn()
     }
@@ -105,16 +100,16 @@ struct Publish: Service {
     }
 
     /// Takes the broker's answers, and gives it what follows on what it has.
-    private func settle(_ tables: [Table]) async {
+    private func settle() async {
         for await batch in answers.batches(of: 2 * settings.batchSize) {
             let goesOn = !Task.isStopping
             var next: [OutboxRecord] = []
-            var refused: [OutboxRecord] = []
+            var left: [OutboxRecord] = []
             for answer in batch {
                 let isDelivered = answer.failure == nil
                 let continuation = unacknowledged.end(answer.record, isDelivered: isDelivered, goesOn: goesOn)
                 if let record = continuation.next { next.append(record) }
-                if continuation.leavesSome { refused.append(answer.record) }
+                if continuation.leavesSome { left.append(answer.record) }
             }
             progress.end(.publish, count: batch.count)
             note(failures: batch.compactMap(\.failure))
@@ -122,8 +117,8 @@ struct Publish: Service {
             for (start, part) in Dictionary(grouping: delivered, by: \.start) {
                 statistics.notePublished(part.map(\.record), since: start, at: settings.now())
             }
-            note(delivered: delivered.map(\.record), tables)
-            for (database, part) in parts(refused, of: tables) { tables[database].refused.append(part) }
+            note(delivered: delivered.map(\.record))
+            if !left.isEmpty { refused.append(left) }
             await give(next)
         }
     }
@@ -136,21 +131,17 @@ struct Publish: Service {
         logger.log(.publishFailed, fields.merging([.records: LogValue(failures.count)]) { $1 })
     }
 
-    private func note(delivered: [OutboxRecord], _ tables: [Table]) {
+    private func note(delivered: [OutboxRecord]) {
         guard !delivered.isEmpty else { return }
         report(delivered)
         settings.observe(.publishDelivered)
-        for (database, part) in parts(delivered, of: tables) { tables[database].published.append(part) }
-    }
-
-    private func parts(_ records: [OutboxRecord], of tables: [Table]) -> [Int: [OutboxRecord]] {
-        Dictionary(grouping: records) { Int($0.shard) % tables.count }
+        published.append(delivered)
     }
 
     /// Ends the leases on what the broker did not take, so that it goes soon after the topic takes records again, and
     /// not when a lease is over.
-    private func giveBack(_ table: Table) async {
-        for await batch in table.refused.batches(of: 2 * settings.batchSize, after: { .milliseconds(100) }) {
+    private func giveBack() async {
+        for await batch in refused.batches(of: 2 * settings.batchSize, after: { .milliseconds(100) }) {
             _ = await retry.once(.catchUp) { try await ledger.giveBack(batch, after: Self.refusalPause) }
         }
     }
@@ -161,14 +152,14 @@ struct Publish: Service {
     /// Deletes what is published, for which no event waits: many records together.
     ///
     /// What waits behind one of them may go now, unless that is behind a stream's records that are still on their way.
-    private func forget(_ table: Table) async {
-        for await batch in table.published.batches(of: 2 * settings.batchSize, after: { .milliseconds(25) }) {
+    private func forget() async {
+        for await batch in published.batches(of: 2 * settings.batchSize, after: { .milliseconds(25) }) {
             await progress.during(.forget) {
                 let doOthersWait = await retry.withinLease(.forget) { try await ledger.published(batch) }
                 guard let doOthersWait else { return }
                 settings.observe(.publishForgotten)
                 let isOver = batch.contains { !unacknowledged.contains($0.stream) }
-                if doOthersWait, isOver { table.look.yield() }
+                if doOthersWait, isOver { look.signal.yield() }
             }
         }
     }

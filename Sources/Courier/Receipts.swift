@@ -65,6 +65,8 @@ struct Receipts: Service {
         var deadLetters: [OutboxRecord] = []
         for record in records {
             switch reason.map(ReceiptReading.deadLetter) ?? Receipt.read(record, secrets: secrets) {
+            case .receipt(let receipt) where (receipt.sendID?.uuid.cell ?? settings.cell) != settings.cell:
+                deadLetters.append(.deadLetter(record, reason: .otherCell, at: settings.now()))
             case .receipt(let receipt): receipts.append(ReceivedReceipt(receipt, in: record))
             case .ignored: continue
             case .deadLetter(let reason): deadLetters.append(.deadLetter(record, reason: reason, at: settings.now()))

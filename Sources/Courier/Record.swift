@@ -19,25 +19,6 @@ struct Record: Service {
 
     /// Ends when the stage before has finished its queue and everything in it is written.
     func run() async throws {
-        if ledger.databases == 1 { await record(results) } else { await recordApart() }
-        outbox.finish()
-        await shutdownTurn()
-    }
-
-    /// Gives each database a queue of its own: one that is away holds up no other.
-    private func recordApart() async {
-        let queues = (0..<ledger.databases).map { _ in BatchQueue<SendResult>() }
-        await withDiscardingTaskGroup { group in
-            for queue in queues { group.addTask { await record(queue) } }
-            for await batch in results.batches(of: settings.batchSize) {
-                let parts = Dictionary(grouping: batch) { $0.send.id.uuid.database(of: queues.count) }
-                for (database, part) in parts { queues[database].append(part) }
-            }
-            for queue in queues { queue.finish() }
-        }
-    }
-
-    private func record(_ results: BatchQueue<SendResult>) async {
         let waiting = BatchQueue<SendResult>()
         await withDiscardingTaskGroup { group in
             group.addTask { await recordWaiting(waiting) }
@@ -48,6 +29,8 @@ struct Record: Service {
             }
             waiting.finish()
         }
+        outbox.finish()
+        await shutdownTurn()
     }
 
     /// Retries results whose rows another transaction locks, beside the others, until all are written or the time to

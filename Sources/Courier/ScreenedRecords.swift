@@ -15,12 +15,13 @@ struct ScreenedRecords: Sendable {
         policies: PolicySource,
         keys keySource: KeySource,
         numbers: any NumberDirectory,
-        now: Timestamp
+        _ settings: CourierSettings
     ) async {
         // Before what they tell of: if it is replaced meanwhile, this does not count as current.
         revisions = [policies.revision, keySource.revision]
         let (policy, keys) = (policies.current, keySource.current)
-        let screener = Screener(policy: policy, keys: keys, numbers: numbers)
+        let screener = Screener(policy: policy, keys: keys, numbers: numbers, cell: settings.cell)
+        let now = settings.now()
         let size = 128
         candidates = await withTaskGroup(of: (start: Int, candidates: [Candidate]).self) { group in
             for start in stride(from: 0, to: records.count, by: size) {

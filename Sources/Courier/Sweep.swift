@@ -16,9 +16,7 @@ struct Sweep: Service {
 
     func run() async throws {
         await withDiscardingTaskGroup { group in
-            for database in 0..<ledger.databases {
-                group.addTask { await repeatedly(.takeover) { await takeover.take(from: database) } }
-            }
+            group.addTask { await repeatedly(.takeover) { await takeover.take() } }
             var next = ContinuousClock.now
             var overdue = MaintenanceNotice()
             await repeatedly(.sweep) {

@@ -5,8 +5,6 @@ import Logs
 import Verification
 
 /// Takes sends over whose worker is dead or whose next attempt is due.
-///
-/// Each database by itself: what one of them has given away must leave soon, however long another one takes.
 struct Takeover {
     let ledger: any Ledger
     let sends: BatchQueue<Dispatch.Claims>
@@ -18,12 +16,11 @@ struct Takeover {
     let logger: Logger
 
     /// Takes over once; true when there was so much that there may be more.
-    func take(from database: Int) async -> Bool {
-        let share = max(1, settings.batchSize / ledger.databases)
+    func take() async -> Bool {
         let claimedAt = ContinuousClock.now
-        let room = inFlight.reserve(upTo: share, for: database)
-        let swept = await retry.once(.takeover) { try await ledger.sweepSends(of: database, capacity: room) }
-        inFlight.claim(swept?.value.count ?? 0, of: room, for: database)
+        let room = inFlight.reserve(upTo: settings.batchSize, for: .takeover)
+        let swept = await retry.once(.takeover) { try await ledger.sweepSends(capacity: room) }
+        inFlight.claim(swept?.value.count ?? 0, of: room, for: .takeover)
         guard let swept else { return false }
         outbox.append(swept.outbox)
         if !swept.value.isEmpty {
@@ -33,6 +30,6 @@ struct Takeover {
         }
         // What a provider does not take now is handed back, and would be claimed again and again.
         let count = swept.outbox.count + (desk.hasPause ? 0 : swept.value.count)
-        return count * 2 > share
+        return count * 2 > settings.batchSize
     }
 }

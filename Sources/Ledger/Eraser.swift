@@ -32,45 +32,20 @@ package struct Eraser: Sendable {
     package enum Refusal: Error, Equatable, CustomStringConvertible {
         case behind
 
-        /// The list of databases is not the fleet's.
-        case misplaced(ShardPlace, wanted: ShardPlace)
-
         package var description: String {
             switch self {
             case .behind:
                 "the database lacks a migration that this program needs: run `code-courier migrate`; nothing was erased"
-            case .misplaced(let place, let wanted):
-                "the database is \(place), and is listed as \(wanted): list all of the fleet's databases, as its workers "
-                    + "do, in postgres.shards or POSTGRES_SHARDS; nothing was erased"
             }
         }
-    }
-
-    /// Throws a refusal unless this is the database's place in its fleet.
-    ///
-    /// To be asked of every database before one is erased from: a database that the list leaves out would keep the
-    /// recipient, and the erasure would look complete.
-    package func checkPlace(_ wanted: ShardPlace) async throws {
-        let statement = Statement("SELECT number, count FROM courier.shard_place()")
-        let place = try await Self.refusingOldDatabases {
-            try await pool.withSession { session in
-                let row = try session.execute(statement).onlyRow
-                return ShardPlace(Int(try row.int16(0)), of: Int(try row.int16(1)))
-            }
-        }
-        if place != wanted { throw Refusal.misplaced(place, wanted: wanted) }
     }
 
     /// Throws `KeyCheck.OtherKeys` where keys of fingerprints are not the fleet's.
     ///
     /// By another key nobody would be found, and the erasure would look complete.
     package func checkKeys(_ values: [KeyCheckValue]) async throws {
-        try await Self.refusingOldDatabases { try await KeyCheck(pool).compareAsOperator(values) }
-    }
-
-    private static func refusingOldDatabases<Result>(_ body: () async throws -> Result) async throws -> Result {
         do {
-            return try await body()
+            try await KeyCheck(pool).compareAsOperator(values)
         } catch let error as PostgresError where error.meansUnknown {
             throw Refusal.behind
         }
@@ -124,14 +99,5 @@ extension Eraser.Report {
         sends = try row.int64(3)
         verifications = try row.int64(4)
         cancelled = try row.int64(5)
-    }
-
-    package static func += (sum: inout Self, other: Self) {
-        sum.slots += other.slots
-        sum.limitWindows += other.limitWindows
-        sum.receipts += other.receipts
-        sum.sends += other.sends
-        sum.verifications += other.verifications
-        sum.cancelled += other.cancelled
     }
 }

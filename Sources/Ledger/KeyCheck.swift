@@ -3,7 +3,7 @@
 package import PostgresClient
 package import Verification
 
-/// Compares keys with those of the fleet, of which its databases keep check values.
+/// Compares keys with those of the fleet, of which its database keeps check values.
 ///
 /// A worker that made codes or fingerprints with other keys than the others would send a person a second code within the
 /// window, and one that no verifier knows.
@@ -32,9 +32,6 @@ package struct KeyCheck: Sendable {
     }
 
     /// Throws `OtherKeys`, and writes nothing.
-    ///
-    /// To be asked of every database before one is written to: a worker with other keys then leaves none of them in a
-    /// database that has none yet.
     package func compare(_ values: [KeyCheckValue]) async throws {
         let values = Self.inLockOrder(values)
         try await pool.withSession { session in

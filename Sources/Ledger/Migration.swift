@@ -76,5 +76,6 @@ package struct Migration: Sendable {
         Migration(19, "0019_day_tables", PackageResources._019_day_tables_sql),
         Migration(20, "0020_forgotten_admissions", PackageResources._020_forgotten_admissions_sql),
         Migration(21, "0021_refused_by", PackageResources._021_refused_by_sql),
+        Migration(22, "0022_cell", PackageResources._022_cell_sql),
     ]
 }

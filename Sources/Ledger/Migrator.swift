@@ -6,19 +6,16 @@ package import PostgresClient
 package struct Migrator: Sendable {
     let pool: PostgresPool
     private let migrations: [Migration]
-    let place: ShardPlace
     private let lockWait: Duration
 
     /// A migrator that waits so long for one that migrates already.
     package init(
         pool: PostgresPool,
-        place: ShardPlace = .only,
         migrations: [Migration] = Migration.all,
         lockWait: Duration = .seconds(120)
     ) {
         self.pool = pool
         self.lockWait = lockWait
-        self.place = place
         self.migrations = migrations
     }
 
@@ -33,9 +30,6 @@ package struct Migrator: Sendable {
 
         /// Roles that a migration creates are not there, and the login may create none.
         case roles(missing: [String])
-
-        /// The list of databases is not the one that this database was migrated in; nil when it was migrated in none.
-        case misplaced(ShardPlace?, wanted: ShardPlace)
 
         package var description: String {
             switch self {
@@ -56,10 +50,6 @@ package struct Migrator: Sendable {
                 \(names.joined(separator: ", ")): have an administrator run \
                 \(names.map { "CREATE ROLE \($0) NOLOGIN;" }.joined(separator: " ")) and migrate again
                 """
-            case .misplaced(nil, _):
-                "the database does not know which shard it is: run `code-courier migrate`"
-            case .misplaced(let place?, let wanted):
-                "the database is \(place), and is listed as \(wanted): restore the list, whose order and length are fixed"
             }
         }
     }
@@ -74,17 +64,15 @@ package struct Migrator: Sendable {
 
     /// Applies what is missing and returns its names.
     package func migrate() async throws -> [String] {
-        let (migrations, place, lockWait) = (migrations, place, lockWait)
+        let (migrations, lockWait) = (migrations, lockWait)
         return try await pool.withSession { session in
             // Migrators of older versions wait for it. Any login may hold it, so nothing here does.
             try session.execute(Statement("SELECT pg_try_advisory_lock(4711001)"))
             defer { try? session.script("SELECT pg_advisory_unlock(4711001)") }
             try Self.makeTable(session)
             _ = try Self.missing(migrations, session)
-            try Self.checkPlace(place, session)
             var applied: [String] = []
             while let next = try Self.applyNext(of: migrations, session, lockWait) { applied.append(next.name) }
-            try Self.take(place, session)
             return applied
         }
     }
@@ -124,7 +112,7 @@ package struct Migrator: Sendable {
 
     /// Throws a refusal unless the database has exactly the migrations that this program knows.
     package func check() async throws {
-        let (migrations, place) = (migrations, place)
+        let migrations = migrations
         try await pool.withSession { session in
             let exists = try session.execute(
                 Statement("SELECT to_regclass('courier.schema_migration') IS NOT NULL")
@@ -134,9 +122,6 @@ package struct Migrator: Sendable {
             let missing = isThere ? try Self.missing(migrations, session) : migrations
             if let first = missing.first {
                 throw Refusal.behind(version: first.version - 1, known: migrations.last?.version ?? 0)
-            }
-            guard try Self.place(session) == place else {
-                throw Refusal.misplaced(try Self.place(session), wanted: place)
             }
         }
     }

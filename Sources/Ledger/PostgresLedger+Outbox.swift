@@ -87,7 +87,7 @@ extension PostgresLedger {
         }
     }
 
-    package func sweepOutbox(of database: Int) async throws -> [OutboxRecord] {
+    package func sweepOutbox() async throws -> [OutboxRecord] {
         let start = unpublished.next()
         let statements = [Self.oldestDue(since: start), takeOverOutbox(since: start)]
         return try await pool.withTransaction { transaction in

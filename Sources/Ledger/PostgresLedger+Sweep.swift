@@ -8,7 +8,7 @@ extension PostgresLedger {
     /// may take, 5 s, and the 2 s until its next one.
     private static let outageGrace = Duration.seconds(8)
 
-    package func sweepSends(of database: Int, capacity: Int) async throws -> Recorded<[ClaimedSend]> {
+    package func sweepSends(capacity: Int) async throws -> Recorded<[ClaimedSend]> {
         try await pool.withTransaction { transaction in
             // Behind an outage, claims that ran out meanwhile are first recorded by those who know what became of them. Asked
             // here, since this transaction's connection may just have been found dead and replaced.

@@ -27,9 +27,6 @@ package struct PostgresLedger: Ledger {
         /// How much of the outbox one sweep takes at most, in bytes.
         package let sweepBytes: Int64
 
-        /// What a worker's sweep of all its databases takes of their outboxes at most, in bytes.
-        package static let mostSweepBytes: Int64 = 16_777_216
-
         /// Whether a send that may have left is handed over once more (`worker.unknownOutcome: resend_once`).
         package let repeatsUnknown: Bool
 
@@ -43,7 +40,7 @@ package struct PostgresLedger: Ledger {
             source: String,
             lease: Duration = .seconds(30),
             sweepSize: Int32 = 500,
-            sweepBytes: Int64 = Self.mostSweepBytes,
+            sweepBytes: Int64 = 16_777_216,
             repeatsUnknown: Bool = false,
             receiptGrace: Duration = .seconds(3600),
             retention: Duration = .seconds(24 * 3600)

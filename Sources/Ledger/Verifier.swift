@@ -5,20 +5,15 @@ package import Verification
 
 /// A reference verifier: it uses the two functions that role `courier_verifier` may execute, and nothing else.
 package struct Verifier: Sendable {
-    private let shards: [PostgresPool]
+    private let pool: PostgresPool
     private let hashKeys: KeyRing
 
     /// - Parameters:
-    ///   - shards: connections of a role that is granted `courier_verifier`, to every database in the workers' order.
+    ///   - pool: connections of a role that is granted `courier_verifier`.
     ///   - hashKeys: the ring of `keys.hash`, the only keys a verifier needs.
-    package init(shards: [PostgresPool], hashKeys: KeyRing) {
-        self.shards = shards
-        self.hashKeys = hashKeys
-    }
-
-    /// A verifier of the only database.
     package init(pool: PostgresPool, hashKeys: KeyRing) {
-        self.init(shards: [pool], hashKeys: hashKeys)
+        self.pool = pool
+        self.hashKeys = hashKeys
     }
 
     /// What a guess came to.
@@ -69,42 +64,14 @@ package struct Verifier: Sendable {
         guard let code = TypedCode.read(code, digits: digits) else {
             return Answer(status: .notACode, checksLeft: nil, subject: nil)
         }
-        for pool in order(verification) {
-            let answer = try await check(
-                verification,
-                tenant: tenant,
-                purpose: purpose,
-                code: code,
-                recipientFingerprint: recipientFingerprint,
-                in: pool
-            )
-            if let answer { return answer }
-        }
-        return Answer(status: .notFound, checksLeft: nil, subject: nil)
-    }
-
-    /// The shard that the id names, then the others: a list may have changed since the id was made.
-    private func order(_ verification: VerificationID) -> [PostgresPool] {
-        let named = Int(verification.uuid.shard)
-        guard shards.indices.contains(named) else { return shards }
-        return [shards[named]] + shards[..<named] + shards[(named + 1)...]
-    }
-
-    /// What a guess came to in one database; nil where the verification is not in it.
-    private func check(
-        _ verification: VerificationID,
-        tenant: String,
-        purpose: Purpose,
-        code: String,
-        recipientFingerprint: [UInt8]?,
-        in pool: PostgresPool
-    ) async throws -> Answer? {
         let hashKeys = hashKeys
         return try await pool.withSession { session in
             let keys = try session.execute(
                 Statement("SELECT key_id FROM courier.hash_key_of($1)", [.uuid(verification.uuid.value)])
             )
-            guard let first = keys.first else { return nil }
+            guard let first = keys.first else {
+                return Answer(status: .notFound, checksLeft: nil, subject: nil)
+            }
             let keyID = KeyID(try first.int16(0))
             guard let key = hashKeys[keyID] else { throw Failure.unknownKey(keyID) }
             let hash = VerificationCode.hash(

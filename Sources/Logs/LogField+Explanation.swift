@@ -41,7 +41,6 @@ extension LogField {
         case .partitions: "the numbers of partitions, with commas between"
         case .broker: "the broker as `host:port`"
         case .group: "the consumer group"
-        case .shard: "the place of a database in `postgres.shards`, counted from 0"
         case .target: "who is told how the worker is: `health_file` or `systemd`"
         case .stage:
             """

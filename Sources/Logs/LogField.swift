@@ -31,7 +31,6 @@ package enum LogField: String, Sendable, CaseIterable {
     case broker
     case group
     case stage
-    case shard
     case target
     case ageMilliseconds = "age_ms"
     case sends

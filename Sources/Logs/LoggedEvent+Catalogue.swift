@@ -254,20 +254,6 @@ extension LoggedEvent {
         [.stage],
         throttledBy: [.stage]
     )
-    package static let postgresShardFailing = LoggedEvent(
-        "postgres.shard_failing",
-        .error,
-        "a shard fails, trying again",
-        [.shard, .error],
-        throttledBy: [.shard, .error]
-    )
-    package static let postgresShardRecovered = LoggedEvent(
-        "postgres.shard_recovered",
-        .notice,
-        "a shard answers again",
-        [.shard],
-        throttledBy: [.shard]
-    )
     package static let heartbeatFailed = LoggedEvent(
         "heartbeat.failed",
         .warning,
@@ -442,7 +428,7 @@ extension LoggedEvent {
         "log.suppressed",
         .warning,
         "lines that came too fast were not written",
-        [.logEvent, .suppressed, .provider, .outcome, .errorCode, .error, .stage, .shard, .reason]
+        [.logEvent, .suppressed, .provider, .outcome, .errorCode, .error, .stage, .reason]
     )
     package static let logDropped = LoggedEvent(
         "log.dropped",
@@ -469,7 +455,7 @@ extension LoggedEvent {
             decisionPublished, sendUnknown, sendCodeMismatch, deadLetter,
             providerAnswered, providerRefused, providerMisconfigured, providerPaused, providerResumed,
             providerTurnsFailed, providerLogged,
-            postgresFailing, postgresRecovered, postgresShardFailing, postgresShardRecovered, heartbeatFailed,
+            postgresFailing, postgresRecovered, heartbeatFailed,
             postgresUnrecordable, intakeWaiting, maintenanceOverdue, recordGivenUp, dispatchMarkFailed, sweepTakenOver,
             publishFailed, publishRefused, publishRecovered,
         ] + Consumer.requests.all + Consumer.receipts.all + [logSuppressed, logDropped, libraryMessage]

@@ -11,9 +11,9 @@ import Testing
     @Test(arguments: ["", "courier", "host=h dbname=d", "postgresql://", "postgresql://h/a b"])
     func `a database is given as a URI`(url: String) throws {
         let options = try ConfigurationOptions.parse([])
-        #expect(throws: ExitCode(2)) { try options.databaseURLs(or: url) }
+        #expect(throws: ExitCode(2)) { try options.databaseURL(or: url) }
         let uri = "postgresql://owner@host/courier"
-        #expect(try options.databaseURLs(or: uri) == [uri])
+        #expect(try options.databaseURL(or: uri) == uri)
     }
 
     @Test(arguments: ["", "a b", "h:0", "[::1"])

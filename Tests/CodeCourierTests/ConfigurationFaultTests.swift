@@ -49,6 +49,8 @@ struct ConfigurationFaultTests {
         ("kafka: { options: { sasl.password: a,secret } }", "1: kafka.options: has an option without a value"),
         ("kafka: { options: { Acks: all } }", "1: kafka.options: the name of an option must be librdkafka's own"),
         ("kafka:\n  groupId: a\n  groupId: b", "2: groupId: is given more than once"),
+        ("worker: { cell: 256 }", "1: worker.cell: must be a whole number from 0 to 255"),
+        ("worker: { cell: -1 }", "1: worker.cell: must be a whole number from 0 to 255"),
         ("worker: { batchSize: 0 }", "1: worker.batchSize: must be a whole number from 1 to 10000"),
         ("worker: { maxInFlight: many }", "1: worker.maxInFlight: must be a whole number from 1 to 100000"),
         ("worker: { maxInFlight: 99999999999999999999 }", "1: worker.maxInFlight: must be a whole number"),
@@ -294,7 +296,7 @@ struct ConfigurationFaultTests {
             "providers: [{ name: a, kind: twilio, authToken:\(secret) }]", "worker: { batchSize: \(secret) }",
             "providers: [{ name: a, kind: \(secret) }]", "policy:\n  path: a\n \(secret)",
             "keys: { codeFile: \(secret) }",
-            "kafka: { options: { sasl.password: a,\(secret) } }", "postgres: { shards: [\(secret)] }",
+            "kafka: { options: { sasl.password: a,\(secret) } }", "postgres: { url: [\(secret)] }",
         ]
         for text in places {
             let faults = try folder.faults(text, environment: ["KEYS_SEAL": secret, "POSTGRES_URL_FILE": secret])

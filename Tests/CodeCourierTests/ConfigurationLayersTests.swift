@@ -48,7 +48,7 @@ struct ConfigurationLayersTests {
         #expect(configuration.worker.batchSize == 3)
         #expect(configuration.worker.drainTimeout == .seconds(4))
         #expect(configuration.log == LogSettings(level: .error, format: .json))
-        #expect(configuration.postgres.databases.map(\.revealed) == ["postgresql:///env"])
+        #expect(configuration.postgres.url.revealed == "postgresql:///env")
         #expect(configuration.postgres.retention == .seconds(48 * 3600))
         #expect(configuration.policyPath == "env.yaml")
     }
@@ -82,54 +82,6 @@ struct ConfigurationLayersTests {
         }
     }
 
-    @Test func `a variable names several shards, each with several hosts`() throws {
-        let uris = "postgresql://a,postgres-b,postgresql-c/one, postgres://c:1,d:2/two"
-        let text = ExampleFiles.smallest.replacing(
-            "url: \"postgresql://courier_worker:pw-in-file@127.0.0.1/courier\"",
-            with: "shards: [\"postgresql:///file\"]"
-        )
-        let databases = try load(text, ["POSTGRES_SHARDS": uris]).postgres.databases.map(\.revealed)
-        #expect(databases == ["postgresql://a,postgres-b,postgresql-c/one", "postgres://c:1,d:2/two"])
-        #expect(try load(text, ["POSTGRES_URL": "postgresql:///x"]).postgres.databases.count == 1)
-        #expect(try load(ExampleFiles.smallest, ["POSTGRES_SHARDS": uris]).postgres.databases.count == 2)
-    }
-
-    @Test func `url and shards in one layer are a fault`() throws {
-        let text = ExampleFiles.smallest.replacing("postgres: {", with: "postgres: { shards: [\"postgresql:///s\"],")
-        #expect(
-            try faults(text, [:]) == [
-                "courier.yaml:1: postgres.url: stands beside postgres.shards; keep one of the two"
-            ]
-        )
-    }
-
-    @Test func `shards may be in a file, on lines of their own`() throws {
-        let folder = try ScratchFolder()
-        let path = try folder.write("postgresql://a,b/one\n\npostgresql:///two\n", to: "shards")
-        let variables = ["POSTGRES_SHARDS_FILE": path]
-        let databases = try load(ExampleFiles.smallest, variables).postgres.databases.map(\.revealed)
-        #expect(databases == ["postgresql://a,b/one", "postgresql:///two"])
-
-        let uri = "url: \"postgresql://courier_worker:pw-in-file@127.0.0.1/courier\""
-        let named = ExampleFiles.smallest.replacing(uri, with: "shardsFile: \(path)")
-        #expect(try load(named, [:]).postgres.databases.count == 2)
-        let both = named.replacing("shardsFile:", with: "shards: [\"postgresql:///s\"], shardsFile:")
-        #expect(
-            try faults(both, [:]) == [
-                "courier.yaml:1: postgres.shardsFile: stands beside postgres.shards; keep one of the two"
-            ]
-        )
-    }
-
-    @Test func `there are no more shards than an id can name`() throws {
-        let uris = (0...256).map { "postgresql:///s\($0)" }.joined(separator: ",")
-        #expect(
-            try faults(ExampleFiles.smallest, ["POSTGRES_SHARDS": uris]) == [
-                "environment POSTGRES_SHARDS: postgres.shards: must name 256 databases at most"
-            ]
-        )
-    }
-
     @Test func `a provider's settings come from variables with its name`() throws {
         let text = ExampleFiles.smallest.replacing(
             "{ name: main, kind: log }",
@@ -154,7 +106,7 @@ struct ConfigurationLayersTests {
             variables["KEYS_\(name)_FILE"] = try folder.write("\(ring)\n", to: name)
         }
         let configuration = try load(ExampleFiles.smallest, variables)
-        #expect(configuration.postgres.databases.map(\.revealed) == ["postgresql://u:pw@h/d"])
+        #expect(configuration.postgres.url.revealed == "postgresql://u:pw@h/d")
         #expect(configuration.keys.seal.activeID.number == 1)
     }
 
@@ -168,7 +120,7 @@ struct ConfigurationLayersTests {
             providers: [{ name: main, kind: log }]
             """
         let configuration = try load(text, [:])
-        #expect(configuration.postgres.databases.map(\.revealed) == ["postgresql:///relative"])
+        #expect(configuration.postgres.url.revealed == "postgresql:///relative")
         #expect(configuration.policyPath == "\(folder.path)/rules/policy.yaml")
         #expect(configuration.kafka.options.mapValues(\.revealed) == ["sasl.password": "hidden"])
     }
@@ -187,7 +139,7 @@ struct ConfigurationLayersTests {
             ]
         )
         let overridden = try load(ExampleFiles.smallest, ["POSTGRES_URL_FILE": path])
-        #expect(overridden.postgres.databases.map(\.revealed) == ["postgresql:///file"])
+        #expect(overridden.postgres.url.revealed == "postgresql:///file")
     }
 
     /// Secrets that are empty in the file, with the key that is at fault.

@@ -21,7 +21,7 @@ struct CourierConfigurationTests {
     @Test func `the documented example loads`() throws {
         let configuration = try folder.load(ExampleFiles.courier(in: folder)).get()
         #expect(configuration.kafka.bootstrapServers == "127.0.0.1:9092")
-        #expect(configuration.postgres.databases.map(\.revealed) == ["postgresql://courier_worker@127.0.0.1/courier"])
+        #expect(configuration.postgres.url.revealed == "postgresql://courier_worker@127.0.0.1/courier")
         #expect(configuration.policyPath == "\(folder.path)/policy.yaml")
         #expect(configuration.providers.map(\.name) == ["main", "backup"])
         guard case .twilio(let twilio) = configuration.providers.first?.kind else {
@@ -87,12 +87,12 @@ struct CourierConfigurationTests {
               groupId: other
               options: { security.protocol: SASL_SSL, session.timeout.ms: 6000, sasl.password: pw }
               topics: { requests: r, receipts: c, deliveries: d, deadLetters: l }
-            postgres: { shards: ["postgresql://h1,h2/a", "postgres:///b"] }
+            postgres: { url: "postgresql://h1,h2/a", retention: 48h }
             policy: { path: /etc/policy.yaml }
             providers:
               - { name: a, kind: twilio, accountSid: AC1, authToken: t, messagingServiceSid: MG1, statusCallback: "https://x.example/cb/" }
               - { name: b, kind: log }
-            worker: { maxInFlight: 7, batchSize: 8, maxRequestAge: 90s, unknownOutcome: resend_once, drainTimeout: 500ms }
+            worker: { cell: 255, maxInFlight: 7, batchSize: 8, maxRequestAge: 90s, unknownOutcome: resend_once, drainTimeout: 500ms }
             log: { level: debug, format: otel, statsInterval: 1m }
             """
         let configuration = try folder.load(text).get()
@@ -104,10 +104,12 @@ struct CourierConfigurationTests {
         )
         let topics = configuration.kafka.topics
         #expect([topics.requests, topics.receipts, topics.deliveries, topics.deadLetters] == ["r", "c", "d", "l"])
-        #expect(configuration.postgres.databases.map(\.revealed) == ["postgresql://h1,h2/a", "postgres:///b"])
+        #expect(configuration.postgres.url.revealed == "postgresql://h1,h2/a")
+        #expect(configuration.postgres.retention == .seconds(172_800))
         #expect(configuration.policyPath == "/etc/policy.yaml")
         #expect(configuration.providers.map(\.name) == ["a", "b"])
         let worker = WorkerSettings(
+            cell: 255,
             maxInFlight: 7,
             batchSize: 8,
             maxRequestAge: .seconds(90),
@@ -151,7 +153,7 @@ struct CourierConfigurationTests {
     @Test func `a command reads only the section it needs`() throws {
         let path = try folder.write("postgres: { url: \"postgresql:///courier\" }", to: "courier.yaml")
         let settings = try CourierConfiguration.loadPostgres(path: path, environment: [:]).get()
-        #expect(settings.databases.map(\.revealed) == ["postgresql:///courier"])
+        #expect(settings.url.revealed == "postgresql:///courier")
         let hash = ["KEYS_HASH": ExampleFiles.ring(7, filledWith: 2)]
         let ring = try CourierConfiguration.loadHashKeys(path: path, environment: hash).get()
         #expect(ring.activeID == KeyID(7))

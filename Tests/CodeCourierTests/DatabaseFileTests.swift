@@ -16,49 +16,38 @@ import Testing
         folder = try ScratchFolder()
     }
 
-    /// The file of a configuration that names it by a key.
-    private func file(_ key: String, _ text: String) throws -> DatabaseFile {
+    /// The file of a configuration that names it.
+    private func file(_ text: String) throws -> DatabaseFile {
         _ = try folder.write(text, to: "urls")
-        let configuration = ExampleFiles.smallest.replacing(/postgres:.*/, with: "postgres: { \(key): urls }")
+        let configuration = ExampleFiles.smallest.replacing(/postgres:.*/, with: "postgres: { urlFile: urls }")
         let path = try folder.write(configuration, to: "courier.yaml")
         let postgres = try CourierConfiguration.load(path: path, environment: ExampleFiles.keys).get().postgres
-        let uris = postgres.databases.map(\.revealed)
-        return DatabaseFile(try #require(postgres.file), uris: uris, logger: log.logger)
+        return DatabaseFile(try #require(postgres.file), uri: postgres.url.revealed, logger: log.logger)
     }
 
     @Test func `a login that is rotated in the file is taken up at the next connection`() throws {
-        let file = try file("urlFile", "postgresql://a:one@h/d\n")
-        #expect(file.uri(of: 0) == "postgresql://a:one@h/d")
+        let file = try file("postgresql://a:one@h/d\n")
+        #expect(file.uri == "postgresql://a:one@h/d")
         _ = try folder.write("postgresql://b:two@h/d?sslmode=require\n", to: "urls")
-        #expect(file.uri(of: 0) == "postgresql://b:two@h/d?sslmode=require")
+        #expect(file.uri == "postgresql://b:two@h/d?sslmode=require")
         #expect(log.lines.isEmpty)
-    }
-
-    @Test func `shards in a file keep their places`() throws {
-        let file = try file("shardsFile", "postgresql://a:1@h/one\npostgresql://a:2@h/two\n")
-        _ = try folder.write("postgresql://a:3@h/one,postgresql://a:4@h/two", to: "urls")
-        #expect(file.uri(of: 1) == "postgresql://a:4@h/two")
-        for other in ["postgresql://a:4@h/two,postgresql://a:3@h/one", "postgresql://a:3@h/one"] {
-            _ = try folder.write(other, to: "urls")
-            #expect(file.uri(of: 1) == "postgresql://a:4@h/two", "\(other)")
-        }
     }
 
     @Test(arguments: [nil, "", "postgresql://a:tw", "postgresql://a:two@", "postgresql://a:two@h/other", "nonsense"])
     func `a file that cannot be used leaves the last one in use, and is told once`(text: String?) throws {
-        let file = try file("urlFile", "postgresql://a:one@h/d")
+        let file = try file("postgresql://a:one@h/d")
         func put(_ text: String?) throws {
             guard let text else { return try FileManager.default.removeItem(atPath: "\(folder.path)/urls") }
             _ = try folder.write(text, to: "urls")
         }
         try put(text)
-        for _ in 1...3 { #expect(file.uri(of: 0) == "postgresql://a:one@h/d") }
+        for _ in 1...3 { #expect(file.uri == "postgresql://a:one@h/d") }
         #expect(log.events == ["secrets.refused"])
         #expect(log.values("fault").allSatisfy { $0.contains("postgres.urlFile") && !$0.contains("tw") })
         try put("postgresql://a:three@h/d")
-        #expect(file.uri(of: 0) == "postgresql://a:three@h/d")
+        #expect(file.uri == "postgresql://a:three@h/d")
         try put(text)
-        #expect(file.uri(of: 0) == "postgresql://a:three@h/d")
+        #expect(file.uri == "postgresql://a:three@h/d")
         #expect(log.events.count == 2)
     }
 }

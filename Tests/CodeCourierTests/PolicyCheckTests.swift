@@ -45,15 +45,6 @@ struct PolicyCheckTests {
         #expect(!lines.contains("switched off"))
     }
 
-    @Test func `with several databases the limits are those that each of them has`() throws {
-        let policy = try PolicyFile.parse(ExampleFiles.policy, file: "policy.yaml").get()
-        let lines = PolicySummary(policy: policy, databases: .known(3), now: .test).lines(file: "policy.yaml")
-        #expect(lines[1] == "limits per IP and per tenant are the share that each of 3 databases has")
-        #expect(lines.contains("  limits per recipient  2 in 10s, 10 in 1h, 20 in 24h"))
-        #expect(lines.contains("  limits per IP         16 in 1m, 166 in 1h"))
-        #expect(lines.contains("  limits per tenant     333 in 1m"))
-    }
-
     @Test func `the exit code tells a policy that a worker takes from one that it refuses`() async throws {
         let good = try folder.write(ExampleFiles.policy, to: "good.yaml")
         let faulty = try folder.write(ExampleFiles.policy.replacing("US, GB", with: "US, US"), to: "faulty.yaml")

@@ -145,31 +145,6 @@ struct PolicyExplainChannelTests {
         #expect(explanation.decision.reason == reason)
     }
 
-    @Test func `limits are those that one of several databases has`() {
-        func explained(_ databases: DatabaseCount) -> PolicyExplanation {
-            PolicyExplanation(
-                of: .request(id: "r1", at: .test),
-                policy: .test(),
-                databases: databases,
-                numbers: FixedNumbers(),
-                maxRequestAge: .seconds(300),
-                now: .test
-            )
-        }
-        let three = explained(.known(3))
-        #expect(three.lines.first { $0.rule == "limits per tenant" }?.saw == "333 in 1m")
-        #expect(three.lines.first { $0.rule == "limits per recipient" }?.saw == "2 in 10s, 10 in 1h, 20 in 24h")
-        #expect(three.text[1] == "limits per IP and per tenant are the share that each of 3 databases has")
-        #expect(String(decoding: three.json, as: UTF8.self).contains(#""databases":3"#))
-        #expect(explained(.known(1)).text[1].isEmpty)
-        let unknown = explained(.inFile)
-        #expect(unknown.lines.first { $0.rule == "limits per tenant" }?.saw == "1000 in 1m")
-        #expect(unknown.text[1].hasSuffix("postgres.shardsFile is not opened"))
-        let note = "limits per IP and per tenant are those of one database: postgres.shardsFile is not opened"
-        #expect(String(decoding: unknown.json, as: UTF8.self).contains(#""note":"\#(note)""#))
-        #expect(!String(decoding: explained(.known(1)).json, as: UTF8.self).contains(#""note""#))
-    }
-
     @Test func `what is asked from the future is shown as a wrong shape`() throws {
         let more = #","requestedAt":"2026-11-20T12:05:00.001Z""#
         let explanation = explain(.request(id: "r1", at: .test, more: more))

@@ -11,12 +11,10 @@ struct PolicySimulateTests {
     private func replay(
         _ records: [InboundRecord],
         current: Policy = .test(),
-        candidate: Policy,
-        databases: DatabaseCount = .known(1)
+        candidate: Policy
     ) -> ReplayReport {
         var replay = PolicyReplay(
             policies: Pair(current: current, candidate: candidate),
-            databases: databases,
             numbers: CallingCodes(),
             maxRequestAge: .seconds(300),
             latest: .test + .seconds(864_000)
@@ -87,20 +85,6 @@ struct PolicySimulateTests {
         )
         #expect(report.decisions[.sent] == Pair(current: 2, candidate: 2))
         #expect(report.flips.isEmpty)
-    }
-
-    @Test func `each of several databases counts its share of a tenant's limit`() {
-        let records = requests((100..<160).map { "+4915123456\($0)" }, at: Array(0..<60))
-        let policy = Policy.test { $0.limits.perTenant = [RateLimit(count: 4, per: .seconds(60))] }
-        let one = replay(records, current: policy, candidate: policy)
-        #expect(one.refusals == ["limits.perTenant.4/60s": Pair(current: 56, candidate: 56)])
-        let two = replay(records, current: policy, candidate: policy, databases: .known(2))
-        #expect(two.refusals == ["limits.perTenant.2/60s": Pair(current: 56, candidate: 56)])
-        #expect(two.assumptions.count == one.assumptions.count + 1)
-        #expect(two.assumptions.last?.contains("shared by 2 databases") == true)
-        let unknown = replay(records, current: policy, candidate: policy, databases: .inFile)
-        #expect(unknown.refusals == one.refusals)
-        #expect(unknown.assumptions.last?.contains("as one database would") == true)
     }
 
     @Test func `without a route a message fails, and the person may ask again at once`() {

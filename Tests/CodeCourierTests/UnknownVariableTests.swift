@@ -21,7 +21,7 @@ import Testing
     static let unknown: [(String, String?)] = [
         ("KAFKA_BOOTSTRAP_SERVER", "KAFKA_BOOTSTRAP_SERVERS"),
         ("KAFKA_TOPICS_DEADLETTERS", "KAFKA_TOPICS_DEAD_LETTERS"),
-        ("POSTGRES_SHARD", "POSTGRES_SHARDS"), ("POLICY_PATHS", "POLICY_PATH"), ("KEYS_CODEFILE", "KEYS_CODE_FILE"),
+        ("WORKER_CELLS", "WORKER_CELL"), ("POLICY_PATHS", "POLICY_PATH"), ("KEYS_CODEFILE", "KEYS_CODE_FILE"),
         ("WORKER_MAX_INFLIGHT", "WORKER_MAX_IN_FLIGHT"), ("LOG_LEVLE", "LOG_LEVEL"),
         ("PROVIDERS_MAIN_RATES", "PROVIDERS_MAIN_RATE"),
         ("KAFKA_PORT", nil), ("KAFKA_PORT_9092_TCP_ADDR", nil), ("KAFKA_SERVICE_HOST", nil), ("KAFKA_HEAP_OPTS", nil),
@@ -40,7 +40,7 @@ import Testing
 
     @Test func `a variable of a key is not told`() throws {
         let variables = [
-            "KAFKA_TOPICS_DEAD_LETTERS": "env", "POSTGRES_SHARDS_FILE": "", "LOG_STATS_INTERVAL": "1m",
+            "KAFKA_TOPICS_DEAD_LETTERS": "env", "POSTGRES_URL_FILE": "", "LOG_STATS_INTERVAL": "1m",
             "PROVIDERS_MAIN_RATE": "10/s", "WORKER_HEALTH_PATH": "/run/health",
         ]
         #expect(try told(variables).isEmpty)

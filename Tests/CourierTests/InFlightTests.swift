@@ -9,33 +9,33 @@ import Testing
     private func wait(for wanted: Int, _ inFlight: InFlight) async -> Task<Bool, Never> {
         let waiting = Task { await inFlight.waitForRoom(wanted) }
         inFlight.remove(1)
-        while inFlight.reserve(upTo: 1, for: 0) == 1 {
-            inFlight.claim(0, of: 1, for: 0)
+        while inFlight.reserve(upTo: 1, for: .takeover) == 1 {
+            inFlight.claim(0, of: 1, for: .takeover)
             await Task.yield()
         }
         return waiting
     }
 
     /// Uses all that a takeover gets, and returns how much that is.
-    private func takeAll(_ inFlight: InFlight, for database: Int = 0) -> Int {
-        let reserved = inFlight.reserve(upTo: 10, for: database)
-        inFlight.claim(reserved, of: reserved, for: database)
+    private func takeAll(_ inFlight: InFlight, for taker: InFlight.Taker = .takeover) -> Int {
+        let reserved = inFlight.reserve(upTo: 10, for: taker)
+        inFlight.claim(reserved, of: reserved, for: taker)
         return reserved
     }
 
     @Test func `places are reserved up to the limit, and never more than there are`() {
         let inFlight = InFlight(limit: 3)
         inFlight.add(1)
-        #expect(inFlight.reserve(upTo: 1, for: 0) == 1)
-        #expect(inFlight.reserve(upTo: 5, for: 0) == 1)
-        #expect(inFlight.reserve(upTo: 5, for: 0) == 0)
+        #expect(inFlight.reserve(upTo: 1, for: .takeover) == 1)
+        #expect(inFlight.reserve(upTo: 5, for: .takeover) == 1)
+        #expect(inFlight.reserve(upTo: 5, for: .takeover) == 0)
         #expect(inFlight.count == 1, "reserved places hold no sends")
-        inFlight.claim(1, of: 2, for: 0)
+        inFlight.claim(1, of: 2, for: .takeover)
         #expect(inFlight.count == 2)
         inFlight.add(2)
-        #expect(inFlight.reserve(upTo: 1, for: 0) == 0)
+        #expect(inFlight.reserve(upTo: 1, for: .takeover) == 0)
         inFlight.remove(4)
-        #expect(inFlight.reserve(upTo: 5, for: 0) == 3)
+        #expect(inFlight.reserve(upTo: 5, for: .takeover) == 3)
     }
 
     @Test(.timeLimit(.minutes(1)))
@@ -47,9 +47,9 @@ import Testing
         inFlight.remove(1)
         inFlight.remove(1)
         #expect(await hasRoom)
-        #expect(inFlight.reserve(upTo: 4, for: 0) == 0)
+        #expect(inFlight.reserve(upTo: 4, for: .takeover) == 0)
         inFlight.claim(0, of: 3)
-        #expect(inFlight.reserve(upTo: 4, for: 0) == 3)
+        #expect(inFlight.reserve(upTo: 4, for: .takeover) == 3)
     }
 
     @Test(.timeLimit(.minutes(1)))
@@ -59,11 +59,11 @@ import Testing
         let waiting = await wait(for: 6, inFlight)
         for _ in 0..<5 {
             inFlight.remove(1)
-            #expect(inFlight.reserve(upTo: 10, for: 0) == 0)
+            #expect(inFlight.reserve(upTo: 10, for: .takeover) == 0)
         }
         #expect(await waiting.value)
         inFlight.claim(0, of: 6)
-        #expect(inFlight.reserve(upTo: 10, for: 0) == 6, "nobody waits any more")
+        #expect(inFlight.reserve(upTo: 10, for: .takeover) == 6, "nobody waits any more")
     }
 
     @Test(.timeLimit(.minutes(1)))
@@ -89,11 +89,11 @@ import Testing
         let waiting = await wait(for: 6, inFlight)
         #expect(takeAll(inFlight) == 0)
         inFlight.remove(3)
-        #expect(inFlight.reserve(upTo: 10, for: 0) == 3)
-        inFlight.claim(1, of: 3, for: 0)
+        #expect(inFlight.reserve(upTo: 10, for: .takeover) == 3)
+        inFlight.claim(1, of: 3, for: .takeover)
         inFlight.remove(3)
         #expect(await waiting.value, "it has the two that were not used")
-        #expect(inFlight.reserve(upTo: 10, for: 0) == 0)
+        #expect(inFlight.reserve(upTo: 10, for: .takeover) == 0)
     }
 
     @Test(.timeLimit(.minutes(1)))
@@ -104,14 +104,14 @@ import Testing
         #expect(takeAll(inFlight) == 0)
         for _ in 0..<49 { inFlight.remove(2) }
         #expect(await waiting.value)
-        #expect(inFlight.reserve(upTo: 100, for: 0) == 9)
+        #expect(inFlight.reserve(upTo: 100, for: .takeover) == 9)
     }
 
     @Test(.timeLimit(.minutes(1)))
     func `a takeover that used all it got and stays away does not stop who waits`() async {
         let inFlight = InFlight(limit: 100)
-        #expect(inFlight.reserve(upTo: 50, for: 0) == 50)
-        inFlight.claim(50, of: 50, for: 0)
+        #expect(inFlight.reserve(upTo: 50, for: .takeover) == 50)
+        inFlight.claim(50, of: 50, for: .takeover)
         inFlight.remove(50)
         for _ in 0..<10 {
             #expect(await inFlight.waitForRoom(20))
@@ -120,15 +120,15 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `takeovers of several databases share what is left to them`() async {
+    func `a takeover and records that waited share what is left to them`() async {
         let inFlight = InFlight(limit: 10)
         inFlight.add(10)
         let waiting = await wait(for: 6, inFlight)
-        #expect(takeAll(inFlight, for: 0) == 0)
-        #expect(takeAll(inFlight, for: 1) == 0)
+        #expect(takeAll(inFlight, for: .takeover) == 0)
+        #expect(takeAll(inFlight, for: .waitingRecords) == 0)
         inFlight.remove(4)
-        #expect(inFlight.reserve(upTo: 10, for: 0) == 2)
-        #expect(inFlight.reserve(upTo: 10, for: 1) == 2)
+        #expect(inFlight.reserve(upTo: 10, for: .takeover) == 2)
+        #expect(inFlight.reserve(upTo: 10, for: .waitingRecords) == 2)
         waiting.cancel()
         #expect(await !waiting.value)
     }
@@ -147,14 +147,14 @@ import Testing
             }
             group.addTask {
                 for _ in 0..<2000 {
-                    let reserved = inFlight.reserve(upTo: 50, for: 0)
+                    let reserved = inFlight.reserve(upTo: 50, for: .takeover)
                     await Task.yield()
-                    inFlight.claim(reserved, of: reserved, for: 0)
+                    inFlight.claim(reserved, of: reserved, for: .takeover)
                     #expect(inFlight.count <= 100)
                     inFlight.remove(reserved)
                 }
                 // The last look, after which nothing is left to it.
-                #expect(inFlight.reserve(upTo: 0, for: 0) == 0)
+                #expect(inFlight.reserve(upTo: 0, for: .takeover) == 0)
             }
         }
         #expect(inFlight.count == 0)
@@ -168,6 +168,6 @@ import Testing
         waiting.cancel()
         #expect(await !waiting.value)
         #expect(inFlight.count == 2)
-        #expect(inFlight.reserve(upTo: 3, for: 0) == 1)
+        #expect(inFlight.reserve(upTo: 3, for: .takeover) == 1)
     }
 }

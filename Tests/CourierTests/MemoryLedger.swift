@@ -71,45 +71,11 @@ final class MemoryLedger: Ledger {
         var delays: [Duration] = []
     }
 
-    let databases: Int
     private let state = Mutex(State())
-    private let away = Mutex<Set<Int>>([])
-    private let hanging = Mutex<(database: Int, gate: Gate)?>(nil)
     private let journal: Journal
 
-    init(databases: Int = 1, journal: Journal) {
-        (self.databases, self.journal) = (databases, journal)
-    }
-
-    /// Lets outcomes not be recorded, nor what is published be forgotten, that are for one of these databases.
-    func setAway(_ databases: Set<Int>) {
-        away.withLock { $0 = databases }
-    }
-
-    /// Lets a database not answer about its sends before they have left, nor about what waits in its outbox, until the
-    /// gate is open.
-    func hang(_ database: Int, until gate: Gate) {
-        hanging.withLock { $0 = (database, gate) }
-    }
-
-    private func checkAway(_ databases: [Int]) throws {
-        guard let missing = away.withLock({ away in databases.first(where: away.contains) }) else { return }
-        throw ShardFailure(shard: missing, error: Away())
-    }
-
-    private func answer(of databases: [Int]) async {
-        guard let (database, gate) = hanging.withLock(\.self), databases.contains(database) else { return }
-        await gate.pass()
-    }
-
-    /// Sends of a database, counted from 0, that have no outcome yet.
-    func open(in database: Int) -> Int {
-        state.withLock { $0.sends.count { $1.state != nil && $0.uuid.database(of: databases) == database } }
-    }
-
-    /// Sends of a database, counted from 0, of which the outcome is recorded.
-    func settled(in database: Int) -> Int {
-        state.withLock { $0.sends.count { $1.state == nil && $0.uuid.database(of: databases) == database } }
+    init(journal: Journal) {
+        self.journal = journal
     }
 
     /// Lets the next calls of a method fail.
@@ -228,8 +194,7 @@ extension MemoryLedger {
     }
 
     func markDispatching(_ claims: [ClaimedSend], tried: [SendID: [String]]) async throws -> Set<SendID> {
-        await answer(of: claims.map { $0.id.uuid.database(of: databases) })
-        return try perform(.markDispatching) { state in
+        try perform(.markDispatching) { state in
             let held = claims.filter { state.sends[$0.id]?.claim.reference == $0.reference }
             for claim in held {
                 state.sends[claim.id]?.state = .dispatching
@@ -240,8 +205,7 @@ extension MemoryLedger {
     }
 
     func record(_ results: [SendResult]) async throws -> Recorded<[SendResult]> {
-        try checkAway(results.map { $0.send.id.uuid.database(of: databases) })
-        return try perform(.record) { state in
+        try perform(.record) { state in
             let busy = results.filter { state.locked.contains($0.send.verificationID) }
             let taken = results.filter { result in
                 guard !state.locked.contains(result.send.verificationID), let held = state.sends[result.send.id] else {
@@ -262,13 +226,11 @@ extension MemoryLedger {
         }
     }
 
-    func sweepSends(of database: Int, capacity: Int) async throws -> Recorded<[ClaimedSend]> {
-        await answer(of: [database])
-        return try perform(.sweepSends) { state in
+    func sweepSends(capacity: Int) async throws -> Recorded<[ClaimedSend]> {
+        try perform(.sweepSends) { state in
             var claims: [ClaimedSend] = []
             var lost: [SendResult] = []
-            let own = state.sends.values.filter { $0.claim.id.uuid.database(of: databases) == database }
-            for held in own where !held.isLeased {
+            for held in state.sends.values where !held.isLeased {
                 switch held.state {
                 case .dispatching: lost.append(SendResult(unknown: held.claim))
                 case .claimed, .pending:
@@ -294,9 +256,8 @@ extension MemoryLedger {
         }
     }
 
-    func sweepOutbox(of database: Int) async throws -> [OutboxRecord] {
-        await answer(of: [database])
-        return try perform(.sweepOutbox) { $0.outbox.takeOver() }
+    func sweepOutbox() async throws -> [OutboxRecord] {
+        try perform(.sweepOutbox) { $0.outbox.takeOver() }
     }
 
     func receive(_ receipts: [ReceivedReceipt], deadLetters: [OutboxRecord]) async throws -> Recorded<[ReportedSend]> {
@@ -321,7 +282,6 @@ extension MemoryLedger {
     @discardableResult
     func published(_ records: [OutboxRecord]) async throws -> Bool {
         await state.withLock(\.deletion)?.pass()
-        try checkAway(records.map { Int($0.shard) })
         return try perform(.published) { state in
             state.outbox.remove(records)
             return state.outbox.hasWaiting

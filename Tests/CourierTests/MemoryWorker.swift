@@ -33,7 +33,6 @@ struct MemoryWorker: Sendable {
         log: LogRecord = LogRecord(),
         statistics: Statistics = Statistics(),
         isReporting: Bool = false,
-        databases: Int = 1,
         _ body: (MemoryWorker) async throws -> Void
     ) async throws {
         let providers = providers.isEmpty ? [MemoryProvider(journal: journal)] : providers
@@ -45,8 +44,7 @@ struct MemoryWorker: Sendable {
             messages,
             log,
             statistics,
-            isReporting,
-            databases
+            isReporting
         )
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await worker.group.run() }
@@ -67,15 +65,14 @@ struct MemoryWorker: Sendable {
         _ messages: MessagePolicy,
         _ log: LogRecord,
         _ statistics: Statistics,
-        _ isReporting: Bool,
-        _ databases: Int
+        _ isReporting: Bool
     ) {
         self.journal = journal
         self.log = log
         source = MemorySource(journal: journal)
         receipts = MemorySource(journal: journal)
         sink = MemorySink(journal: journal)
-        ledger = MemoryLedger(databases: databases, journal: journal)
+        ledger = MemoryLedger(journal: journal)
         let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let policy = Policy.test { tenant in
             func route(_ channel: Channel) -> Route { .ordered(providers.filter { $0.channel == channel }.map(\.name)) }

@@ -104,6 +104,23 @@ import Verification
         }
     }
 
+    @Test func `a receipt of another cell's send is a dead letter, and no other one is`() async throws {
+        var settings = CourierSettings.test
+        settings.cell = 7
+        try await MemoryWorker.with(settings: settings) { worker in
+            let names = ([0, 7, 8] as [UInt8]).map { #""sendId":"\#(UUIDValue(1 << 100).inCell($0))""# }
+            let receipts = (names + [#""providerMessageId":"SM1""#]).enumerated().map { offset, name in
+                let text = #"{"provider":"main",\#(name),"status":"delivered"}"#
+                return InboundRecord.raw(text, offset: Int64(offset), at: .now)
+            }
+            worker.receipts.add(records: receipts)
+            try await eventually("all are read, and told") {
+                worker.journal.work.contains(.committed(4)) && worker.ledger.unpublished == 0
+            }
+            #expect(worker.sink.deadLetters == ["other_cell", "other_cell"])
+        }
+    }
+
     @Test func `requests and receipts are read on while a commit of their offsets is not answered`() async throws {
         let gate = Gate()
         try await MemoryWorker.with { worker in
@@ -150,45 +167,6 @@ import Verification
             }
             #expect(provider.messages.count == 5)
             #expect(Set(provider.messages.map(\.content.recipient.canonical)).count == provider.messages.count)
-        }
-    }
-
-    @Test func `a database that is away holds up no outcome of another one`() async throws {
-        try await MemoryWorker.with(settings: .test(lease: .milliseconds(400)), databases: 2) { worker in
-            worker.ledger.setAway([1])
-            defer { worker.ledger.setAway([]) }
-            worker.source.add(Array(Self.numbers[..<10]))
-            try await eventually("there are outcomes of the one") { worker.ledger.settled(in: 0) > 0 }
-            worker.source.add(Array(Self.numbers[10..<20]))
-            // Longer than a lease, after which nothing tells that it was waited for.
-            try await Task.sleep(for: .seconds(1))
-            try await eventually("all outcomes of the one are told, and only those of the other are waited for") {
-                let open = worker.ledger.open
-                return worker.sink.answers.count == 20 - open && worker.inFlight == open
-            }
-            #expect(worker.ledger.open > 0 && worker.ledger.settled(in: 1) == 0)
-            worker.ledger.setAway([])
-            try await eventually("all is told") { worker.sink.answers == [String](repeating: "sent", count: 20) }
-        }
-    }
-
-    @Test(.timeLimit(.minutes(2)))
-    func `a database that does not answer keeps no message of another one from leaving`() async throws {
-        let journal = Journal()
-        // Some have to be taken over again, too.
-        let failure = ProviderAnswer(.notSent, errorCode: "timeout")
-        let provider = MemoryProvider.taking(after: 2, of: failure, journal: journal)
-        let gate = Gate()
-        try await MemoryWorker.with([provider], journal: journal, databases: 2) { worker in
-            worker.ledger.hang(1, until: gate)
-            defer { gate.open() }
-            worker.source.add(Array(Self.numbers[..<20]))
-            try await eventually("all of the one are told") {
-                worker.ledger.settled(in: 0) > 2 && worker.ledger.open(in: 0) == 0
-            }
-            #expect(worker.ledger.settled(in: 1) == 0 && worker.ledger.open(in: 1) > 0)
-            gate.open()
-            try await worker.settle(events: 20)
         }
     }
 

@@ -20,10 +20,9 @@ import Verification
         /// Lends a stage that publishes to a sink, and stops it in the end.
         static func with(
             _ sink: any RecordSink & Service,
-            databases: Int = 1,
             _ body: (Stage) async throws -> Void
         ) async throws {
-            let stage = Stage(ledger: MemoryLedger(databases: databases, journal: Journal()))
+            let stage = Stage(ledger: MemoryLedger(journal: Journal()))
             let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             let (settings, progress, statistics) = (CourierSettings.test, Progress(), Statistics())
             let publish = Publish(
@@ -57,15 +56,14 @@ import Verification
         }
     }
 
-    private static func event(_ stream: UInt128, _ sequence: Int32, shard: UInt8 = 0) -> OutboxRecord {
+    private static func event(_ stream: UInt128, _ sequence: Int32) -> OutboxRecord {
         OutboxRecord(
             stream: UUIDValue(stream),
             sequence: sequence,
             isDeadLetter: false,
             key: Array(String(stream).utf8),
             value: Array(String(sequence).utf8),
-            headers: [],
-            shard: shard
+            headers: []
         )
     }
 
@@ -130,42 +128,6 @@ import Verification
             try await eventually("all are published and forgotten") { stage.ledger.unpublished == 0 }
         }
         #expect(sink.accepted == [1, 2, 3])
-    }
-
-    @Test func `a database that is away keeps no other from forgetting what is published`() async throws {
-        let sink = TakingSink()
-        try await Stage.with(sink, databases: 2) { stage in
-            stage.ledger.setAway([1])
-            defer { stage.ledger.setAway([]) }
-            try await stage.add([Self.event(1, 1, shard: 0), Self.event(2, 1, shard: 1)])
-            try await eventually("that of the one is forgotten") { stage.ledger.unpublished == 1 }
-            stage.ledger.setAway([])
-            try await eventually("that of the other too") { stage.ledger.unpublished == 0 }
-        }
-    }
-
-    @Test func `a database that does not answer holds up no look at another one's outbox`() async throws {
-        let gate = Gate()
-        try await Stage.with(TakingSink(), databases: 2) { stage in
-            stage.ledger.hang(1, until: gate)
-            defer { gate.open() }
-            try await stage.add((Int32(1)...3).map { Self.event(1, $0) })
-            try await eventually("all are published and forgotten") { stage.ledger.unpublished == 0 }
-        }
-    }
-}
-
-/// A sink that takes everything.
-private struct TakingSink: RecordSink, Service {
-    func publish(
-        _ records: [OutboxRecord],
-        _ answer: @escaping @Sendable (OutboxRecord, (any Error)?) -> Void
-    ) async {
-        for record in records { answer(record, nil) }
-    }
-
-    func run() async throws {
-        try? await gracefulShutdown()
     }
 }
 

@@ -82,39 +82,6 @@ extension CommandLineSuite {
             #expect(tail.lines == [line])
         }
 
-        @Test func `erase goes through all databases of a fleet, and refuses a list that is not all of them`()
-            async throws
-        {
-            try await LedgerDatabase.withShards(2) { shards in
-                let number = Numbers.one()
-                let recipient = Recipient.phone(try #require(PhoneNumber(number)))
-                let fingerprint = hexadecimal(CodeKeys.test.fingerprint(of: recipient))
-                try await shards.script(
-                    """
-                    INSERT INTO courier.slot (tenant, purpose, fingerprint, verification_id)
-                    VALUES ('default', 'sign_in', '\\x\(fingerprint)', gen_random_uuid())
-                    """
-                )
-                let folder = try ScratchFolder()
-                func erase(_ variables: [String: String], expecting code: Int32) async throws -> Program {
-                    let environment = variables.merging(["KEYS_FINGERPRINT": TestKeys.fingerprint]) { $1 }
-                    return try await run(["erase", "--phone-number", number], folder, environment, expecting: code)
-                }
-                let urls = shards.map(\.url)
-                let others = ["POSTGRES_URL": urls[0], "POSTGRES_SHARDS": urls.reversed().joined(separator: ",")]
-                for (name, list) in others {
-                    let refused = try await erase([name: list], expecting: 2)
-                    #expect(refused.errorLines.count == 1)
-                    #expect(refused.errors.contains("POSTGRES_SHARDS; nothing was erased"), "\(refused.errors)")
-                    #expect(refused.output.isEmpty)
-                }
-                #expect(try await shards.counts("SELECT count(*) FROM courier.slot") == [1, 1])
-                let erased = try await erase(["POSTGRES_SHARDS": urls.joined(separator: ",")], expecting: 0)
-                #expect(erased.output.contains(#""slot":2"#), "\(erased.output)")
-                #expect(try await shards.counts("SELECT count(*) FROM courier.slot") == [0, 0])
-            }
-        }
-
         @Test(
             arguments: [
                 "", "run", "migrate", "request", "request send", "verify", "events", "events tail", "demo",

@@ -211,35 +211,18 @@ import Verification
         COMMIT;
         """
 
-    @Test func `a list of databases that is not the whole fleet, each in its place, is refused`() async throws {
-        try await LedgerDatabase.withShards(2) { shards in
-            let (first, second) = (ShardPlace(0, of: 2), ShardPlace(1, of: 2))
-            let erasers = shards.map { Eraser(pool: $0.pool) }
-            try await erasers[0].checkPlace(first)
-            try await erasers[1].checkPlace(second)
-            for (place, wanted) in [(first, .only), (first, second), (second, first)] as [(ShardPlace, ShardPlace)] {
-                let refusal = Eraser.Refusal.misplaced(place, wanted: wanted)
-                #expect(refusal.description.contains("POSTGRES_SHARDS"))
-                await #expect(throws: refusal) { try await erasers[place.number].checkPlace(wanted) }
-            }
-        }
-    }
-
-    @Test func `a database that was never told its place is the only one, and one from before is to be migrated`()
-        async throws
-    {
+    @Test func `a database from before is to be migrated`() async throws {
+        let values = CodeKeys.test.fingerprint.checkValues(as: "fingerprint")
         try await LedgerDatabase.with { database in
             let eraser = Eraser(pool: database.pool)
-            try await eraser.checkPlace(.only)
-            try await database.script("DELETE FROM courier.shard")
-            try await eraser.checkPlace(.only)
-            try await database.script("DROP FUNCTION courier.shard_place()")
-            await #expect(throws: Eraser.Refusal.behind) { try await eraser.checkPlace(.only) }
+            try await eraser.checkKeys(values)
+            try await database.script("DROP FUNCTION courier.other_keys(text[], smallint[], bytea[])")
+            await #expect(throws: Eraser.Refusal.behind) { try await eraser.checkKeys(values) }
             #expect(Eraser.Refusal.behind.description.contains("code-courier migrate"))
         }
         try await LedgerDatabase.empty { database in
             let eraser = Eraser(pool: database.pool)
-            await #expect(throws: Eraser.Refusal.behind) { try await eraser.checkPlace(.only) }
+            await #expect(throws: Eraser.Refusal.behind) { try await eraser.checkKeys(values) }
         }
     }
 
@@ -247,8 +230,7 @@ import Verification
         try await LedgerDatabase.with { database in
             let claim = try await LedgerWorker(database.ledger()).claim()
             let report = try await database.withLogin(granted: "courier_operator") { pool in
-                try await Eraser(pool: pool).checkPlace(.only)
-                return try await Eraser(pool: pool)
+                try await Eraser(pool: pool)
                     .erase(fingerprints: [CodeKeys.test.fingerprint(of: claim.recipient)], tenant: nil)
             }
             #expect(report.cancelled == 1)

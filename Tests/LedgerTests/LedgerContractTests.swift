@@ -5,15 +5,13 @@ import TestSupport
 import Testing
 import Verification
 
-/// What the pipeline relies on in every ledger: over one database, and over several.
+/// What the pipeline relies on in every ledger.
 @Suite struct LedgerContractTests {
     private static let people = 40
 
-    @Test(arguments: [1, 2, 3])
-    func `a request is sent once, told once and approved once, however often its record comes`(shards: Int) async throws
-    {
-        try await LedgerDatabase.withShards(shards) { databases in
-            let worker = LedgerWorker(databases.ledger())
+    @Test func `a request is sent once, told once and approved once, however often its record comes`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
             let records = [InboundRecord].people(Self.people, at: try await worker.now())
             let claims = try await worker.intake(records).value
             #expect(Set(claims.map(\.recipient)).count == Self.people)
@@ -24,9 +22,9 @@ import Verification
             #expect(events.allSatisfy { $0.json?.text("status") == "sent" })
             #expect(try await worker.settle(claims, .sent).outbox.isEmpty)
             try await worker.ledger.published(events)
-            #expect(try await databases.counts("SELECT count(*) FROM courier.outbox").allSatisfy { $0 == 0 })
+            #expect(try await database.count("SELECT count(*) FROM courier.outbox") == 0)
 
-            let verifier = Verifier(shards: databases.map(\.pool), hashKeys: CodeKeys.test.hash)
+            let verifier = Verifier(pool: database.pool, hashKeys: CodeKeys.test.hash)
             for claim in claims {
                 #expect(try await verifier.check(claim, code: claim.wrongCodes(1)[0]).status == .incorrect)
                 #expect(try await verifier.check(claim).status == .approved)
@@ -35,10 +33,9 @@ import Verification
         }
     }
 
-    @Test(arguments: [1, 3])
-    func `what is refused or cannot be read is told once`(shards: Int) async throws {
-        try await LedgerDatabase.withShards(shards) { databases in
-            let worker = LedgerWorker(databases.ledger())
+    @Test func `what is refused or cannot be read is told once`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
             let now = try await worker.now()
             var records: [InboundRecord] = []
             for index in 0..<12 {
@@ -54,41 +51,39 @@ import Verification
             #expect(Set(told.map(\.stream)).count == records.count)
             #expect(try await worker.intake(records).outbox.isEmpty)
             try await worker.ledger.published(told)
-            #expect(try await databases.counts("SELECT count(*) FROM courier.outbox").allSatisfy { $0 == 0 })
+            #expect(try await database.count("SELECT count(*) FROM courier.outbox") == 0)
         }
     }
 
-    @Test(arguments: [1, 3])
-    func `sweeps take over what is left behind, and end what ran out`(shards: Int) async throws {
-        try await LedgerDatabase.withShards(shards) { databases in
-            let worker = LedgerWorker(databases.ledger())
+    @Test func `sweeps take over what is left behind, and end what ran out`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
             let ledger = worker.ledger
             let claims = try await worker.claims(Self.people)
             try await ledger.release(claims)
             let some = try await ledger.sweepSends(capacity: 7).value
-            #expect((7...9).contains(some.count), "its room, and up to one more a shard")
+            #expect(some.count == 7)
             let others = try await ledger.sweepSends(capacity: 100).value
             #expect(Set((some + others).map(\.id)) == Set(claims.map(\.id)))
             #expect(try await ledger.markDispatching(claims).isEmpty, "the claims of before are lost")
 
             _ = try await worker.settle(some + others, .sent)
-            try await databases.script("UPDATE courier.verification SET expires_at = clock_timestamp()")
+            try await database.script("UPDATE courier.verification SET expires_at = clock_timestamp()")
             #expect(try await ledger.sweepExpired().outbox.isEmpty, "they are behind events that are not published")
-            try await databases.script("UPDATE courier.outbox SET lease_until = clock_timestamp()")
+            try await database.script("UPDATE courier.outbox SET lease_until = clock_timestamp()")
             let swept = try await ledger.sweepOutbox()
             let streams = Dictionary(grouping: swept, by: \.stream).values
             #expect(streams.count == Self.people)
             #expect(streams.allSatisfy { $0.map { $0.json?.text("status") } == ["sent", "expired"] })
             try await ledger.published(swept)
-            #expect(try await databases.counts("SELECT count(*) FROM courier.outbox").allSatisfy { $0 == 0 })
+            #expect(try await database.count("SELECT count(*) FROM courier.outbox") == 0)
             try await ledger.maintain()
         }
     }
 
-    @Test(arguments: [1, 3])
-    func `a receipt finds its send by our id or the provider's`(shards: Int) async throws {
-        try await LedgerDatabase.withShards(shards) { databases in
-            let worker = LedgerWorker(databases.ledger())
+    @Test func `a receipt finds its send by our id or the provider's`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
             let claims = try await worker.claims(Self.people)
             _ = try await worker.ledger.markDispatching(claims)
             let results = claims.enumerated().map { index, claim in SendResult(claim, messageID: "SM\(index)") }
@@ -103,16 +98,15 @@ import Verification
             #expect(Set(told.value.map(\.reference.id)) == Set(claims.map(\.id)))
             #expect(told.outbox.count == Self.people)
             #expect(try await worker.ledger.receive(receipts, deadLetters: []).outbox.isEmpty)
-            #expect(try await databases.counts("SELECT count(*) FROM courier.receipt").allSatisfy { $0 == 0 })
+            #expect(try await database.count("SELECT count(*) FROM courier.receipt") == 0)
             try await worker.ledger.published(told.outbox)
-            #expect(try await databases.counts("SELECT count(*) FROM courier.outbox").allSatisfy { $0 == 0 })
+            #expect(try await database.count("SELECT count(*) FROM courier.outbox") == 0)
         }
     }
 
-    @Test(arguments: [1, 3])
-    func `a receipt that outruns its send settles it in a sweep, wherever it waits`(shards: Int) async throws {
-        try await LedgerDatabase.withShards(shards) { databases in
-            let worker = LedgerWorker(databases.ledger())
+    @Test func `a receipt that outruns its send settles it in a sweep`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
             let claims = try await worker.claims(Self.people)
             let receipts = claims.indices.map { index in
                 ReceivedReceipt(
@@ -124,29 +118,28 @@ import Verification
             let results = claims.enumerated().map { index, claim in SendResult(claim, messageID: "SM\(index)") }
             try await worker.publish(try await worker.ledger.record(results))
 
-            try await databases.script("UPDATE courier.receipt SET due_at = clock_timestamp()")
+            try await database.script("UPDATE courier.receipt SET due_at = clock_timestamp()")
             let told = try await worker.ledger.sweepReceipts().outbox
             #expect(told.map { $0.json?.text("status") } == [String?](repeating: "delivered", count: Self.people))
             #expect(Set(told.map(\.stream)).count == Self.people)
-            #expect(try await databases.counts("SELECT count(*) FROM courier.receipt").allSatisfy { $0 == 0 })
+            #expect(try await database.count("SELECT count(*) FROM courier.receipt") == 0)
             try await worker.ledger.published(told)
-            #expect(try await databases.counts("SELECT count(*) FROM courier.outbox").allSatisfy { $0 == 0 })
+            #expect(try await database.count("SELECT count(*) FROM courier.outbox") == 0)
         }
     }
 
-    @Test(arguments: [1, 3])
-    func `a receipt whose send never turns up becomes one dead letter`(shards: Int) async throws {
-        try await LedgerDatabase.withShards(shards) { databases in
-            let worker = LedgerWorker(databases.ledger())
+    @Test func `a receipt whose send never turns up becomes one dead letter`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
             let stray = Receipt(provider: "main", sendID: nil, providerMessageID: "SM-none", status: .delivered)
             _ = try await worker.ledger.receive([ReceivedReceipt(stray)], deadLetters: [])
-            try await databases.script(
+            try await database.script(
                 "UPDATE courier.receipt SET due_at = clock_timestamp(), received_at = received_at - interval '2 hours'"
             )
             let letters = try await worker.ledger.sweepReceipts().outbox
             #expect(letters.map(\.isDeadLetter) == [true])
             try await worker.ledger.published(letters)
-            #expect(try await databases.counts("SELECT count(*) FROM courier.outbox").allSatisfy { $0 == 0 })
+            #expect(try await database.count("SELECT count(*) FROM courier.outbox") == 0)
         }
     }
 }

@@ -42,7 +42,7 @@ import Verification
                 try await worker.ledger.published(swept)
             }
             let gauge = database.ledger(on: pool)
-            _ = try await gauge.sweepOutbox(of: 0)
+            _ = try await gauge.sweepOutbox()
             let counted = try await ReadCost.measure(pool) { _ = try await gauge.backlog() }
             #expect(counted.entries["outbox", default: 0] <= Self.reads, "\(counted)")
         }
@@ -61,10 +61,10 @@ import Verification
                 """
             )
             let ledger = database.ledger(on: pool, sweepSize: 20)
-            _ = try await ledger.sweepOutbox(of: 0)
+            _ = try await ledger.sweepOutbox()
             for _ in 1...5 {
                 var swept: [OutboxRecord] = []
-                let cost = try await ReadCost.measure(pool) { swept = try await ledger.sweepOutbox(of: 0) }
+                let cost = try await ReadCost.measure(pool) { swept = try await ledger.sweepOutbox() }
                 #expect(swept.count == 20)
                 #expect(cost.largest <= Self.reads + 250, "a margin of 5 s of them: \(cost)")
             }

@@ -110,7 +110,6 @@ import Verification
             ("lock free verifications", PostgresLedger.lockFreeVerifications([VerificationID]())),
             ("settle verifications", PostgresLedger.settleVerifications([], known: [:])),
             ("update verifications", PostgresLedger.updateVerifications([])),
-            ("find messages", PostgresLedger.findMessages([])),
             ("mark", ledger.mark([])),
             ("hand back", PostgresLedger.handBack([])),
             ("settle sends", ledger.settleSends([])),

@@ -25,7 +25,7 @@ import Testing
         "tenant_gate": "worker: rawd",
         "provider_rate": "worker: raw",
         "receipt": "worker: rawd",
-        "shard": "worker: r",
+        "cell": "worker: ra",
         "maintenance": "",
         "key_check": "worker: ra",
         "day_table": "",
@@ -52,7 +52,6 @@ import Testing
         "timeline": "worker",
         "count_admission_on": "",
         "erase_recipient": "operator, definer",
-        "shard_place": "operator, definer",
         "other_keys": "operator, definer",
         "due_sends": "monitor, definer",
     ]

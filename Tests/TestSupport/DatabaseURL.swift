@@ -4,7 +4,7 @@
 package struct DatabaseURL {
     private var credentials: Substring?
     private var authority: Substring
-    private var database: Substring
+    private let database: Substring
     private var parameters: [Substring]
 
     package init(_ url: String) {
@@ -32,12 +32,6 @@ package struct DatabaseURL {
     package func with(user: String, password: String) -> DatabaseURL {
         var copy = without(["user", "password"])
         copy.credentials = "\(user):\(password)"
-        return copy
-    }
-
-    package func with(database: String) -> DatabaseURL {
-        var copy = without(["dbname"])
-        copy.database = database[...]
         return copy
     }
 

@@ -58,7 +58,7 @@ package struct LedgerDatabase: Sendable {
     }
 
     /// Lends a fresh database to a caller that has a place.
-    static func make<Result>(
+    private static func make<Result>(
         connections: Int,
         encoding: String = "UTF8",
         settings: [(name: String, value: String)],
@@ -87,7 +87,7 @@ package struct LedgerDatabase: Sendable {
     /// A busy disk takes its time to drop a database, and so does reading all that a long run has left in one.
     private static let patience = Duration.seconds(120)
 
-    static let turnstile = Turnstile(places: 5)
+    private static let turnstile = Turnstile(places: 5)
 
     /// One value of a query, as text.
     package func text(_ sql: StaticString, _ parameters: [Parameter] = []) async throws -> String? {

@@ -32,13 +32,6 @@ import Verification
         #expect(sends([four, four]) == 4)
     }
 
-    @Test func `limits of which several databases have the same share count each request once`() throws {
-        let policy = Policy.test { $0.limits.perTenant = [four, five] }
-        let shares = try #require(policy.divided(among: 2).tenants["default"]).limits.perTenant
-        #expect(shares.map(\.count) == [2, 2])
-        #expect(sends(shares) == 2)
-    }
-
     @Test func `what no limit counts has no window, for which batches would wait`() {
         let client = #","client":{"ip":"192.0.2.1"}"#
         for (isLimited, scopes) in [(true, [LimitKey.Scope.ip]), (false, [])] {

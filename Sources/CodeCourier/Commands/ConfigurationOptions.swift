@@ -14,13 +14,13 @@ struct ConfigurationOptions: ParsableArguments {
 
     var environment: [String: String] { ProcessInfo.processInfo.environment }
 
-    /// The one database that a command was given, or those of the configuration, in their order.
-    func databaseURLs(or given: String?) throws -> [String] {
-        if let given { return [try Self.databaseURL(given)] }
+    /// The database that a command was given, or the configuration's.
+    func databaseURL(or given: String?) throws -> String {
+        if let given { return try Self.databaseURL(given) }
         let postgres = try StartFailure.unwrap(
             CourierConfiguration.loadPostgres(path: config, environment: environment)
         )
-        return postgres.databases.map(\.revealed)
+        return postgres.url.revealed
     }
 
     /// The value of `--postgres-url`, by the rule for `postgres.url`.

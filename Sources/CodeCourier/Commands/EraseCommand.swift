@@ -18,9 +18,7 @@ struct EraseCommand: AsyncParsableCommand {
             keys.fingerprint has to be the workers' whole ring. Without --tenant it is
             done for all tenants.
 
-            With postgres.shards it is done in all of them: POSTGRES_SHARDS takes the URIs
-            of the operator's login, with commas between them, in the workers' order. A
-            list that is not the whole fleet is refused before anything is erased.
+            It is done in one database: with several cells, run it once for each.
 
             Other users of the machine can see a command's arguments: a single hyphen asks
             for the recipient, or reads it from a pipe.
@@ -52,7 +50,7 @@ struct EraseCommand: AsyncParsableCommand {
     @Flag(help: "Say what would be erased, and change nothing.")
     var dryRun = false
 
-    @Option(help: "The database as a libpq URI; default: the configuration's, one or the shards.")
+    @Option(help: "The database as a libpq URI; default: the configuration's.")
     var postgresURL: String?
 
     func validate() throws {
@@ -67,30 +65,18 @@ struct EraseCommand: AsyncParsableCommand {
             CourierConfiguration.loadFingerprintKeys(path: options.config, environment: options.environment)
         )
         let fingerprints = keys.all.map { recipient.fingerprint(key: $0) }
-        let urls = try options.databaseURLs(or: postgresURL)
-        let pools = urls.map { PostgresPool(Self.configuration(url: $0), size: 1) }
+        let pool = PostgresPool(Self.configuration(url: try options.databaseURL(or: postgresURL)), size: 1)
         do {
-            // First all are asked: where the list is not the whole fleet, or the keys are not its own, nothing is erased.
-            let checkValues = keys.checkValues(as: "fingerprint")
-            try await pools.forEachDatabase(role: Self.role) { pool, place in
-                try await Eraser(pool: pool).checkPlace(place)
-                try await Eraser(pool: pool).checkKeys(checkValues)
-            }
-            var sum = Eraser.Report()
-            try await pools.forEachDatabase(role: Self.role) { pool, _ in
-                sum += try await Eraser(pool: pool)
-                    .erase(fingerprints: fingerprints, tenant: tenant, isRehearsal: dryRun)
-            }
-            await pools.close()
-            ErasureOutput(report: sum, recipient: recipient, isRehearsal: dryRun).write()
+            let eraser = Eraser(pool: pool)
+            try await eraser.checkKeys(keys.checkValues(as: "fingerprint"))
+            let report = try await eraser.erase(fingerprints: fingerprints, tenant: tenant, isRehearsal: dryRun)
+            await pool.close()
+            ErasureOutput(report: report, recipient: recipient, isRehearsal: dryRun).write()
         } catch {
-            await pools.close()
-            throw StartFailure.report([error])
+            await pool.close()
+            throw StartFailure.report([DatabaseFault(error, role: "courier_operator")])
         }
     }
-
-    /// The role that may erase.
-    private static let role = "courier_operator"
 
     private static func configuration(url: String) -> PostgresConfiguration {
         PostgresConfiguration(

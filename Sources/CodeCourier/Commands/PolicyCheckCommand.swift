@@ -12,8 +12,7 @@ struct PolicyCheckCommand: AsyncParsableCommand {
         discussion: """
             Exit code 0 when a worker would take the policy, 2 when it would refuse it.
             With --config it is also checked that the routes lead to providers that the
-            configuration has, and limits are shown as each of its databases has them.
-            schemas/policy.schema.json lets an editor complete the keys.
+            configuration has. schemas/policy.schema.json lets an editor complete the keys.
 
               code-courier policy check policy.yaml
               code-courier policy check policy.yaml --config courier.yaml
@@ -32,6 +31,6 @@ struct PolicyCheckCommand: AsyncParsableCommand {
             PolicySettings.load(path: options.config, environment: options.environment)
         )
         let policy = try StartFailure.unwrap(PolicyFile.load(path: file, providers: settings.providers))
-        printOutput(PolicySummary(policy: policy, databases: settings.databases, now: .now).lines(file: file))
+        printOutput(PolicySummary(policy: policy, now: .now).lines(file: file))
     }
 }

@@ -13,9 +13,8 @@ struct PolicyExplainCommand: AsyncParsableCommand {
         discussion: """
             The request is a file, - for standard input, or made from the options. Rules
             that need live state (request ids, slots, limits) are shown with their numbers;
-            nothing is read from the database, and nothing is sent. With --config limits
-            are shown as each of its databases has them. Exit code 0 when the request would
-            be sent, 1 when it would not, 2 when something cannot be read.
+            nothing is read from the database, and nothing is sent. Exit code 0 when the
+            request would be sent, 1 when it would not, 2 when something cannot be read.
 
               code-courier policy explain policy.yaml --phone +16502530000
               code-courier policy explain policy.yaml --email ada@example.com \\
@@ -88,7 +87,6 @@ struct PolicyExplainCommand: AsyncParsableCommand {
         let explanation = PolicyExplanation(
             of: ExplainedRecord.make(value: try value(), at: now),
             policy: policy,
-            databases: settings.databases,
             numbers: PhoneNumberDirectory(),
             maxRequestAge: settings.maxRequestAge,
             now: now

@@ -16,9 +16,7 @@ struct PolicySimulateCommand: AsyncParsableCommand {
             It reads the request topic without a group, changes nothing and sends nothing;
             the database is not read. Both policies are replayed from empty state with the
             records' own times, so resend windows and limits work as they would have. Codes
-            are taken as never entered. Limits per IP and per tenant are shared by the
-            databases that postgres.shards lists, as for the workers; postgres.shardsFile
-            is not opened and counts as one. Numbers are never printed.
+            are taken as never entered. Numbers are never printed.
 
               code-courier policy simulate next.yaml --config courier.yaml --from 7d
             """
@@ -51,7 +49,6 @@ struct PolicySimulateCommand: AsyncParsableCommand {
         }
         let replay = PolicyReplay(
             policies: policies.both.map(\.policy),
-            databases: policies.settings.databases,
             numbers: PhoneNumberDirectory(),
             maxRequestAge: policies.settings.maxRequestAge,
             start: start,

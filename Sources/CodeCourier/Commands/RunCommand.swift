@@ -117,7 +117,6 @@ struct RunCommand: AsyncParsableCommand {
             path: configuration.policyPath,
             providers: configuration.providers.channels,
             policies: worker.policies,
-            shards: configuration.postgres.databases.count,
             logger: logger
         )
         let secrets = SecretLoader(

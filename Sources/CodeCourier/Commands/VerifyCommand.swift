@@ -52,7 +52,7 @@ struct VerifyCommand: AsyncParsableCommand {
     @Option(help: "The purpose of the request.")
     var purpose = "sign_in"
 
-    @Option(help: "The database as a libpq URI; default: the configuration's, one or the shards.")
+    @Option(help: "The database as a libpq URI; default: the configuration's.")
     var postgresURL: String?
 
     func validate() throws {
@@ -76,12 +76,11 @@ struct VerifyCommand: AsyncParsableCommand {
             CourierConfiguration.loadHashKeys(path: options.config, environment: options.environment)
         )
         let fingerprint = try fingerprint()
-        let pools = try options.databaseURLs(or: postgresURL).map {
-            PostgresPool(PostgresConfiguration(url: $0, applicationName: "code-courier verify"), size: 1)
-        }
+        let url = try options.databaseURL(or: postgresURL)
+        let pool = PostgresPool(PostgresConfiguration(url: url, applicationName: "code-courier verify"), size: 1)
         let answer: Verifier.Answer
         do {
-            answer = try await Verifier(shards: pools, hashKeys: keys)
+            answer = try await Verifier(pool: pool, hashKeys: keys)
                 .check(
                     VerificationID(uuid),
                     tenant: tenant,
@@ -90,13 +89,14 @@ struct VerifyCommand: AsyncParsableCommand {
                     digits: digits.map { $0...$0 } ?? TypedCode.lengths,
                     recipientFingerprint: fingerprint
                 )
-            await pools.close()
+            await pool.close()
         } catch {
-            await pools.close()
+            await pool.close()
             throw StartFailure.report([DatabaseFault(error, role: "courier_verifier")])
         }
         let left = answer.checksLeft.map { ", \($0) guesses left" } ?? ""
         print(answer.status == .incorrect ? "incorrect\(left)" : answer.status.rawValue)
+        if answer.status == .notFound { printError("the id names cell \(uuid.cell): is this its database?") }
         guard answer.status == .approved else { throw ExitCode(1) }
     }
 

@@ -13,7 +13,7 @@ struct FileSettings {
 
     private static let sections: [(name: String, scalars: [String], others: [String])] = [
         ("kafka", ["bootstrapServers", "groupId"], ["options", "topics"]),
-        ("postgres", ["url", "urlFile", "shardsFile", "retention"], ["shards"]),
+        ("postgres", ["url", "urlFile", "retention"], []),
         ("policy", ["path"], []),
         (
             "keys",
@@ -22,8 +22,8 @@ struct FileSettings {
         (
             "worker",
             [
-                "maxInFlight", "batchSize", "maxRequestAge", "unknownOutcome", "lease", "callDeadline", "receiptGrace",
-                "drainTimeout", "healthPath",
+                "cell", "maxInFlight", "batchSize", "maxRequestAge", "unknownOutcome", "lease", "callDeadline",
+                "receiptGrace", "drainTimeout", "healthPath",
             ], []
         ),
         ("log", ["level", "format", "statsInterval"], []),
@@ -36,8 +36,7 @@ struct FileSettings {
 
     /// The keys that variables override, but those of providers.
     static let overridable: [SettingKey] = {
-        var keys: [SettingKey] = [["postgres", "shards"]]
-        for section in sections { keys += section.scalars.map { [section.name, $0] } }
+        let keys = sections.flatMap { section in section.scalars.map { [section.name, $0] } }
         return keys + topics.map { ["kafka", "topics", $0] }
     }()
 
@@ -48,9 +47,6 @@ struct FileSettings {
 
     /// `kafka.options`, whose keys are librdkafka's own names.
     private(set) var kafkaOptions: YAMLValue?
-
-    /// `postgres.shards`.
-    private(set) var shards: YAMLValue?
 
     /// The providers that are of a supported kind, in order.
     private(set) var providers: [ProviderEntry] = []
@@ -67,7 +63,6 @@ struct FileSettings {
             }
             guard let mapping = root[section.name]?.mapping(keys: section.scalars + section.others) else { continue }
             take(section.scalars, of: mapping, under: [section.name])
-            if section.name == "postgres" { shards = mapping["shards"] }
             guard section.name == "kafka" else { continue }
             kafkaOptions = mapping["options"]
             if let names = mapping["topics"]?.mapping(keys: Self.topics) {

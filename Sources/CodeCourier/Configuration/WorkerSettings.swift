@@ -11,6 +11,9 @@ enum UnknownOutcomeRule: String, Sendable, CaseIterable {
 
 /// How much one worker takes on, and how long it waits.
 struct WorkerSettings: Sendable, Equatable {
+    /// Which of the independent fleets it belongs to: the last byte of every id that it makes.
+    var cell: UInt8 = 0
+
     /// The sends that one worker has claimed at most.
     var maxInFlight = 1024
 
@@ -42,6 +45,7 @@ struct WorkerSettings: Sendable, Equatable {
 extension WorkerSettings {
     static func read(_ source: ConfigurationSource) -> WorkerSettings {
         var settings = WorkerSettings()
+        if let cell = source.read(["worker", "cell"], .integer(in: 0...255)) { settings.cell = UInt8(cell) }
         if let count = source.read(["worker", "maxInFlight"], .integer(in: 1...100_000)) {
             settings.maxInFlight = count
         }

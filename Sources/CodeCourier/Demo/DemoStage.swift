@@ -107,7 +107,7 @@ struct DemoStage {
         )
         return CourierConfiguration(
             kafka: kafka,
-            postgres: PostgresSettings(databases: [.init(postgresURL)]),
+            postgres: PostgresSettings(url: .init(postgresURL)),
             policyPath: "",
             providers: [ProviderSettings(name: twilio.name, kind: .twilio(twilio))],
             keys: keys,

@@ -9,8 +9,7 @@ extension PolicyExplanation {
     var text: [String] {
         var table = TextTable()
         for line in lines { table.row(line.rule, line.verdict.text, line.saw) }
-        let head = ["policy version \(policyVersion)"] + (databases.note.map { [$0] } ?? [])
-        return head + [""] + table.lines + ["", conclusion]
+        return ["policy version \(policyVersion)", ""] + table.lines + ["", conclusion]
     }
 
     /// As one line of JSON.
@@ -18,8 +17,6 @@ extension PolicyExplanation {
         var writer = JSONWriter()
         writer.object { root in
             root.member("policyVersion", policyVersion)
-            if case .known(let count) = databases { root.member("databases", count) }
-            root.member("note", ifPresent: databases.note)
             root.member("wouldBeSent", isSent)
             root.member("decision", decision.kind.rawValue)
             if !decision.reason.isEmpty { root.member("reason", decision.reason) }

@@ -33,7 +33,6 @@ struct PolicyExplanation {
     }
 
     let policyVersion: String
-    let databases: DatabaseCount
     private(set) var lines: [Line] = []
 
     /// What the request would come to when nothing is known of its recipient.
@@ -42,17 +41,14 @@ struct PolicyExplanation {
     /// Whether the record is no request at all.
     let isUnreadable: Bool
 
-    /// Explains a record as if one of the databases decided it at `now`.
+    /// Explains a record as if it were decided at `now`.
     init(
         of record: InboundRecord,
-        policy wholePolicy: Policy,
-        databases: DatabaseCount = .known(1),
+        policy: Policy,
         numbers: any NumberDirectory,
         maxRequestAge: Duration,
         now: Timestamp
     ) {
-        self.databases = databases
-        let policy = wholePolicy.divided(among: databases.divisor)
         let keys = CodeKeys.throwAway()
         let screener = Screener(policy: policy, keys: keys, numbers: numbers)
         var generator = SystemRandomNumberGenerator()

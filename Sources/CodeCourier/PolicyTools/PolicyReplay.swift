@@ -6,13 +6,10 @@ import Verification
 /// Decides the same records by two policies, each with ledgers of its own, and counts what differs.
 struct PolicyReplay {
     private(set) var report = ReplayReport()
-    private let keys: CodeKeys
     private let screeners: Pair<Screener>
     private let plan: NumberPlan
     private let numbers: LastNumber
-
-    /// One for each database.
-    private var ledgers: [Pair<SimulatedLedger>]
+    private var ledgers: Pair<SimulatedLedger>
     private var generator = IdentifierGenerator()
 
     /// No record is really from after this time: a producer's clock may be ahead.
@@ -23,26 +20,20 @@ struct PolicyReplay {
 
     /// Records from `start` to `latest` are to come.
     init(
-        policies wholePolicies: Pair<Policy>,
-        databases: DatabaseCount = .known(1),
+        policies: Pair<Policy>,
         numbers: any NumberDirectory,
         maxRequestAge: Duration,
         start: Timestamp? = nil,
         latest: Timestamp
     ) {
         let keys = CodeKeys.throwAway()
-        self.keys = keys
-        let policies = wholePolicies.map { $0.divided(among: databases.divisor) }
         let remembered = LastNumber(numbers)
         self.numbers = remembered
         plan = policies.current.numberPlan
         self.latest = latest
         lastTime = start ?? latest
         screeners = policies.map { Screener(policy: $0, keys: keys, numbers: remembered) }
-        ledgers = (0..<databases.divisor).map { _ in
-            policies.map { SimulatedLedger(policy: $0, keys: keys, maxRequestAge: maxRequestAge) }
-        }
-        report.databases = databases
+        ledgers = policies.map { SimulatedLedger(policy: $0, keys: keys, maxRequestAge: maxRequestAge) }
     }
 
     mutating func replay(_ record: InboundRecord) {
@@ -50,10 +41,9 @@ struct PolicyReplay {
         let now = lastTime
         let candidate = screeners.current.candidate(for: record, now: now, using: &generator)
         let other = screened(candidate, by: screeners.candidate, at: now)
-        let database = database(of: candidate)
         let decisions = Pair(
-            current: ledgers[database].current.decide(candidate, at: now),
-            candidate: ledgers[database].candidate.decide(other, at: now)
+            current: ledgers.current.decide(candidate, at: now),
+            candidate: ledgers.candidate.decide(other, at: now)
         )
         report.add(decisions, tenant: tenant(of: candidate), region: region(of: candidate), at: now)
     }
@@ -73,11 +63,6 @@ struct PolicyReplay {
                 sendID: candidate.sendID
             )
         }
-    }
-
-    /// Where a request is decided: chosen as workers do, by other keys, so that it is not the database that theirs is.
-    private func database(of candidate: Candidate) -> Int {
-        ledgers.count == 1 ? 0 : Int(candidate.shardHash(keys: keys) % UInt64(ledgers.count))
     }
 
     private func tenant(of candidate: Candidate) -> String {

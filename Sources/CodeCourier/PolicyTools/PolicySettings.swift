@@ -10,7 +10,6 @@ struct PolicySettings {
     /// The policy in force; nil when the configuration names none.
     var policyPath: String?
     var maxRequestAge = WorkerSettings().maxRequestAge
-    var databases = DatabaseCount.known(1)
 
     static func load(
         path: String?,
@@ -23,7 +22,6 @@ struct PolicySettings {
             settings.policyPath = source.resolve(setting.text, at: setting.origin)
         }
         settings.maxRequestAge = WorkerSettings.read(source).maxRequestAge
-        settings.databases = .read(source)
         return source.faults.result(settings)
     }
 }

@@ -5,16 +5,13 @@ import Verification
 /// What a policy says, in the order in which it decides, for the eyes of an operator.
 struct PolicySummary {
     let policy: Policy
-    var databases = DatabaseCount.known(1)
 
     /// When test numbers are asked whether they are over.
     let now: Timestamp
 
     /// The summary of a file of this name.
     func lines(file: String) -> [String] {
-        let policy = policy.divided(among: databases.divisor)
         var lines = ["\(file): version \(policy.version), no faults"]
-        if let note = databases.note { lines.append(note) }
         let corrections = policy.numberPlan.overrides.count
         if corrections > 0 { lines.append("\(corrections) corrections to the numbering plans") }
         for (name, tenant) in policy.tenants.sorted(by: { $0.key < $1.key }) {

@@ -10,24 +10,7 @@ extension ReplayReport {
             "Codes are taken as never entered and messages that have a route as accepted: receipts and approvals are "
                 + "not known here.",
             "State begins empty: what was sent before the range closes no window and counts in no limit.",
-        ] + shares
-    }
-
-    /// What is to be known of limits that databases share.
-    private var shares: [String] {
-        switch databases {
-        case .known(1): []
-        case .known(let count):
-            [
-                "Limits per IP and per tenant are shared by \(count) databases, as for the workers; who is in which one "
-                    + "differs."
-            ]
-        case .inFile:
-            [
-                "Limits per IP and per tenant are counted as one database would count them: postgres.shardsFile is "
-                    + "not opened."
-            ]
-        }
+        ]
     }
 
     /// As a terminal shows it.

@@ -27,9 +27,6 @@ struct ReplayReport: Sendable {
     /// Records that could not be put into the order of their times.
     var lateRecords = 0
 
-    /// What the limits per IP address and per tenant were divided among.
-    var databases = DatabaseCount.known(1)
-
     /// Whether the replay was ended before the end of its range.
     var isInterrupted = false
 

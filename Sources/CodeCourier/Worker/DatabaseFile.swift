@@ -5,14 +5,13 @@ import Logs
 import PostgresClient
 import Synchronization
 
-/// The file of `postgres.urlFile` or `postgres.shardsFile`, read again at each new connection, so that a password that was
-/// rotated needs no restart.
+/// The file of `postgres.urlFile`, read again at each new connection, so that a password that was rotated needs no restart.
 ///
-/// The login may change, and no more: a worker has checked the databases that it began with. A file that cannot be used at
-/// that moment, missing or half-written, leaves the last URIs in use, and is told once.
+/// The login may change, and no more: a worker has checked the database that it began with. A file that cannot be used at
+/// that moment, missing or half-written, leaves the last URI in use, and is told once.
 final class DatabaseFile: Sendable {
     private struct State {
-        var uris: [String]
+        var uri: String
         var isRefused = false
     }
 
@@ -20,22 +19,22 @@ final class DatabaseFile: Sendable {
     private let logger: Logger
     private let state: Mutex<State>
 
-    init(_ file: PostgresSettings.File, uris: [String], logger: Logger) {
+    init(_ file: PostgresSettings.File, uri: String, logger: Logger) {
         self.file = file
         self.logger = logger
-        state = Mutex(State(uris: uris))
+        state = Mutex(State(uri: uri))
     }
 
-    /// The URI of a database by its place, as the file says now or said last.
-    func uri(of place: Int) -> String {
+    /// The URI, as the file says now or said last.
+    var uri: String {
         let (uri, fault) = state.withLock { state in
             do throws(Unusable) {
-                state.uris = try Self.read(file.path, following: state.uris)
+                state.uri = try Self.read(file.path, following: state.uri)
                 state.isRefused = false
-                return (state.uris[place], nil as Unusable?)
+                return (state.uri, nil as Unusable?)
             } catch {
                 defer { state.isRefused = true }
-                return (state.uris[place], state.isRefused ? nil : error)
+                return (state.uri, state.isRefused ? nil : error)
             }
         }
         if let fault {
@@ -51,19 +50,18 @@ final class DatabaseFile: Sendable {
         let reason: String
     }
 
-    private static func read(_ path: String, following last: [String]) throws(Unusable) -> [String] {
+    private static func read(_ path: String, following last: String) throws(Unusable) -> String {
         let text: String
         do throws(TextFile.Unreadable) {
             text = try TextFile.read(path, maximumBytes: 65_536)
         } catch {
             throw Unusable(reason: error.reason)
         }
-        let uris = last.count == 1 ? [text.trimmed] : PostgresSettings.split(text)
-        guard uris.allSatisfy({ ValueRule.database.parse($0) != nil }) else {
+        guard let uri = ValueRule.database.parse(text.trimmed) else {
             throw Unusable(reason: "holds no libpq URI")
         }
-        guard uris.map(place) == last.map(place) else { throw Unusable(reason: "names another database") }
-        return uris
+        guard place(uri) == place(last) else { throw Unusable(reason: "names another database") }
+        return uri
     }
 
     /// What a URI says of where the database is.

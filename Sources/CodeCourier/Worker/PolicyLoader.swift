@@ -10,19 +10,15 @@ actor PolicyLoader: FileLoader {
     private let path: String
     private let providers: [String: Channel]
     private let policies: PolicySource
-
-    /// The databases that share the limits of the policy.
-    private let shards: Int
     private let logger: Logger
 
     /// The last content that was judged, by its text or by why there was none.
     private var judged: Result<String, TextFile.Unreadable>?
 
-    init(path: String, providers: [String: Channel], policies: PolicySource, shards: Int = 1, logger: Logger) {
+    init(path: String, providers: [String: Channel], policies: PolicySource, logger: Logger) {
         self.path = path
         self.providers = providers
         self.policies = policies
-        self.shards = shards
         self.logger = logger
     }
 
@@ -59,7 +55,7 @@ actor PolicyLoader: FileLoader {
     private func parse(_ content: Result<String, TextFile.Unreadable>) -> Result<Policy, ConfigurationFaults> {
         switch content {
         case .success(let text):
-            return PolicyFile.parse(text, file: path, providers: providers).map { $0.divided(among: shards) }
+            return PolicyFile.parse(text, file: path, providers: providers)
         case .failure(let unreadable):
             let fault = ConfigurationFault(file: path, line: nil, key: "", message: unreadable.reason)
             return .failure(ConfigurationFaults(faults: [fault]))

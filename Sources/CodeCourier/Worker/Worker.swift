@@ -20,7 +20,7 @@ struct Worker {
     private let consumer: KafkaRecordSource
     private let receipts: KafkaRecordSource
     private let topicFaults: TopicFaults
-    private let databases: LedgerDatabases
+    private let database: WorkerDatabase
     private let client: ProviderClient
     private let drainTimeout: Duration
     private let statistics = Statistics()
@@ -34,7 +34,7 @@ struct Worker {
 
     /// Connects to the database and checks it; Kafka may be away at the start.
     ///
-    /// `now` is the worker's clock, and `systemClock` the one that is compared with the databases': a test may set them
+    /// `now` is the worker's clock, and `systemClock` the one that is compared with the database's: a test may set them
     /// wrong. `observe` is told of each step.
     init(
         _ configuration: CourierConfiguration,
@@ -48,15 +48,14 @@ struct Worker {
         let client = ProviderClient(maximumConnections: settings.maxInFlight)
         let secrets = WorkerSecrets(configuration) { $0.provider(client: client, logger: logger) }
         do {
-            databases = try await LedgerDatabases(
+            database = try await WorkerDatabase(
                 configuration.postgres,
+                cell: settings.cell,
                 keys: secrets.keys,
                 settings: .init(
                     source: settings.decision.source,
                     lease: settings.lease,
                     sweepSize: Int32(clamping: settings.batchSize),
-                    sweepBytes: PostgresLedger.Settings.mostSweepBytes
-                        / Int64(max(1, configuration.postgres.databases.count)),
                     repeatsUnknown: settings.repeatsUnknown,
                     receiptGrace: configuration.worker.receiptGrace,
                     retention: configuration.postgres.retention
@@ -68,7 +67,7 @@ struct Worker {
             throw StartError(description: "\(error)")
         }
         topicFaults = TopicFaults(logger: logger)
-        policies = PolicySource(policy.divided(among: configuration.postgres.databases.count))
+        policies = PolicySource(policy)
         do {
             consumer = try Self.requests(configuration.kafka, topicFaults, statistics, logger)
             receipts = try Self.receipts(configuration.kafka, topicFaults, statistics, logger)
@@ -77,11 +76,11 @@ struct Worker {
                     source: consumer,
                     receipts: receipts,
                     sink: try Self.sink(configuration.kafka, topicFaults),
-                    ledger: databases.ledger,
+                    ledger: database.ledger,
                     providers: secrets.providers,
                     limits: configuration.providers.rates,
                     executor: client.executor,
-                    rates: databases.rates,
+                    rates: database.ledger,
                     numbers: PhoneNumberDirectory(),
                     keys: secrets.keys,
                     policies: policies,
@@ -93,7 +92,7 @@ struct Worker {
                 logger: logger
             )
         } catch {
-            await databases.close()
+            await database.close()
             await client.shutdown()
             throw StartError(description: KafkaFault(error, key: "kafka.options").description)
         }
@@ -106,7 +105,7 @@ struct Worker {
 
     /// Throws a `DatabaseFault` unless these are the fleet's keys, or new ones, which it has from now on.
     func joinFleet(with keys: CodeKeys) async throws(DatabaseFault) {
-        try await databases.joinFleet(with: keys)
+        try await database.joinFleet(with: keys)
     }
 
     /// What a worker ends by: in order at the first one, at once at the second.
@@ -146,7 +145,7 @@ struct Worker {
             }
         }
         await client.shutdown()
-        await databases.close()
+        await database.close()
         heartbeat?.end()
         try outcome.get()
     }
@@ -155,14 +154,14 @@ struct Worker {
         StatisticsReport(
             statistics,
             of: courier,
-            gauges: .init(lag: { await consumer.lag() }, faults: { topicFaults.all }, backlog: databases),
+            gauges: .init(lag: { await consumer.lag() }, faults: { topicFaults.all }, backlog: database.ledger),
             every: statsInterval,
             logger: logger
         )
     }
 
     private func clockWatch(_ logger: Logger) -> ClockWatch {
-        ClockWatch(courier, start: databases.lead, lead: { await databases.currentLead() }, logger: logger)
+        ClockWatch(courier, start: database.lead, lead: { await database.currentLead() }, logger: logger)
     }
 
     private func watchdog(_ heartbeat: Heartbeat?, _ logger: Logger) -> Watchdog {
@@ -260,6 +259,7 @@ extension CourierSettings {
     ) {
         self.init(
             decision: .init(source: "/code-courier", maxRequestAge: worker.maxRequestAge),
+            cell: worker.cell,
             maxInFlight: worker.maxInFlight,
             batchSize: worker.batchSize,
             lease: worker.lease,

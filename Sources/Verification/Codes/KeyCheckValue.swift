@@ -2,7 +2,7 @@
 
 /// The check value of one key: the same for the same key of the same ring, and no help in finding the key.
 ///
-/// A fleet's databases keep those of its keys, so that a worker with another key under a known id is recognised.
+/// A fleet's database keeps those of its keys, so that a worker with another key under a known id is recognised.
 package struct KeyCheckValue: Sendable {
     package let name: KeyName
 

@@ -19,9 +19,6 @@ package final class OutboxRecord: Sendable, Equatable, Redacted {
     /// For the statistics of the worker that decided; not part of what is stored and published.
     package let summary: EventSummary?
 
-    /// The database whose outbox holds it, counted from 0.
-    package let shard: UInt8
-
     package var description: String { "record \(stream)-\(sequence)" }
 
     package init(
@@ -31,8 +28,7 @@ package final class OutboxRecord: Sendable, Equatable, Redacted {
         key: [UInt8]?,
         value: [UInt8]?,
         headers: [RecordField],
-        summary: EventSummary? = nil,
-        shard: UInt8 = 0
+        summary: EventSummary? = nil
     ) {
         self.stream = stream
         self.sequence = sequence
@@ -42,21 +38,6 @@ package final class OutboxRecord: Sendable, Equatable, Redacted {
         self.headers = headers
         size = headers.reduce((key?.count ?? 0) + (value?.count ?? 0)) { $0 + $1.size }
         self.summary = summary
-        self.shard = shard
-    }
-
-    /// The same in the outbox of another database.
-    package func held(by shard: Int) -> OutboxRecord {
-        OutboxRecord(
-            stream: stream,
-            sequence: sequence,
-            isDeadLetter: isDeadLetter,
-            key: key,
-            value: value,
-            headers: headers,
-            summary: summary,
-            shard: UInt8(clamping: shard)
-        )
     }
 
     /// The same with the event id that it has where a database writes on this timeline.
@@ -74,8 +55,7 @@ package final class OutboxRecord: Sendable, Equatable, Redacted {
             headers: headers.map { header in
                 header.name == "ce_id" ? RecordField("ce_id", "\(stream)-\(sequence)-\(timeline)") : header
             },
-            summary: summary,
-            shard: shard
+            summary: summary
         )
     }
 

@@ -7,11 +7,14 @@ package struct Screener: Sendable {
     private let policy: Policy
     private let keys: CodeKeys
     private let numbers: any NumberDirectory
+    private let cell: UInt8
 
-    package init(policy: Policy, keys: CodeKeys, numbers: any NumberDirectory) {
+    /// A screener whose candidates have ids that name a cell.
+    package init(policy: Policy, keys: CodeKeys, numbers: any NumberDirectory, cell: UInt8 = 0) {
         self.policy = policy
         self.keys = keys
         self.numbers = numbers
+        self.cell = cell
     }
 
     /// Reads and screens one record.
@@ -22,8 +25,8 @@ package struct Screener: Sendable {
         now: Timestamp,
         using generator: inout some RandomNumberGenerator
     ) -> Candidate {
-        let verificationID = VerificationID(.version7(at: now, using: &generator))
-        let sendID = SendID(.version7(at: now, using: &generator))
+        let verificationID = VerificationID(.version7(at: now, using: &generator).inCell(cell))
+        let sendID = SendID(.version7(at: now, using: &generator).inCell(cell))
         func candidate(_ content: Candidate.Content, _ key: RequestKey, _ payload: [UInt8]) -> Candidate {
             Candidate(
                 record: record,

@@ -5,17 +5,10 @@
 /// Each method is one transaction for a whole batch, and may be repeated after an error: a change that was made is
 /// recognised by its key and not made again. Errors mean that the database failed, never that a request is wrong.
 package protocol Ledger: Sendable {
-    /// How many databases there are; an id names its own.
-    var databases: Int { get }
-
-    /// Whether each of several databases answered when it was asked last.
-    var isAnswering: Bool { get }
-
     /// Locks and reads the facts of a batch, lets `decide` decide, and records the changes.
     ///
-    /// `decide` is given the candidates that the facts are of: all of them, or those of one database, or those whose rows
-    /// no other transaction locks; they are decided with the ids that they have then. Throws `UnrecordableBatch` when a
-    /// value in the batch, not the database, is at fault.
+    /// `decide` is given the candidates that the facts are of: all of them, or those whose rows no other transaction locks.
+    /// Throws `UnrecordableBatch` when a value in the batch, not the database, is at fault.
     func intake(
         _ candidates: [Candidate],
         decide: @escaping @Sendable ([Candidate], IntakeFacts) -> IntakeChanges
@@ -35,9 +28,9 @@ package protocol Ledger: Sendable {
     /// Hands claims back of which nothing has left, marked or not, so that others may take them at once.
     func release(_ claims: [ClaimedSend]) async throws
 
-    /// Takes over sends of one database whose lease or delay has run out: those that surely never left are claimed, up to
-    /// `capacity`, and the others settled.
-    func sweepSends(of database: Int, capacity: Int) async throws -> Recorded<[ClaimedSend]>
+    /// Takes over sends whose lease or delay has run out: those that surely never left are claimed, up to `capacity`, and the
+    /// others settled.
+    func sweepSends(capacity: Int) async throws -> Recorded<[ClaimedSend]>
 
     /// Ends verifications that ran out unapproved.
     func sweepExpired() async throws -> Recorded<Void>
@@ -49,11 +42,10 @@ package protocol Ledger: Sendable {
     /// letter.
     func sweepReceipts() async throws -> Recorded<Int>
 
-    /// Takes over records of one database that nobody publishes: another worker left them, or they waited behind others
-    /// of their stream.
+    /// Takes over records that nobody publishes: another worker left them, or they waited behind others of their stream.
     ///
     /// Those of a stream come in their order and without a gap, the first unpublished one first.
-    func sweepOutbox(of database: Int) async throws -> [OutboxRecord]
+    func sweepOutbox() async throws -> [OutboxRecord]
 
     /// Forgets records that the broker has; true when some wait behind these.
     @discardableResult func published(_ records: [OutboxRecord]) async throws -> Bool
@@ -70,9 +62,6 @@ package protocol Ledger: Sendable {
 }
 
 extension Ledger {
-    package var databases: Int { 1 }
-    package var isAnswering: Bool { true }
-
     package func markDispatching(_ claims: [ClaimedSend]) async throws -> Set<SendID> {
         try await markDispatching(claims, tried: [:])
     }
@@ -113,27 +102,14 @@ extension Error {
     /// Whether a ledger's transaction met a lock of another one.
     package var isLockConflict: Bool { batchFailure?.isLockConflict == true }
 
-    private var batchFailure: (any BatchFailure)? { ((self as? ShardFailure)?.error ?? self) as? any BatchFailure }
-}
-
-/// One of several databases failed, counted from 0; the ledger itself tells of it, once.
-package struct ShardFailure: Error, CustomStringConvertible {
-    package let shard: Int
-    package let error: any Error
-
-    package init(shard: Int, error: any Error) {
-        self.shard = shard
-        self.error = error
-    }
-
-    package var description: String { "postgres.shards[\(shard)]: \(error)" }
+    private var batchFailure: (any BatchFailure)? { self as? any BatchFailure }
 }
 
 /// The value of a transaction, with the records it left to publish.
 package struct Recorded<Value: Sendable>: Sendable {
     package let value: Value
 
-    /// In the order in which they must be published: that of the decisions, database by database.
+    /// In the order in which they must be published: that of the decisions.
     package let outbox: [OutboxRecord]
 
     package init(_ value: Value, outbox: [OutboxRecord]) {

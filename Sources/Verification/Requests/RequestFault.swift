@@ -40,6 +40,9 @@ package enum DeadLetterReason: String, Error, Sendable, Hashable, CaseIterable {
     /// A receipt whose send did not turn up in time.
     case unknownReceipt = "unknown_receipt"
 
+    /// A receipt whose `sendId` names another cell, whose topic it belongs in.
+    case otherCell = "other_cell"
+
     init(_ fault: JSONFault) {
         switch fault {
         case .notJSON: self = .notJSON

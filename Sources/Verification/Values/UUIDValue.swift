@@ -41,6 +41,18 @@ package struct UUIDValue: Sendable, Hashable, Comparable, CustomStringConvertibl
         return Timestamp(milliseconds: Int64(truncatingIfNeeded: value >> 80))
     }
 
+    /// The cell that the id names in its last byte.
+    ///
+    /// Only ids that were made `inCell` name one; that byte of others is as random as the rest.
+    package var cell: UInt8 { UInt8(truncatingIfNeeded: value) }
+
+    /// The same id with a cell in its last byte, so that whoever is given the id knows which database to ask.
+    ///
+    /// RFC 9562 leaves these bits of a UUIDv7 to its maker; its time, version and variant stay, and 66 random bits.
+    package func inCell(_ cell: UInt8) -> UUIDValue {
+        UUIDValue(value & ~0xff | UInt128(cell))
+    }
+
     /// The 16 bytes, most significant first.
     package var bytes: [UInt8] {
         withUnsafeBytes(of: value.bigEndian) { Array($0) }

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Ledger
+import Logging
+import Logs
+import PostgresClient
+import Providers
+import Verification
+
+/// The database of a worker, and the ledger in it.
+struct WorkerDatabase {
+    let ledger: PostgresLedger
+
+    /// How far the clock was ahead of the database's at the start.
+    let lead: Duration
+    private let pool: PostgresPool
+    private let cell: UInt8
+    private let clock: @Sendable () -> Timestamp
+
+    /// Connects to the database and throws a `DatabaseFault` unless it is fit, migrated, of this time and this cell, and of a
+    /// fleet with the same keys.
+    init(
+        _ postgres: PostgresSettings,
+        cell: UInt8,
+        keys: KeySource,
+        settings: PostgresLedger.Settings,
+        clock: @escaping @Sendable () -> Timestamp,
+        logger: Logger
+    ) async throws(DatabaseFault) {
+        self.cell = cell
+        self.clock = clock
+        var configuration = PostgresConfiguration(
+            url: postgres.url.revealed,
+            applicationName: "code-courier",
+            settings: PostgresLedger.sessionSettings
+        )
+        if let file = postgres.file {
+            let file = DatabaseFile(file, uri: postgres.url.revealed, logger: logger)
+            configuration.newestURL = { file.uri }
+        }
+        let pool = PostgresPool(configuration)
+        self.pool = pool
+        ledger = PostgresLedger(pool: pool, keys: keys, settings: settings) { Self.report($0, logger) }
+        do {
+            try await ServerCheck.run(configuration)
+            try await Migrator(pool: pool).check()
+            lead = try await ClockCheck.run(pool, at: clock)
+            try await Self.join(pool, cell, keys.current)
+        } catch {
+            await pool.close()
+            throw DatabaseFault(error)
+        }
+    }
+
+    func close() async {
+        await pool.close()
+    }
+
+    /// Throws a `DatabaseFault` unless these are the fleet's keys, or new ones, which it has from now on.
+    func joinFleet(with keys: CodeKeys) async throws(DatabaseFault) {
+        do {
+            try await Self.join(pool, cell, keys)
+        } catch {
+            throw DatabaseFault(error)
+        }
+    }
+
+    /// A worker that may not join leaves neither its cell nor its keys.
+    private static func join(_ pool: PostgresPool, _ cell: UInt8, _ keys: CodeKeys) async throws {
+        try await KeyCheck(pool).compare(keys.checkValues)
+        try await CellCheck.join(cell, pool)
+        try await KeyCheck(pool).register(keys.checkValues)
+    }
+
+    private static func report(_ mismatch: CodeMismatch, _ logger: Logger) {
+        logger.log(
+            .sendCodeMismatch,
+            [
+                .sendID: LogValue(mismatch.send.id), .verificationID: LogValue(mismatch.send.verificationID),
+                .requestID: .text(mismatch.send.requestID), .codeKey: .text(mismatch.codeKey.description),
+                .hashKey: .text(mismatch.hashKey.description),
+            ].adding(mismatch.send.trace)
+        )
+    }
+
+    /// How far the clock is ahead now; nil when the database does not answer: its outage is told by those who work with it.
+    func currentLead() async -> Duration? {
+        try? await ClockCheck.lead(pool, at: clock)
+    }
+}
