@@ -13,8 +13,7 @@ final class BatchQueue<Element: Sendable>: Sendable {
     }
 
     private let state = Mutex(State())
-    private let signals: AsyncStream<Void>
-    private let signal: AsyncStream<Void>.Continuation
+    private let signal = Signal()
     private let limit: Int
     private let weigh: @Sendable (Element) -> Int
 
@@ -24,7 +23,6 @@ final class BatchQueue<Element: Sendable>: Sendable {
     init(limit: Int = .max, weighing weigh: @escaping @Sendable (Element) -> Int = { _ in 1 }) {
         self.limit = limit
         self.weigh = weigh
-        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Adds elements, however heavy, or none of them when the queue is full or finished.
@@ -37,7 +35,7 @@ final class BatchQueue<Element: Sendable>: Sendable {
             state.weight += weight
             return true
         }
-        if isAdded { signal.yield() }
+        if isAdded { signal.send() }
         return isAdded
     }
 
@@ -71,12 +69,11 @@ final class BatchQueue<Element: Sendable>: Sendable {
         let moment: @Sendable () -> Duration
         let pause: @Sendable (Duration) async -> Void
 
-        func makeAsyncIterator() -> Iterator { Iterator(batches: self, signals: queue.signals.makeAsyncIterator()) }
+        func makeAsyncIterator() -> Iterator { Iterator(batches: self) }
     }
 
     struct Iterator: AsyncIteratorProtocol {
         let batches: Batches
-        var signals: AsyncStream<Void>.Iterator
 
         mutating func next() async -> [Element]? {
             let (queue, maximum) = (batches.queue, batches.maximum)
@@ -86,7 +83,7 @@ final class BatchQueue<Element: Sendable>: Sendable {
                     if moment > .zero, queue.weight < maximum / 2 { await batches.pause(moment) }
                     if let batch = queue.take(maximum) { return batch }
                 }
-                guard await signals.next(isolation: #isolation) != nil else { return queue.take(maximum) }
+                guard await queue.signal.wait() else { return queue.take(maximum) }
             }
         }
     }

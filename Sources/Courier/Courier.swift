@@ -25,30 +25,23 @@ package import Verification
 /// The way of a request, by the functions to read:
 ///
 /// 1. `Screener.candidate(for:)` reads its record and applies the rules that need no memory.
-/// 2. `IntakeDecision.decide` applies the others, and makes a `ClaimedSend` or the event that answers it.
+/// 2. `IntakeRules.decide` applies the others, and makes a `ClaimedSend` or the event that answers it.
 /// 3. `SendRouter.way(of:)` says which providers to ask, and when.
 /// 4. `Handover.results(of:)` asks them: `ClaimedSend.content` is the message, `MessageProvider.send` the call.
 /// 5. `OutcomeDecision.settle` changes the verification by what became of the send.
 /// 6. `DeliveryEvent.record` makes the record that tells it, for the outbox.
 package struct Courier: Sendable {
-    private let intake: Intake
-    private let dispatch: Dispatch
-    private let record: Record
-    private let publish: Publish
-    private let sweep: Sweep
-    private let receipts: Receipts
-    private let desk: ProviderDesk
+    /// The services in the order in which they depend on each other; they stop in the reverse order.
+    ///
+    /// So a worker stops sweeping and reading first, leaves its group, finishes the sends it holds, writes what became of
+    /// them, publishes that, and closes the producer last.
+    package let services: [any Service]
+
     /// What its lines call this worker.
     let workerID: String
-    /// How the stages get on.
-    package let progress: Progress
-    private let retry: LedgerRetry
-    private let inFlight: InFlight
-    private let outbox: BatchQueue<OutboxRecord>
+    private let context: StageContext
+    private let desk: ProviderDesk
     private let unacknowledged: Unacknowledged
-    private let sinkService: any Service
-    private let sourceService: any Service
-    private let receiptService: any Service
 
     /// What a worker is made of.
     ///
@@ -103,12 +96,10 @@ package struct Courier: Sendable {
         workerID: String,
         logger: Logger
     ) {
-        let sends = BatchQueue<Dispatch.Claims>()
+        let context = StageContext(ledger: parts.ledger, settings: settings, statistics: statistics, logger: logger)
+        let policies = parts.policies
+        let claims = BatchQueue<Dispatch.Claims>()
         let results = BatchQueue<SendResult>()
-        // Beyond this `Publish` takes records from the table, where they are anyway.
-        let outbox = BatchQueue<OutboxRecord>(limit: 40 * settings.batchSize) { $0.weight }
-        // Far below what the producer's own queue holds, so that what goes out always finds room in it.
-        let unacknowledged = Unacknowledged(limit: 10_000)
         let desk = ProviderDesk(
             parts.providers,
             limits: parts.limits,
@@ -117,132 +108,58 @@ package struct Courier: Sendable {
             workerID: workerID,
             logger: logger
         )
-        self.desk = desk
-        self.workerID = workerID
-        let inFlight = InFlight(limit: settings.maxInFlight)
-        let progress = Progress()
-        let retry = LedgerRetry(lease: settings.lease, progress: progress, statistics: statistics, logger: logger)
-        intake = Intake(
+        // Far below what the producer's own queue holds, so that what goes out always finds room in it.
+        let unacknowledged = Unacknowledged(limit: 10_000)
+
+        let intake = Intake(
+            context: context,
             source: parts.source,
-            ledger: parts.ledger,
-            policies: parts.policies,
-            keys: parts.keys,
-            numbers: parts.numbers,
-            settings: settings,
-            sends: sends,
-            outbox: outbox,
-            inFlight: inFlight,
-            retry: retry,
-            progress: progress,
-            statistics: statistics,
-            logger: logger
+            screen: RecordScreen(policies: policies, keys: parts.keys, numbers: parts.numbers, settings: settings),
+            claims: claims
         )
-        dispatch = Dispatch(
-            claims: sends,
+        let dispatch = Dispatch(
+            context: context,
+            claims: claims,
             results: results,
-            ledger: parts.ledger,
-            desk: desk,
-            router: SendRouter(desk: desk, policies: parts.policies),
-            handover: Handover(
-                desk: desk,
-                policies: parts.policies,
-                settings: settings,
-                statistics: statistics,
-                logger: logger
-            ),
-            executor: parts.executor,
-            settings: settings,
-            inFlight: inFlight,
-            retry: retry,
-            progress: progress,
-            logger: logger
+            router: SendRouter(desk: desk, policies: policies),
+            handover: Handover(context: context, desk: desk, policies: policies),
+            executor: parts.executor
         )
-        record = Record(
-            results: results,
-            outbox: outbox,
-            ledger: parts.ledger,
-            settings: settings,
-            inFlight: inFlight,
-            retry: retry,
-            progress: progress,
-            statistics: statistics,
-            logger: logger
-        )
-        publish = Publish(
-            outbox: outbox,
-            sink: parts.sink,
-            ledger: parts.ledger,
-            settings: settings,
-            inFlight: inFlight,
-            unacknowledged: unacknowledged,
-            retry: retry,
-            progress: progress,
-            statistics: statistics,
-            logger: logger
-        )
-        sweep = Sweep(
-            takeover: Takeover(
-                ledger: parts.ledger,
-                sends: sends,
-                outbox: outbox,
-                desk: desk,
-                settings: settings,
-                inFlight: inFlight,
-                retry: retry,
-                logger: logger
-            ),
-            ledger: parts.ledger,
-            outbox: outbox,
-            settings: settings,
-            retry: retry,
-            progress: progress
-        )
-        receipts = Receipts(
-            source: parts.receipts,
-            ledger: parts.ledger,
-            secrets: parts.receiptSecrets,
-            desk: desk,
-            settings: settings,
-            outbox: outbox,
-            retry: retry,
-            progress: progress
-        )
-        self.progress = progress
-        self.retry = retry
-        self.inFlight = inFlight
-        self.outbox = outbox
+        let record = Record(context: context, results: results)
+        let publish = Publish(context: context, sink: parts.sink, unacknowledged: unacknowledged)
+        let sweep = Sweep(context: context, takeover: Takeover(context: context, claims: claims, desk: desk))
+        let receipts = Receipts(context: context, source: parts.receipts, secrets: parts.receiptSecrets, desk: desk)
+
+        services = [
+            parts.sink, publish, record, desk, dispatch, parts.receipts, receipts, parts.source, intake, sweep,
+        ]
+        self.workerID = workerID
+        self.context = context
+        self.desk = desk
         self.unacknowledged = unacknowledged
-        sinkService = parts.sink
-        sourceService = parts.source
-        receiptService = parts.receipts
     }
 
+    /// How the stages get on.
+    package var progress: Progress { context.progress }
+
     /// Whether the database answers; asked of it at every sweep at the latest.
-    package var isDatabaseAnswering: Bool { retry.isAnswered }
+    package var isDatabaseAnswering: Bool { context.retry.isAnswered }
 
     /// Holds new work back, or no longer.
     ///
     /// Meanwhile no batch is decided and no send claimed. What is in flight goes on, and so do results, receipts and events.
-    package func hold(_ isHeld: Bool) { inFlight.close(isHeld) }
+    package func hold(_ isHeld: Bool) { context.inFlight.close(isHeld) }
 
     /// Whether new work is held back.
-    package var isHeld: Bool { inFlight.isClosed }
+    package var isHeld: Bool { context.inFlight.isClosed }
 
     /// What the worker holds at this moment, and how its providers are.
     package var load: Load {
         Load(
-            inFlight: inFlight.count,
-            maxInFlight: inFlight.limit,
-            unpublished: outbox.count + unacknowledged.count,
+            inFlight: context.inFlight.count,
+            maxInFlight: context.inFlight.limit,
+            unpublished: context.outbox.count + unacknowledged.count,
             providers: desk.states
         )
-    }
-
-    /// The services in the order in which they depend on each other; they stop in the reverse order.
-    ///
-    /// So a worker stops sweeping and reading first, leaves its group, finishes the sends it holds, writes what became of
-    /// them, publishes that, and closes the producer last.
-    package var services: [any Service] {
-        [sinkService, publish, record, desk, dispatch, receiptService, receipts, sourceService, intake, sweep]
     }
 }

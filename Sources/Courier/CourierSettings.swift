@@ -5,7 +5,7 @@ package import Verification
 
 /// What the pipeline takes from the worker's configuration.
 package struct CourierSettings: Sendable {
-    package var decision: IntakeDecision.Settings
+    package var decision: IntakeRules.Settings
 
     /// What the last byte of every id names.
     package var cell: UInt8
@@ -33,7 +33,7 @@ package struct CourierSettings: Sendable {
     package var observe: Step.Observer
 
     package init(
-        decision: IntakeDecision.Settings,
+        decision: IntakeRules.Settings,
         cell: UInt8 = 0,
         maxInFlight: Int = 1024,
         batchSize: Int = 500,

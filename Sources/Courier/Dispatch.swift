@@ -40,20 +40,16 @@ struct Dispatch: Service {
         }
     }
 
+    let context: StageContext
     let claims: BatchQueue<Claims>
     let results: BatchQueue<SendResult>
-    let ledger: any Ledger
-    let desk: ProviderDesk
     let router: SendRouter
     let handover: Handover
 
     /// Where the calls run: on the thread that speaks to the providers there is no change of threads in a call.
     let executor: (any TaskExecutor)?
-    let settings: CourierSettings
-    let inFlight: InFlight
-    let retry: LedgerRetry
-    let progress: Progress
-    let logger: Logger
+
+    private var desk: ProviderDesk { router.desk }
 
     func run() async throws {
         let ready = BatchQueue<Ready>()
@@ -62,7 +58,7 @@ struct Dispatch: Service {
                 group.addTask { await markAndCall(ready) }
                 await withDiscardingTaskGroup { waiting in
                     for await batches in claims.batches(of: .max) {
-                        await progress.during(.dispatch) {
+                        await context.progress.during(.dispatch) {
                             for batch in batches { admit(batch, to: ready, &waiting) }
                         }
                     }
@@ -79,7 +75,7 @@ struct Dispatch: Service {
 
     /// Lets go what its provider takes now; what needs a turn follows, each when it has one.
     private func admit(_ claims: Claims, to ready: BatchQueue<Ready>, _ waiting: inout DiscardingTaskGroup) {
-        settings.observe(.dispatchClaimed)
+        context.settings.observe(.dispatchClaimed)
         var going: [Ready] = []
         var paused: [SendResult] = []
         for send in claims.sends {
@@ -153,7 +149,7 @@ struct Dispatch: Service {
 
     private func markAndCall(_ ready: BatchQueue<Ready>) async {
         await withDiscardingTaskGroup { group in
-            for await batch in ready.batches(of: settings.batchSize) {
+            for await batch in ready.batches(of: context.settings.batchSize) {
                 group.addTask { await markAndCall(batch, ready) }
             }
         }
@@ -161,11 +157,11 @@ struct Dispatch: Service {
 
     /// Marks some claims and calls their providers; the next ones do not wait for it.
     private func markAndCall(_ batch: [Ready], _ ready: BatchQueue<Ready>) async {
-        let marked = await progress.during(.dispatch) { await mark(batch) }
+        let marked = await context.progress.during(.dispatch) { await mark(batch) }
         await withDiscardingTaskGroup { group in
             for candidate in batch where marked.contains(candidate.send.id) {
                 group.addTask(executorPreference: executor) {
-                    await progress.during(.call) { await call(candidate, ready) }
+                    await context.progress.during(.call) { await call(candidate, ready) }
                 }
             }
             let left = batch.filter { !marked.contains($0.send.id) }
@@ -182,26 +178,26 @@ struct Dispatch: Service {
         // A mark whose answer was lost is made again, by the same claim: nothing has left before it is known.
         let oldest = batch.map(\.claimedAt).min() ?? .now
         var tried: [SendID: [String]] = [:]
-        if settings.repeatsUnknown {
+        if context.settings.repeatsUnknown {
             for candidate in batch { tried[candidate.send.id] = candidate.tried }
         }
-        let marked = await retry.until(oldest + settings.lease / 2, .dispatch) { [tried] in
-            try await ledger.markDispatching(batch.map(\.send), tried: tried)
+        let marked = await context.retry.until(oldest + context.settings.lease / 2, .dispatch) { [tried] in
+            try await context.ledger.markDispatching(batch.map(\.send), tried: tried)
         }
         if let marked {
-            settings.observe(.dispatchMarked)
+            context.settings.observe(.dispatchMarked)
             return marked
         }
-        logger.log(.dispatchMarkFailed, [.sends: LogValue(batch.count)])
+        context.logger.log(.dispatchMarkFailed, [.sends: LogValue(batch.count)])
         return []
     }
 
     /// Hands back claims that may not leave any more, and those whose mark got no answer and may have been made.
     private func giveBack(_ claims: [ClaimedSend]) async {
-        await progress.during(.dispatch) {
-            _ = await retry.withinLease(.dispatch) { try await ledger.release(claims) }
+        await context.progress.during(.dispatch) {
+            _ = await context.retry.withinLease(.dispatch) { try await context.ledger.release(claims) }
         }
-        inFlight.remove(claims.count)
+        context.inFlight.remove(claims.count)
     }
 
     // MARK: - Calling
@@ -209,7 +205,7 @@ struct Dispatch: Service {
     private func call(_ candidate: Ready, _ ready: BatchQueue<Ready>) async {
         switch await handover.outcome(of: candidate) {
         case .over(let outcome):
-            inFlight.add(outcome.count - 1)
+            context.inFlight.add(outcome.count - 1)
             results.append(outcome)
         case .goesOn(let next):
             // A worker that stops marks nothing more: another one takes it over.

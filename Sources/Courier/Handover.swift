@@ -6,11 +6,9 @@ import Verification
 
 /// A marked send on its way: its providers are asked, one after the other, until its plan has come to an end.
 struct Handover: Sendable {
+    let context: StageContext
     let desk: ProviderDesk
     let policies: PolicySource
-    let settings: CourierSettings
-    let statistics: Statistics
-    let logger: Logger
 
     enum Outcome {
         /// What became of the send, followed by the receipts that a test number's fault makes for it.
@@ -89,14 +87,14 @@ struct Handover: Sendable {
                 }
                 // The call ends before the claim does, and begins before the message is too late.
                 let elapsed = ContinuousClock.now - candidate.claimedAt
-                guard elapsed < min(settings.lease - settings.callDeadline * 5 / 4, send.timeLeft) else {
+                guard elapsed < min(context.settings.lease - context.settings.callDeadline * 5 / 4, send.timeLeft) else {
                     step = plan.runOut()
                     continue
                 }
                 // What is repeated under its idempotency key is the same to the byte, or the provider refuses it.
                 let message = handed?.provider == name ? handed?.message : message(candidate, elapsed: elapsed)
                 handed = (name, message)
-                let start = (instant: ContinuousClock.now, time: settings.now())
+                let start = (instant: ContinuousClock.now, time: context.settings.now())
                 switch await call(name, send, message) {
                 case .pauses(let wait):
                     step = plan.passOver(for: wait)
@@ -106,7 +104,7 @@ struct Handover: Sendable {
                     report(answer, of: name, send, since: start.instant)
                     step = plan.passOver(for: ProviderDesk.patience)
                 case .answered(let answer):
-                    settings.observe(.dispatchAnswered)
+                    context.settings.observe(.dispatchAnswered)
                     note(answer, by: name, of: candidate, since: start)
                     report(answer, of: name, send, since: start.instant)
                     let encoding = message?.content.encoding
@@ -120,7 +118,7 @@ struct Handover: Sendable {
 
     /// Whether the claim is marked for another provider, and would be repeated if this worker died now.
     private func needsMark(_ candidate: Dispatch.Ready, for provider: String) -> Bool {
-        settings.repeatsUnknown && !candidate.send.isRepeat && candidate.provider != provider
+        context.settings.repeatsUnknown && !candidate.send.isRepeat && candidate.provider != provider
     }
 
     private func result(
@@ -150,7 +148,7 @@ struct Handover: Sendable {
         since start: (instant: ContinuousClock.Instant, time: Timestamp)
     ) {
         guard !candidate.send.isFictional else { return }
-        statistics.noteCall(
+        context.statistics.noteCall(
             Statistics.Call(
                 provider: provider,
                 outcome: answer.outcome,
@@ -181,7 +179,7 @@ struct Handover: Sendable {
         // What comes back later than its time allows has to be told that at that time.
         case (.retry(let delay), _):
             return .retry(after: min(delay, candidate.send.timeLeft(since: candidate.claimedAt)))
-        case (.unknown(let reason), nil) where settings.repeatsUnknown && plan.attempts < AttemptPlan.maximumAttempts:
+        case (.unknown(let reason), nil) where context.settings.repeatsUnknown && plan.attempts < AttemptPlan.maximumAttempts:
             let tried = plan.refusers + [told?.provider].compactMap(\.self)
             let repetition = Repetition(reason: reason, triedProviders: tried)
             let isPossible = !repetition.order(candidate.providers, idempotent: desk.idempotent).isEmpty
@@ -206,8 +204,8 @@ struct Handover: Sendable {
                 sendID: send.id,
                 content: content,
                 validity: send.validity(after: elapsed),
-                expiresAt: settings.now() + send.validity(after: elapsed),
-                callDeadline: settings.callDeadline,
+                expiresAt: context.settings.now() + send.validity(after: elapsed),
+                callDeadline: context.settings.callDeadline,
                 leaveBy: candidate.claimedAt + send.timeLeft,
                 trace: send.reference.trace
             )
@@ -226,7 +224,7 @@ struct Handover: Sendable {
             case .misconfigured: .providerMisconfigured
             default: .providerRefused
             }
-        logger.log(
+        context.logger.log(
             event,
             [
                 .provider: .text(provider), .outcome: .text(answer.outcome.rawValue),

@@ -60,13 +60,11 @@ final class InFlight: Sendable {
 
     let limit: Int
     private let places: Mutex<Places>
-    private let signals: AsyncStream<Void>
-    private let signal: AsyncStream<Void>.Continuation
+    private let signal = Signal()
 
     init(limit: Int) {
         self.limit = limit
         places = Mutex(Places(limit: limit))
-        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// The sends held.
@@ -79,7 +77,7 @@ final class InFlight: Sendable {
     ///
     /// Something is left for another taker that is hungry.
     func reserve(upTo most: Int, for taker: Taker) -> Int {
-        defer { signal.yield() }
+        defer { signal.send() }
         return places.withLock { places in
             places.hungry[taker] = nil
             let takers = places.hungry.count + 1
@@ -98,10 +96,9 @@ final class InFlight: Sendable {
             places.lacking = wanted
             places.share()
         }
-        var signals = signals.makeAsyncIterator()
         while !Task.isCancelled {
             if places.withLock({ $0.lacking == 0 }) { return true }
-            guard await signals.next(isolation: #isolation) != nil else { break }
+            guard await signal.wait() else { break }
         }
         places.withLock { places in
             places.reserved -= wanted - places.lacking
@@ -120,7 +117,7 @@ final class InFlight: Sendable {
             if let taker, count >= reserved { places.hungry[taker] = reserved == 0 ? Self.taste : limit }
             places.share()
         }
-        signal.yield()
+        signal.send()
     }
 
     /// Gives no places away until it is opened again; sends that are held, and places that are reserved, stay.
@@ -129,7 +126,7 @@ final class InFlight: Sendable {
             places.isClosed = isClosed
             places.share()
         }
-        signal.yield()
+        signal.send()
     }
 
     var isClosed: Bool { places.withLock(\.isClosed) }
@@ -144,6 +141,6 @@ final class InFlight: Sendable {
             places.held -= count
             places.share()
         }
-        signal.yield()
+        signal.send()
     }
 }

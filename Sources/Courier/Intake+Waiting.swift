@@ -13,16 +13,16 @@ extension Intake {
             await Task.pause(until: .now + .milliseconds(500))
             let records = waiting.all
             if records.isEmpty { continue }
-            logger.log(.intakeWaiting, [.records: LogValue(records.count)])
-            guard await progress.during(.intake, { await retry(records, commits) }) else { return }
+            context.logger.log(.intakeWaiting, [.records: LogValue(records.count)])
+            guard await context.progress.during(.intake, { await retry(records, commits) }) else { return }
         }
     }
 
     /// Retries as many as there is room for; false when the database could not be reached until the worker's end.
     private func retry(_ records: [WaitingRecord], _ commits: OffsetCommits) async -> Bool {
-        let room = inFlight.reserve(upTo: min(records.count, largestBatch), for: .waitingRecords)
+        let room = context.inFlight.reserve(upTo: min(records.count, largestBatch), for: .waitingRecords)
         let tried = records.prefix(room)
-        let screened = await screen(tried.map(\.record))
+        let screened = await screen.screen(tried.map(\.record))
         let taker: InFlight.Taker? = room < records.count ? .waitingRecords : nil
         guard let locked = await decide(screened, reserved: room, for: taker) else { return false }
         waiting.tried(tried.count, leaving: Set(locked.map(\.place)))

@@ -12,24 +12,15 @@ import Verification
 /// PostgreSQL owns a request from the transaction on; only then is its offset committed, so a slow provider never blocks
 /// a partition and a rebalance never repeats a send.
 struct Intake: Service {
+    let context: StageContext
     let source: any RecordSource
-    let ledger: any Ledger
-    let policies: PolicySource
-    let keys: KeySource
-    let numbers: any NumberDirectory
-    let settings: CourierSettings
-    let sends: BatchQueue<Dispatch.Claims>
-    let outbox: BatchQueue<OutboxRecord>
-    let inFlight: InFlight
+    let screen: RecordScreen
+    let claims: BatchQueue<Dispatch.Claims>
     let waiting = WaitingRecords()
-    let retry: LedgerRetry
-    let progress: Progress
-    let statistics: Statistics
-    let logger: Logger
 
     func run() async throws {
-        let commits = OffsetCommits(source: source, waiting: waiting, progress: progress) {
-            settings.observe(.intakeCommitted)
+        let commits = OffsetCommits(source: source, waiting: waiting, progress: context.progress) {
+            context.settings.observe(.intakeCommitted)
         }
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await commits.run() }
@@ -52,28 +43,24 @@ struct Intake: Service {
     private func read() async throws -> (SourceBatch, ScreenedRecords)? {
         let batch = try await cancelWhenGracefulShutdown { try await source.nextBatch(maximum: largestBatch) }
         guard let batch else { return nil }
-        return await progress.during(.intake) { (batch, await screen(batch.records)) }
+        return await context.progress.during(.intake) { (batch, await screen.screen(batch.records)) }
     }
 
     /// Records decided in one transaction at most: each may become a send, for which there must be room.
-    var largestBatch: Int { min(settings.batchSize, max(1, settings.maxInFlight / 2)) }
+    var largestBatch: Int { min(context.settings.batchSize, max(1, context.settings.maxInFlight / 2)) }
 
     /// Reserves places for the sends of a batch, of which each record may make one; false when the worker stops before.
     private func waitForRoom(_ batch: SourceBatch) async -> Bool {
         while waiting.isFull, !Task.isStopping { await Task.pause(until: .now + .milliseconds(100)) }
-        return await cancelWhenGracefulShutdown { await inFlight.waitForRoom(batch.records.count) }
-    }
-
-    func screen(_ records: [InboundRecord]) async -> ScreenedRecords {
-        await ScreenedRecords(records, policies: policies, keys: keys, numbers: numbers, settings)
+        return await cancelWhenGracefulShutdown { await context.inFlight.waitForRoom(batch.records.count) }
     }
 
     /// Decides a batch and hands on what follows; false when the database could not be reached until the worker's end.
     private func decide(_ batch: SourceBatch, _ screened: ScreenedRecords) async -> Bool {
-        await progress.during(.intake) {
-            settings.observe(.intakeRead)
+        await context.progress.during(.intake) {
+            context.settings.observe(.intakeRead)
             // Screened again when it waited for room meanwhile and another policy came.
-            let screened = screened.isCurrent(policies, keys) ? screened : await screen(batch.records)
+            let screened = screen.isCurrent(screened) ? screened : await screen.screen(batch.records)
             let (free, behind) = waiting.split(screened.candidates)
             let room = batch.records.count
             guard let locked = await decide(screened.only(free), reserved: room) else { return false }
@@ -91,19 +78,19 @@ struct Intake: Service {
         let records = screened.candidates.map(\.record)
         // Screened again after a failure: what was written with the ids of before may be there.
         let first = Mutex<ScreenedRecords?>(screened)
-        let recorded = await retry.recordAll(records, .intake) { records, reason in
+        let recorded = await context.retry.recordAll(records, .intake) { records, reason in
             if let screened = first.withLock({ $0.take() }) { return try await record(screened, as: reason) }
-            return try await record(screen(records), as: reason)
+            return try await record(screen.screen(records), as: reason)
         }
         guard let recorded else { return nil }
-        settings.observe(.intakeRecorded)
-        inFlight.claim(recorded.reduce(0) { $0 + $1.value.claims.sends.count }, of: reserved, for: taker)
+        context.settings.observe(.intakeRecorded)
+        context.inFlight.claim(recorded.reduce(0) { $0 + $1.value.claims.sends.count }, of: reserved, for: taker)
         for part in recorded { handOver(part) }
         let waiting = recorded.flatMap(\.value.waiting)
         let places = Set(waiting.map(\.place))
         let decided =
             waiting.isEmpty ? records : screened.candidates.filter { !places.contains($0.place) }.map(\.record)
-        statistics.noteDecided(decided, since: start, at: settings.now())
+        context.statistics.noteDecided(decided, since: start, at: context.settings.now())
         return waiting
     }
 
@@ -120,19 +107,11 @@ struct Intake: Service {
     ) async throws -> Recorded<Decided> {
         let claimedAt = ContinuousClock.now
         let candidates = screened.candidates.map { reason.map($0.deadLetter) ?? $0 }
-        let recorded = try await recordUnlessLocked(candidates) { candidates, facts in
-            IntakeDecision.decide(
-                candidates,
-                facts: facts,
-                policy: screened.policy,
-                settings: settings.decision,
-                keys: screened.keys
-            )
-        }
+        let recorded = try await recordUnlessLocked(candidates, by: screened.rules)
         // Only now: a batch that is decided again after a failure is reported once.
         let waiting = Set(recorded.value.waiting.map(\.place))
         for candidate in candidates where !waiting.contains(candidate.place) { report(candidate) }
-        statistics.noteUnread(candidates.lazy.filter { !waiting.contains($0.place) }.flatMap(\.unreadHints))
+        context.statistics.noteUnread(candidates.lazy.filter { !waiting.contains($0.place) }.flatMap(\.unreadHints))
         let claims = Dispatch.Claims(sends: recorded.value.sends, claimedAt: claimedAt)
         return Recorded(Decided(claims: claims, waiting: recorded.value.waiting), outbox: recorded.outbox)
     }
@@ -140,10 +119,10 @@ struct Intake: Service {
     /// Records decisions; a candidate alone that meets a lock waits.
     private func recordUnlessLocked(
         _ candidates: [Candidate],
-        decide: @escaping @Sendable ([Candidate], IntakeFacts) -> IntakeChanges
+        by rules: IntakeRules
     ) async throws -> Recorded<IntakeResult> {
         do {
-            return try await ledger.intake(candidates, decide: decide)
+            return try await context.ledger.intake(candidates, by: rules)
         } catch let error where error.isLockConflict && candidates.count == 1 {
             return Recorded(IntakeResult(sends: [], waiting: candidates), outbox: [])
         }
@@ -154,7 +133,7 @@ struct Intake: Service {
         guard candidate.possiblyPassed.contains(where: { !$0.notes.isEmpty }) else { return }
         guard let passed = candidate.at(.now).passed else { return }
         for rule in passed.notes {
-            logger.log(
+            context.logger.log(
                 .policyRecorded,
                 [
                     .rule: .text(rule), .tenant: .text(candidate.key.tenant),
@@ -165,8 +144,8 @@ struct Intake: Service {
     }
 
     private func handOver(_ recorded: Recorded<Decided>) {
-        outbox.append(recorded.outbox)
+        context.outbox.append(recorded.outbox)
         guard !recorded.value.claims.sends.isEmpty else { return }
-        sends.append([recorded.value.claims])
+        claims.append([recorded.value.claims])
     }
 }

@@ -21,8 +21,7 @@ final class ProviderDesk: Service {
     /// Nil once nobody asks the fleet for turns any more.
     private let turns: Mutex<ProviderTurns<Waiter>?>
     private let limited: Set<String>
-    private let signals: AsyncStream<Void>
-    private let signal: AsyncStream<Void>.Continuation
+    private let signal = Signal()
     private let workerID: String
     private let logger: Logger
 
@@ -42,7 +41,6 @@ final class ProviderDesk: Service {
         limited = Set(limits.keys)
         board = Mutex(HealthBoard(channels: providers.mapValues(\.channel), probeLimit: callDeadline * 3 / 2))
         turns = Mutex(ProviderTurns(rates: limits, at: .now))
-        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 }
 
@@ -139,7 +137,7 @@ extension ProviderDesk {
         return await withCheckedContinuation { (waiter: Waiter) in
             switch turns.withLock({ $0?.enter(name, waiter, until: now + Self.patience, at: now) }) {
             case .go: waiter.resume(returning: true)
-            case .waits: signal.yield()
+            case .waits: signal.send()
             case .isFull, nil: waiter.resume(returning: false)
             }
         }
@@ -153,7 +151,6 @@ extension ProviderDesk {
     /// Asks the fleet for turns while somebody waits for one.
     func run() async throws {
         guard !limited.isEmpty else { return await shutdownTurn() }
-        let signals = self.signals
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 while !Task.isCancelled {
@@ -162,7 +159,7 @@ extension ProviderDesk {
                     if !wanted.isEmpty { group.addTask { await self.ask(for: wanted) } }
                     let expired = self.turns.withLock { $0?.expired(at: .now) ?? [] }
                     for waiter in expired { waiter.resume(returning: false) }
-                    await self.waitForWork(signals)
+                    await self.waitForWork()
                 }
             }
         }
@@ -185,10 +182,9 @@ extension ProviderDesk {
     }
 
     /// Until something may have to be done: somebody has come to wait, or a time is over.
-    private func waitForWork(_ signals: AsyncStream<Void>) async {
+    private func waitForWork() async {
         guard let next = turns.withLock({ $0?.nextEvent }) else {
-            var signals = signals.makeAsyncIterator()
-            _ = await signals.next(isolation: #isolation)
+            _ = await signal.wait()
             return
         }
         // What is due by time alone gives no signal; and who comes for another provider meanwhile is asked for soon.

@@ -6,21 +6,21 @@ extension Publish {
     /// Lets the table be looked at once an interval: what a dead worker left becomes due by time alone.
     func tick() async {
         while !Task.isStopping {
-            look.signal.yield()
-            await Task.pause(until: .now + settings.sweepInterval)
+            look.send()
+            await Task.pause(until: .now + context.settings.sweepInterval)
         }
-        look.signal.finish()
+        look.finish()
     }
 
     /// Publishes what is in the table and nobody holds, apart from what stages hand over: neither waits for the other.
     func catchUp() async {
-        for await _ in look.signals {
+        for await _ in look {
             var isMore = true
             while isMore, !Task.isStopping, hasRoom {
-                isMore = await progress.during(.catchUp) {
-                    let records = await retry.once(.catchUp) { try await ledger.sweepOutbox() } ?? []
+                isMore = await context.progress.during(.catchUp) {
+                    let records = await context.retry.once(.catchUp) { try await context.ledger.sweepOutbox() } ?? []
                     await publish(records, .takenOver)
-                    return records.count * 2 > settings.batchSize
+                    return records.count * 2 > context.settings.batchSize
                 }
             }
         }
@@ -30,5 +30,5 @@ extension Publish {
     ///
     /// While much that was handed over waits for its turn there is none: its leases may be over, and it would be
     /// published twice.
-    private var hasRoom: Bool { outbox.weight < settings.batchSize && unacknowledged.hasRoom(for: .takenOver) }
+    private var hasRoom: Bool { context.outbox.weight < context.settings.batchSize && unacknowledged.hasRoom(for: .takenOver) }
 }

@@ -12,16 +12,9 @@ import Verification
 /// left by a dead worker, is taken from the table: see `catchUp`. None waits for another's answer but for that of the one
 /// before it in its stream: a partition that takes nothing holds up its own.
 struct Publish: Service {
-    let outbox: BatchQueue<OutboxRecord>
+    let context: StageContext
     let sink: any RecordSink
-    let ledger: any Ledger
-    let settings: CourierSettings
-    let inFlight: InFlight
     let unacknowledged: Unacknowledged
-    let retry: LedgerRetry
-    let progress: Progress
-    let statistics: Statistics
-    let logger: Logger
 
     /// What the broker says of records.
     private let answers = BatchQueue<Answer>()
@@ -34,36 +27,31 @@ struct Publish: Service {
         let start: ContinuousClock.Instant
     }
 
-    /// What the broker has and the table still holds.
-    private let published = BatchQueue<OutboxRecord>()
+    /// What the table is to be told of answers.
+    private let endings = BatchQueue<Ending>()
 
-    /// Records of streams that the broker did not take, and that stay in the table.
-    private let refused = BatchQueue<OutboxRecord>()
+    private enum Ending {
+        /// The broker has a record that the table still holds.
+        case published(OutboxRecord)
+
+        /// Records of this one's stream are leased to this worker, and nobody is at them.
+        case left(OutboxRecord)
+    }
 
     /// When the table is to be looked at.
-    let look = Look()
-
-    struct Look {
-        let signals: AsyncStream<Void>
-        let signal: AsyncStream<Void>.Continuation
-
-        init() {
-            (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-        }
-    }
+    let look = Signal()
 
     /// Ends when the stage before has finished its queue and everything in it is published or left in the table.
     func run() async throws {
         await withDiscardingTaskGroup { group in
-            group.addTask { await forget() }
-            group.addTask { await giveBack() }
+            group.addTask { await end() }
             await withDiscardingTaskGroup { group in
                 group.addTask { await settle() }
                 await withDiscardingTaskGroup { sources in
                     sources.addTask { await tick() }
                     sources.addTask { await catchUp() }
-                    let batches = outbox.batches(of: 2 * settings.batchSize) {
-                        .milliseconds(inFlight.isBusy ? 10 : 0)
+                    let batches = context.outbox.batches(of: 2 * context.settings.batchSize) {
+                        .milliseconds(context.inFlight.isBusy ? 10 : 0)
                     }
                     var rest = batches.makeAsyncIterator()
                     // Until there is room they stay in the queue, where they count.
@@ -76,8 +64,7 @@ struct Publish: Service {
                 await unacknowledged.waitForAll()
                 answers.finish()
             }
-            published.finish()
-            refused.finish()
+            endings.finish()
         }
         await shutdownTurn()
     }
@@ -87,12 +74,12 @@ struct Publish: Service {
     /// After half of a lease nothing follows any more: it is taken over once more when the lease is over, and until
     /// then it is this worker's.
     func publish(_ records: [OutboxRecord], _ way: Unacknowledged.Way) async {
-        await give(unacknowledged.begin(records, by: way, until: .now + settings.lease / 2))
+        await give(unacknowledged.begin(records, by: way, until: .now + context.settings.lease / 2))
     }
 
     private func give(_ records: [OutboxRecord]) async {
         guard !records.isEmpty else { return }
-        progress.begin(.publish, count: records.count)
+        context.progress.begin(.publish, count: records.count)
         let start = ContinuousClock.now
         await sink.publish(records) { [answers] record, failure in
             answers.append([Answer(record: record, failure: failure, start: start)])
@@ -101,7 +88,7 @@ struct Publish: Service {
 
     /// Takes the broker's answers, and gives it what follows on what it has.
     private func settle() async {
-        for await batch in answers.batches(of: 2 * settings.batchSize) {
+        for await batch in answers.batches(of: 2 * context.settings.batchSize) {
             let goesOn = !Task.isStopping
             var next: [OutboxRecord] = []
             var left: [OutboxRecord] = []
@@ -111,72 +98,89 @@ struct Publish: Service {
                 if let record = continuation.next { next.append(record) }
                 if continuation.leavesSome { left.append(answer.record) }
             }
-            progress.end(.publish, count: batch.count)
+            context.progress.end(.publish, count: batch.count)
             note(failures: batch.compactMap(\.failure))
             let delivered = batch.filter { $0.failure == nil }
             for (start, part) in Dictionary(grouping: delivered, by: \.start) {
-                statistics.notePublished(part.map(\.record), since: start, at: settings.now())
+                context.statistics.notePublished(part.map(\.record), since: start, at: context.settings.now())
             }
             note(delivered: delivered.map(\.record))
-            if !left.isEmpty { refused.append(left) }
+            endings.append(left.map { .left($0) })
             await give(next)
         }
     }
 
     private func note(failures: [any Error]) {
         guard let first = failures.first else { return }
-        statistics.noteFailure(of: .kafka, count: failures.count)
+        context.statistics.noteFailure(of: .kafka, count: failures.count)
         // They stay in the outbox, and are taken from there soon.
         let fields = (first as? KafkaError)?.logFields ?? [.error: LogValue(first)]
-        logger.log(.publishFailed, fields.merging([.records: LogValue(failures.count)]) { $1 })
+        context.logger.log(.publishFailed, fields.merging([.records: LogValue(failures.count)]) { $1 })
     }
 
     private func note(delivered: [OutboxRecord]) {
         guard !delivered.isEmpty else { return }
         report(delivered)
-        settings.observe(.publishDelivered)
-        published.append(delivered)
+        context.settings.observe(.publishDelivered)
+        endings.append(delivered.map { .published($0) })
+    }
+
+    /// Tells the table what has become of records, many together.
+    private func end() async {
+        for await batch in endings.batches(of: 2 * context.settings.batchSize, after: { .milliseconds(25) }) {
+            var published: [OutboxRecord] = []
+            var left: [OutboxRecord] = []
+            for ending in batch {
+                switch ending {
+                case .published(let record): published.append(record)
+                case .left(let record): left.append(record)
+                }
+            }
+            if !published.isEmpty { await forget(published) }
+            await giveBack(left)
+        }
+    }
+
+    /// Deletes what is published, for which no event waits.
+    ///
+    /// What waits behind one of them may go now, unless that is behind a stream's records that are still on their way.
+    private func forget(_ records: [OutboxRecord]) async {
+        await context.progress.during(.forget) {
+            let doOthersWait = await context.retry.withinLease(.forget) { try await context.ledger.published(records) }
+            guard let doOthersWait else { return }
+            context.settings.observe(.publishForgotten)
+            let isOver = records.contains { !unacknowledged.contains($0.stream) }
+            if doOthersWait, isOver { look.send() }
+        }
     }
 
     /// Ends the leases on what the broker did not take, so that it goes soon after the topic takes records again, and
     /// not when a lease is over.
-    private func giveBack() async {
-        for await batch in refused.batches(of: 2 * settings.batchSize, after: { .milliseconds(100) }) {
-            _ = await retry.once(.catchUp) { try await ledger.giveBack(batch, after: Self.refusalPause) }
+    private func giveBack(_ records: [OutboxRecord]) async {
+        // Of a stream that was taken over again meanwhile somebody is at the rest.
+        let records = records.filter { !unacknowledged.contains($0.stream) }
+        guard !records.isEmpty else { return }
+        _ = await context.retry.once(.catchUp) {
+            try await context.ledger.giveBack(records, after: Self.refusalPause)
         }
     }
 
     /// The time between two attempts at what a topic refuses: short enough for events to follow its recovery within 5 s.
     private static let refusalPause = Duration.seconds(2)
 
-    /// Deletes what is published, for which no event waits: many records together.
-    ///
-    /// What waits behind one of them may go now, unless that is behind a stream's records that are still on their way.
-    private func forget() async {
-        for await batch in published.batches(of: 2 * settings.batchSize, after: { .milliseconds(25) }) {
-            await progress.during(.forget) {
-                let doOthersWait = await retry.withinLease(.forget) { try await ledger.published(batch) }
-                guard let doOthersWait else { return }
-                settings.observe(.publishForgotten)
-                let isOver = batch.contains { !unacknowledged.contains($0.stream) }
-                if doOthersWait, isOver { look.signal.yield() }
-            }
-        }
-    }
-
     /// A line for each event at `debug`, and one at `warning` for what an operator has to know of.
     private func report(_ records: [OutboxRecord]) {
-        let isVerbose = logger.logLevel <= .debug
-        let now = settings.now()
+        let isVerbose = context.logger.logLevel <= .debug
+        let now = context.settings.now()
         for record in records {
             if record.isDeadLetter {
-                logger.log(.deadLetter, record.deadLetterFields)
+                context.logger.log(.deadLetter, record.deadLetterFields)
             } else if let summary = record.summary ?? EventSummary(reading: record), summary.status == .unknown,
                 !summary.isRepeat
             {
-                logger.log(.sendUnknown, record.decisionFields(at: now))
+                context.logger.log(.sendUnknown, record.decisionFields(at: now))
             } else if isVerbose {
-                logger.log(.decisionPublished, record.decisionFields(at: now))
+                context.logger.log(.decisionPublished, record.decisionFields(at: now))
             }
         }
     }

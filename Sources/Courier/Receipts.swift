@@ -8,17 +8,13 @@ import Verification
 ///
 /// It has a consumer of its own, so that requests that wait for room do not keep it.
 struct Receipts: Service {
+    let context: StageContext
     let source: any RecordSource
-    let ledger: any Ledger
     let secrets: InForce<ReceiptSecrets>
     let desk: ProviderDesk
-    let settings: CourierSettings
-    let outbox: BatchQueue<OutboxRecord>
-    let retry: LedgerRetry
-    let progress: Progress
 
     func run() async throws {
-        let commits = OffsetCommits(source: source, progress: progress) {}
+        let commits = OffsetCommits(source: source, progress: context.progress) {}
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await commits.run() }
             defer { commits.finish() }
@@ -28,13 +24,13 @@ struct Receipts: Service {
 
     /// Records a batch; false when the database could not be reached until the worker's end.
     private func record(_ batch: SourceBatch) async -> Bool {
-        await progress.during(.receipts) {
-            settings.observe(.receiptsRead)
-            let recorded = await retry.recordAll(batch.records, .receipts) { try await record($0, as: $1) }
+        await context.progress.during(.receipts) {
+            context.settings.observe(.receiptsRead)
+            let recorded = await context.retry.recordAll(batch.records, .receipts) { try await record($0, as: $1) }
             guard let recorded else { return false }
-            settings.observe(.receiptsRecorded)
+            context.settings.observe(.receiptsRecorded)
             for part in recorded {
-                outbox.append(part.outbox)
+                context.outbox.append(part.outbox)
                 noteArrivals(part.value)
             }
             return true
@@ -45,7 +41,7 @@ struct Receipts: Service {
     ///
     /// What counts is when they arrived, since receipts may be read long after.
     private func noteArrivals(_ sends: [ReportedSend]) {
-        let now = settings.now()
+        let now = context.settings.now()
         for send in sends where send.state == .delivered {
             guard let provider = send.provider, let madeAt = send.reference.id.uuid.version7Time else { continue }
             desk.noteArrival(provider, after: max(.zero, min(send.arrivedAt ?? now, now) - madeAt))
@@ -53,7 +49,7 @@ struct Receipts: Service {
     }
 
     private func nextBatch() async throws -> SourceBatch? {
-        try await cancelWhenGracefulShutdown { try await source.nextBatch(maximum: settings.batchSize) }
+        try await cancelWhenGracefulShutdown { try await source.nextBatch(maximum: context.settings.batchSize) }
     }
 
     private func record(
@@ -65,13 +61,13 @@ struct Receipts: Service {
         var deadLetters: [OutboxRecord] = []
         for record in records {
             switch reason.map(ReceiptReading.deadLetter) ?? Receipt.read(record, secrets: secrets) {
-            case .receipt(let receipt) where (receipt.sendID?.uuid.cell ?? settings.cell) != settings.cell:
-                deadLetters.append(.deadLetter(record, reason: .otherCell, at: settings.now()))
+            case .receipt(let receipt) where (receipt.sendID?.uuid.cell ?? context.settings.cell) != context.settings.cell:
+                deadLetters.append(.deadLetter(record, reason: .otherCell, at: context.settings.now()))
             case .receipt(let receipt): receipts.append(ReceivedReceipt(receipt, in: record))
             case .ignored: continue
-            case .deadLetter(let reason): deadLetters.append(.deadLetter(record, reason: reason, at: settings.now()))
+            case .deadLetter(let reason): deadLetters.append(.deadLetter(record, reason: reason, at: context.settings.now()))
             }
         }
-        return try await ledger.receive(receipts, deadLetters: deadLetters)
+        return try await context.ledger.receive(receipts, deadLetters: deadLetters)
     }
 }

@@ -7,15 +7,8 @@ import Verification
 
 /// The third stage: what became of sends is written, many in one transaction.
 struct Record: Service {
+    let context: StageContext
     let results: BatchQueue<SendResult>
-    let outbox: BatchQueue<OutboxRecord>
-    let ledger: any Ledger
-    let settings: CourierSettings
-    let inFlight: InFlight
-    let retry: LedgerRetry
-    let progress: Progress
-    let statistics: Statistics
-    let logger: Logger
 
     /// Ends when the stage before has finished its queue and everything in it is written.
     func run() async throws {
@@ -23,13 +16,13 @@ struct Record: Service {
         await withDiscardingTaskGroup { group in
             group.addTask { await recordWaiting(waiting) }
             // Answers come one by one, and a transaction for each would cost the database more than the sends did.
-            for await batch in results.batches(of: settings.batchSize, after: { .milliseconds(5) }) {
+            for await batch in results.batches(of: context.settings.batchSize, after: { .milliseconds(5) }) {
                 let rest = await write(batch)
                 if !rest.isEmpty { waiting.append(rest) }
             }
             waiting.finish()
         }
-        outbox.finish()
+        context.outbox.finish()
         await shutdownTurn()
     }
 
@@ -37,7 +30,7 @@ struct Record: Service {
     /// drain is over.
     private func recordWaiting(_ waiting: BatchQueue<SendResult>) async {
         var last: [SendResult] = []
-        for await batch in waiting.batches(of: settings.batchSize) {
+        for await batch in waiting.batches(of: context.settings.batchSize) {
             let rest = await writeLater(batch)
             if !waiting.append(rest) { last += rest }
         }
@@ -53,7 +46,7 @@ struct Record: Service {
 
     /// Writes results, and returns those that wait for another transaction's lock.
     private func write(_ batch: [SendResult]) async -> [SendResult] {
-        await progress.during(.record) {
+        await context.progress.during(.record) {
             let start = ContinuousClock.now
             var waiting: [SendResult] = []
             // A receipt may follow its send's answer closely.
@@ -67,8 +60,8 @@ struct Record: Service {
                 waiting += await writeRound(round.filter { !behind.contains($0.send.id) })
             }
             let count = batch.count - waiting.count
-            if count > 0 { statistics.noteRecorded(count, since: start) }
-            inFlight.remove(count)
+            if count > 0 { context.statistics.noteRecorded(count, since: start) }
+            context.inFlight.remove(count)
             return waiting
         }
     }
@@ -77,12 +70,12 @@ struct Record: Service {
     /// never take only the one at fault is given up.
     private func writeRound(_ round: [SendResult]) async -> [SendResult] {
         guard !round.isEmpty else { return [] }
-        let outcome = await retry.persistently(.record) { () async throws -> Recorded<[SendResult]>? in
-            try await LedgerRetry.whole(round.count) { try await ledger.record(round) }
+        let outcome = await context.retry.persistently(.record) { () async throws -> Recorded<[SendResult]>? in
+            try await LedgerRetry.whole(round.count) { try await context.ledger.record(round) }
         }
         if let recorded = outcome ?? nil {
-            settings.observe(.recordRecorded)
-            outbox.append(recorded.outbox)
+            context.settings.observe(.recordRecorded)
+            context.outbox.append(recorded.outbox)
             return recorded.value
         }
         guard outcome != nil, round.count > 1 else {
@@ -96,7 +89,7 @@ struct Record: Service {
 
     private func giveUp(_ results: [SendResult]) {
         for result in results {
-            logger.log(
+            context.logger.log(
                 .recordGivenUp,
                 [
                     .verificationID: LogValue(result.send.verificationID), .sendID: LogValue(result.send.id),

@@ -7,12 +7,8 @@ import Verification
 /// What time and dead workers leave behind: expired leases, due retries, verifications that ran out, receipts that wait
 /// for their send, and partitions.
 struct Sweep: Service {
+    let context: StageContext
     let takeover: Takeover
-    let ledger: any Ledger
-    let outbox: BatchQueue<OutboxRecord>
-    let settings: CourierSettings
-    let retry: LedgerRetry
-    let progress: Progress
 
     func run() async throws {
         await withDiscardingTaskGroup { group in
@@ -22,7 +18,7 @@ struct Sweep: Service {
             await repeatedly(.sweep) {
                 if ContinuousClock.now >= next {
                     next = .now + .seconds(10)
-                    let age = await retry.once(.sweep) { try await ledger.maintain() }
+                    let age = await context.retry.once(.sweep) { try await context.ledger.maintain() }
                     if let age, overdue.take(age, at: .now) { warn(age) }
                 }
                 return await sweep()
@@ -31,14 +27,14 @@ struct Sweep: Service {
     }
 
     private func warn(_ age: Duration) {
-        takeover.logger.log(.maintenanceOverdue, [.ageMilliseconds: .integer(age.microseconds / 1000)])
+        context.logger.log(.maintenanceOverdue, [.ageMilliseconds: .integer(age.microseconds / 1000)])
     }
 
     /// Does something over and over: at once while it leaves more, else after an interval.
     private func repeatedly(_ stage: Progress.Stage, _ body: () async -> Bool) async {
         while !Task.isStopping {
-            if await progress.during(stage, body) { continue }
-            await Task.pause(until: .now + settings.sweepInterval)
+            if await context.progress.during(stage, body) { continue }
+            await Task.pause(until: .now + context.settings.sweepInterval)
         }
     }
 
@@ -46,16 +42,16 @@ struct Sweep: Service {
     private func sweep() async -> Bool {
         var most = 0
         // While nobody takes events, what only makes more of them waits. A worker that stops is waited for by its group.
-        if outbox.weight >= 20 * settings.batchSize { return false }
-        if !Task.isStopping, let swept = await retry.once(.sweep, { try await ledger.sweepExpired() }) {
+        if context.outbox.weight >= 20 * context.settings.batchSize { return false }
+        if !Task.isStopping, let swept = await context.retry.once(.sweep, { try await context.ledger.sweepExpired() }) {
             most = max(most, swept.outbox.count)
-            outbox.append(swept.outbox)
+            context.outbox.append(swept.outbox)
         }
-        if !Task.isStopping, let swept = await retry.once(.sweep, { try await ledger.sweepReceipts() }) {
+        if !Task.isStopping, let swept = await context.retry.once(.sweep, { try await context.ledger.sweepReceipts() }) {
             most = max(most, swept.value, swept.outbox.count)
-            outbox.append(swept.outbox)
+            context.outbox.append(swept.outbox)
         }
-        return most * 2 > settings.batchSize
+        return most * 2 > context.settings.batchSize
     }
 }
 

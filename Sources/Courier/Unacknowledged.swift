@@ -52,13 +52,11 @@ final class Unacknowledged: Sendable {
 
     private let state = Mutex(State())
     private let limit: Int
-    private let signals: AsyncStream<Void>
-    private let signal: AsyncStream<Void>.Continuation
+    private let signal = Signal()
 
     /// `limit` is the weight of each way from which on there is no room: it holds less, and what came last.
     init(limit: Int) {
         self.limit = limit
-        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     var count: Int { state.withLock { $0.runs.values.reduce(0) { $0 + 1 + $1.following.count } } }
@@ -135,7 +133,7 @@ final class Unacknowledged: Sendable {
             state.runs[record.stream] = going
             return Continuation(next: next)
         }
-        signal.yield()
+        signal.send()
         return continuation
     }
 
@@ -152,9 +150,8 @@ final class Unacknowledged: Sendable {
     }
 
     private func wait(until isReached: (State) -> Bool) async {
-        var signals = signals.makeAsyncIterator()
         while !state.withLock({ isReached($0) }) {
-            guard await signals.next(isolation: #isolation) != nil else { return }
+            guard await signal.wait() else { return }
         }
     }
 }

@@ -6,9 +6,9 @@ package import Verification
 extension PostgresLedger {
     package func intake(
         _ candidates: [Candidate],
-        decide: @escaping @Sendable ([Candidate], IntakeFacts) -> IntakeChanges
+        by rules: IntakeRules
     ) async throws -> Recorded<IntakeResult> {
-        let batch = IntakeBatch(candidates: candidates, keys: IntakeKeys(candidates), decide: decide)
+        let batch = IntakeBatch(candidates: candidates, keys: IntakeKeys(candidates), rules: rules)
         return try await Self.tellingData {
             if !metLocks.areRecent {
                 do {
@@ -23,11 +23,11 @@ extension PostgresLedger {
         }
     }
 
-    /// Candidates with their keys, and what decides them.
+    /// Candidates with their keys, and what decides about them.
     private struct IntakeBatch: Sendable {
         let candidates: [Candidate]
         let keys: IntakeKeys
-        let decide: @Sendable ([Candidate], IntakeFacts) -> IntakeChanges
+        let rules: IntakeRules
     }
 
     private func intake(_ batch: IntakeBatch, leavingLocked: Bool) async throws -> Recorded<IntakeResult> {
@@ -82,7 +82,7 @@ extension PostgresLedger {
                 if !waiting.isEmpty { keys = IntakeKeys(free) }
             }
             var facts = try readFacts(keys, full, pace, transaction)
-            var changes = batch.decide(free, facts)
+            var changes = batch.rules.decide(free, facts: facts)
             var writes = try writes(of: changes, keys, at: facts.now, transaction)
             var trials = 3
             while true {
@@ -104,7 +104,7 @@ extension PostgresLedger {
                     if let same = changes.following(begun.windows) {
                         changes = same
                     } else {
-                        changes = batch.decide(free, facts)
+                        changes = batch.rules.decide(free, facts: facts)
                         writes = try self.writes(of: changes, keys, at: facts.now, transaction)
                     }
                 }

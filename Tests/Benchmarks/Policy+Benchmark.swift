@@ -18,3 +18,7 @@ extension Policy {
         ]
     )
 }
+
+extension IntakeRules.Settings {
+    static let benchmark = IntakeRules.Settings(source: "/benchmark", maxRequestAge: .seconds(300))
+}

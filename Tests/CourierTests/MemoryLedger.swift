@@ -152,10 +152,7 @@ final class MemoryLedger: Ledger {
 // MARK: - The port
 
 extension MemoryLedger {
-    func intake(
-        _ candidates: [Candidate],
-        decide: @escaping @Sendable ([Candidate], IntakeFacts) -> IntakeChanges
-    ) async throws -> Recorded<IntakeResult> {
+    func intake(_ candidates: [Candidate], by rules: IntakeRules) async throws -> Recorded<IntakeResult> {
         let poison = state.withLock(\.poison)
         if candidates.contains(where: { $0.passed != nil && poison.contains($0.record.offset) }) {
             throw UnrecordableBatch()
@@ -173,9 +170,9 @@ extension MemoryLedger {
                     state.slots[slot] = candidate.verificationID
                 }
             }
-            let changes = decide(
+            let changes = rules.decide(
                 candidates,
-                IntakeFacts(
+                facts: IntakeFacts(
                     now: .now,
                     requests: state.requests,
                     slots: state.slots,

@@ -147,7 +147,7 @@ extension CourierSettings {
     /// The same with claims that are soon over.
     static func test(lease: Duration, callDeadline: Duration = .milliseconds(100)) -> CourierSettings {
         CourierSettings(
-            decision: .init(source: "/test", maxRequestAge: .seconds(300)),
+            decision: .test,
             lease: lease,
             callDeadline: callDeadline,
             sweepInterval: .milliseconds(20)

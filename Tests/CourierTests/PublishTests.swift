@@ -14,28 +14,26 @@ import Verification
 @Suite(.timeLimit(.minutes(2))) struct PublishTests {
     /// What runs, and where its records come from.
     private struct Stage {
-        let outbox = BatchQueue<OutboxRecord>()
         let ledger: MemoryLedger
+        let context: StageContext
+
+        private var outbox: BatchQueue<OutboxRecord> { context.outbox }
 
         /// Lends a stage that publishes to a sink, and stops it in the end.
         static func with(
             _ sink: any RecordSink & Service,
             _ body: (Stage) async throws -> Void
         ) async throws {
-            let stage = Stage(ledger: MemoryLedger(journal: Journal()))
             let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-            let (settings, progress, statistics) = (CourierSettings.test, Progress(), Statistics())
+            let ledger = MemoryLedger(journal: Journal())
+            let stage = Stage(
+                ledger: ledger,
+                context: StageContext(ledger: ledger, settings: .test, statistics: Statistics(), logger: quiet)
+            )
             let publish = Publish(
-                outbox: stage.outbox,
+                context: stage.context,
                 sink: sink,
-                ledger: stage.ledger,
-                settings: settings,
-                inFlight: InFlight(limit: 1024),
-                unacknowledged: Unacknowledged(limit: 10_000),
-                retry: LedgerRetry(lease: settings.lease, progress: progress, statistics: statistics, logger: quiet),
-                progress: progress,
-                statistics: statistics,
-                logger: quiet
+                unacknowledged: Unacknowledged(limit: 10_000)
             )
             let group = ServiceGroup(configuration: .init(services: [sink, publish], logger: quiet))
             try await withThrowingTaskGroup(of: Void.self) { tasks in

@@ -63,10 +63,11 @@ import Verification
             async let other: Void = database.script(Self.beginWindow(fingerprint))
             try await database.waitForHolder()
             let decisions = Mutex(0)
-            let recorded = try await worker.ledger.intake(candidates) { candidates, facts in
+            let rules = IntakeRules(policy: policy, keys: .test, settings: .test) {
                 decisions.withLock { $0 += 1 }
-                return worker.decide(candidates, facts)
+                return KernelRandomness()
             }
+            let recorded = try await worker.ledger.intake(candidates, by: rules)
             try await other
 
             #expect(decisions.withLock(\.self) == 1)

@@ -1,31 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Ledger
 import PostgresClient
 import TestSupport
 import Testing
 import Verification
 
+@testable import Ledger
+
 /// A worker's use of a ledger, without Kafka and without providers.
 struct LedgerWorker: Sendable {
-    let ledger: any Ledger
-    let policy: Policy
-    let keys: CodeKeys
+    let ledger: PostgresLedger
+    let rules: IntakeRules
 
-    init(_ ledger: any Ledger, policy: Policy = .unlimited, keys: CodeKeys = .test) {
+    var policy: Policy { rules.policy }
+    var keys: CodeKeys { rules.keys }
+
+    init(_ ledger: PostgresLedger, policy: Policy = .unlimited, keys: CodeKeys = .test) {
         self.ledger = ledger
-        self.policy = policy
-        self.keys = keys
+        rules = .test(policy, keys: keys)
     }
 
     /// The database's clock.
     func now() async throws -> Timestamp {
-        let recorded = Box()
-        _ = try await ledger.intake([]) { _, facts in
-            recorded.now = facts.now
-            return IntakeChanges()
-        }
-        return recorded.now
+        try await ledger.pool.withSession { try $0.execute(Statement("SELECT clock_timestamp()")).clock() }
     }
 
     func intake(_ records: [InboundRecord]) async throws -> Recorded<[ClaimedSend]> {
@@ -46,19 +43,9 @@ struct LedgerWorker: Sendable {
 
     /// The same with the candidates whose rows another transaction locks.
     func decided(_ candidates: [Candidate]) async throws -> Recorded<IntakeResult> {
-        let recorded = try await ledger.intake(candidates, decide: decide)
+        let recorded = try await ledger.intake(candidates, by: rules)
         #expect(EventContract.violations(in: recorded.outbox) == [])
         return recorded
-    }
-
-    func decide(_ candidates: [Candidate], _ facts: IntakeFacts) -> IntakeChanges {
-        IntakeDecision.decide(
-            candidates,
-            facts: facts,
-            policy: policy,
-            settings: .init(source: "/test", maxRequestAge: .seconds(300)),
-            keys: keys
-        )
     }
 
     /// Claims of new sends, each of a person of its own.
@@ -91,11 +78,6 @@ struct LedgerWorker: Sendable {
     /// Publishes what a transaction left to publish.
     func publish(_ recorded: Recorded<some Sendable>) async throws {
         try await ledger.published(recorded.outbox)
-    }
-
-    // SAFETY: written by the one transaction that `now` awaits before it reads.
-    private final class Box: @unchecked Sendable {
-        var now = Timestamp(microseconds: 0)
     }
 }
 

@@ -113,7 +113,7 @@ private struct Steps {
     let worker: LedgerWorker
     let size: Int
 
-    private var ledger: any Ledger { worker.ledger }
+    private var ledger: PostgresLedger { worker.ledger }
 
     func costs(_ pool: PostgresPool) async throws -> [(name: String, cost: ReadCost)] {
         var costs: [(name: String, cost: ReadCost)] = []

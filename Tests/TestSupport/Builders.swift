@@ -55,6 +55,16 @@ package struct FixedNumbers: NumberDirectory {
     package func facts(of number: PhoneNumber) -> NumberFacts { facts }
 }
 
+extension IntakeRules {
+    package static func test(_ policy: Policy, keys: CodeKeys = .test) -> IntakeRules {
+        IntakeRules(policy: policy, keys: keys, settings: .test)
+    }
+}
+
+extension IntakeRules.Settings {
+    package static let test = IntakeRules.Settings(source: "/test", maxRequestAge: .seconds(300))
+}
+
 extension InboundRecord {
     /// A request as a bare JSON record.
     package static func request(

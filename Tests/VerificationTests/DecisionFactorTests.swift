@@ -41,13 +41,7 @@ import Verification
             slots: Dictionary(uniqueKeysWithValues: zip(slots, candidates.map(\.verificationID))),
             verifications: [:]
         )
-        let changes = IntakeDecision.decide(
-            candidates,
-            facts: facts,
-            policy: .test(),
-            settings: .init(source: "/test", maxRequestAge: .seconds(300)),
-            keys: .test
-        )
+        let changes = IntakeRules.test(.test()).decide(candidates, facts: facts)
         // The recipient's own limit is met by three of the four: 2 in 10 s, whatever the purpose.
         #expect(changes.sends.count == 3)
         #expect(Set(changes.sends.map(\.reference.verificationID)).count == 3)

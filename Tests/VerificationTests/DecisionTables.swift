@@ -67,13 +67,7 @@ struct DecisionTables {
 
     /// Decides a batch and writes what it changes.
     mutating func intake(_ candidates: [Candidate]) -> IntakeChanges {
-        let changes = IntakeDecision.decide(
-            candidates,
-            facts: facts(of: candidates),
-            policy: policy,
-            settings: .init(source: Self.source, maxRequestAge: .seconds(300)),
-            keys: keys
-        )
+        let changes = IntakeRules.test(policy, keys: keys).decide(candidates, facts: facts(of: candidates))
         expectContract(of: changes.outbox)
         for verification in changes.insertedVerifications + changes.updatedVerifications {
             verifications[verification.id] = verification

@@ -62,7 +62,7 @@ import Verification
         _ policy: Policy,
         _ windows: [LimitKey: LimitWindow]
     ) -> IntakeChanges {
-        IntakeDecision.decide(
+        IntakeRules.test(policy).decide(
             candidates,
             facts: IntakeFacts(
                 now: now,
@@ -70,10 +70,7 @@ import Verification
                 slots: [:],
                 verifications: [:],
                 windows: windows
-            ),
-            policy: policy,
-            settings: .init(source: "/test", maxRequestAge: .seconds(300)),
-            keys: .test
+            )
         )
     }
 

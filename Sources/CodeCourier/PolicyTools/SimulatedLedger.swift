@@ -8,9 +8,7 @@ import Verification
 /// route leads to. Codes are never entered, so no verification is approved or locked. What time has ended is forgotten:
 /// memory grows with the live slots, the windows that limits look back to, and the request ids of two days.
 struct SimulatedLedger {
-    private let policy: Policy
-    private let keys: CodeKeys
-    private let settings: IntakeDecision.Settings
+    private let rules: IntakeRules
     private var requests = RememberedRequests()
     private var slots: [SlotKey: StoredVerification] = [:]
     private var windows: [WindowKey: ExpiringWindow] = [:]
@@ -39,11 +37,13 @@ struct SimulatedLedger {
 
     /// From `sizeToForget` slots and windows on, what is over is looked for.
     init(policy: Policy, keys: CodeKeys, maxRequestAge: Duration, sizeToForget: Int = 16_384) {
-        self.policy = policy
-        self.keys = keys
         self.sizeToForget = sizeToForget
         smallestSizeToForget = sizeToForget
-        settings = IntakeDecision.Settings(source: "/code-courier/simulation", maxRequestAge: maxRequestAge)
+        rules = IntakeRules(
+            policy: policy,
+            keys: keys,
+            settings: .init(source: "/code-courier/simulation", maxRequestAge: maxRequestAge)
+        )
     }
 
     /// The slots and windows that are held.
@@ -54,13 +54,7 @@ struct SimulatedLedger {
         let candidate = candidate.at(now)
         advance(towards: now)
         if let known = requests.find(candidate) { return repeated(candidate, known) }
-        let changes = IntakeDecision.decide(
-            [candidate],
-            facts: facts(candidate, now),
-            policy: policy,
-            settings: settings,
-            keys: keys
-        )
+        let changes = rules.decide([candidate], facts: facts(candidate, now))
         let send: Send? = changes.sends.first.flatMap { claim in
             candidate.passed.map { (claim, $0.disposition(on: claim.recipient.channel)) }
         }
@@ -123,7 +117,7 @@ struct SimulatedLedger {
             [SendResult(send: send.claim.reference, disposition: send.disposition, attempts: 1, attempt: nil)],
             verifications: [verification.id: verification],
             now: now,
-            source: settings.source
+            source: rules.settings.source
         )
         slots[passed.slot] = settled.verifications.first ?? verification
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Decides a batch of requests: a pure function of the candidates, the facts, the policy and the keys.
+/// The decision on a batch of requests on its way: candidates by the facts and the rules.
 ///
 /// Candidates are decided one after the other in the order of their records, each seeing what the ones before it
 /// changed, so a batch comes to the same as its records one by one. The rules, in order:
@@ -14,11 +14,11 @@
 /// 7. slot: locked, resend window, sends used up
 /// 8. limits, which count only what gets this far
 /// 9. send
-package struct IntakeDecision {
+struct IntakeDecision {
     let facts: IntakeFacts
     let policy: Policy
-    let settings: Settings
     let keys: CodeKeys
+    let settings: IntakeRules.Settings
     var requests: [RequestKey: KnownRequest]
     var slots: [SlotKey: VerificationID]
     var verifications: [VerificationID: StoredVerification]
@@ -29,27 +29,14 @@ package struct IntakeDecision {
     var changes = IntakeChanges()
 
     /// For the nonces of seals.
-    var randomness = KernelRandomness()
+    var randomness: any RandomNumberGenerator
 
-    /// What the decision takes from the worker's configuration.
-    package struct Settings: Sendable {
-        /// `ce_source` of the events.
-        package let source: String
-
-        /// A request older than this is never sent.
-        package let maxRequestAge: Duration
-
-        package init(source: String, maxRequestAge: Duration) {
-            self.source = source
-            self.maxRequestAge = maxRequestAge
-        }
-    }
-
-    private init(facts: IntakeFacts, policy: Policy, settings: Settings, keys: CodeKeys) {
+    init(facts: IntakeFacts, rules: IntakeRules, randomness: any RandomNumberGenerator) {
         self.facts = facts
-        self.policy = policy
-        self.settings = settings
-        self.keys = keys
+        policy = rules.policy
+        keys = rules.keys
+        settings = rules.settings
+        self.randomness = randomness
         requests = facts.requests
         slots = facts.slots
         verifications = facts.verifications
@@ -58,19 +45,12 @@ package struct IntakeDecision {
     }
 
     /// The changes that a batch comes to.
-    package static func decide(
-        _ candidates: [Candidate],
-        facts: IntakeFacts,
-        policy: Policy,
-        settings: Settings,
-        keys: CodeKeys
-    ) -> IntakeChanges {
-        var decision = IntakeDecision(facts: facts, policy: policy, settings: settings, keys: keys)
-        decision.makeRoom(for: candidates.count)
-        for candidate in candidates {
-            decision.decide(candidate.at(facts.now))
-        }
-        return decision.finish()
+    consuming func changes(by candidates: [Candidate]) -> IntakeChanges {
+        makeRoom(for: candidates.count)
+        for candidate in candidates { decide(candidate.at(facts.now)) }
+        changes.insertedVerifications = inserted.sorted().compactMap { verifications[$0] }
+        changes.updatedVerifications = updated.sorted().compactMap { verifications[$0] }
+        return changes
     }
 
     /// For requests that are nearly all new ones, each with a verification and two windows.
@@ -143,11 +123,5 @@ package struct IntakeDecision {
         case .live:
             resend(candidate, request, passed, current)
         }
-    }
-
-    consuming func finish() -> IntakeChanges {
-        changes.insertedVerifications = inserted.sorted().compactMap { verifications[$0] }
-        changes.updatedVerifications = updated.sorted().compactMap { verifications[$0] }
-        return changes
     }
 }

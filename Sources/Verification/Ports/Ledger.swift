@@ -5,14 +5,11 @@
 /// Each method is one transaction for a whole batch, and may be repeated after an error: a change that was made is
 /// recognised by its key and not made again. Errors mean that the database failed, never that a request is wrong.
 package protocol Ledger: Sendable {
-    /// Locks and reads the facts of a batch, lets `decide` decide, and records the changes.
+    /// Locks and reads the facts of a batch, decides it by the rules, and records the changes.
     ///
-    /// `decide` is given the candidates that the facts are of: all of them, or those whose rows no other transaction locks.
-    /// Throws `UnrecordableBatch` when a value in the batch, not the database, is at fault.
-    func intake(
-        _ candidates: [Candidate],
-        decide: @escaping @Sendable ([Candidate], IntakeFacts) -> IntakeChanges
-    ) async throws -> Recorded<IntakeResult>
+    /// Candidates whose rows another transaction locks are left out. Throws `UnrecordableBatch` when a value in the batch,
+    /// not the database, is at fault.
+    func intake(_ candidates: [Candidate], by rules: IntakeRules) async throws -> Recorded<IntakeResult>
 
     /// Marks claims as about to leave, and returns those that may: still ours, and within their deadline.
     ///

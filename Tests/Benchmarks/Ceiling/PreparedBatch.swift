@@ -17,15 +17,14 @@ struct PreparedBatch: Sendable {
 struct BatchMaker {
     private let ledger: PostgresLedger
     private let screener: Screener
-    private let policy: Policy
-    private let keys: CodeKeys
-    private let settings = IntakeDecision.Settings(source: "/benchmark", maxRequestAge: .seconds(300))
+    private let rules: IntakeRules
     private var slots: [SlotKey: VerificationID] = [:]
     private var verifications: [VerificationID: StoredVerification] = [:]
     private var windows: [LimitKey: LimitWindow] = [:]
 
     init(ledger: PostgresLedger, policy: Policy, keys: CodeKeys, numbers: any NumberDirectory) {
-        (self.ledger, self.policy, self.keys) = (ledger, policy, keys)
+        self.ledger = ledger
+        rules = IntakeRules(policy: policy, keys: keys, settings: .benchmark)
         screener = Screener(policy: policy, keys: keys, numbers: numbers)
     }
 
@@ -34,13 +33,7 @@ struct BatchMaker {
         let candidates = records.map { screener.candidate(for: $0, now: now, using: &generator) }
         let intake = IntakeKeys(candidates)
         let facts = facts(for: candidates, at: now)
-        let changes = IntakeDecision.decide(
-            candidates,
-            facts: facts,
-            policy: policy,
-            settings: settings,
-            keys: keys
-        )
+        let changes = rules.decide(candidates, facts: facts)
         let known = Set(facts.verifications.keys)
         keep(changes)
         let results = changes.sends.map { send in
@@ -63,7 +56,7 @@ struct BatchMaker {
             results,
             verifications: verifications,
             now: now,
-            source: settings.source
+            source: rules.settings.source
         )
         for verification in outcome.verifications { verifications[verification.id] = verification }
         return PreparedBatch(

@@ -33,14 +33,14 @@ struct MicroCommand: ParsableCommand {
         let keys = CodeKeys.test
         let policy = Policy.benchmark
         let screener = Screener(policy: policy, keys: keys, numbers: PhoneNumberDirectory())
-        let settings = IntakeDecision.Settings(source: "/benchmark", maxRequestAge: .seconds(300))
+        let rules = IntakeRules(policy: policy, keys: keys, settings: .benchmark)
         var load = Load(lanes: 1)
         let now = Timestamp.clock
         var generator = SystemRandomNumberGenerator()
         let records = load.records(Self.batch, lane: 0)
         let candidates = records.map { screener.candidate(for: $0, now: now, using: &generator) }
         let facts = Self.facts(for: candidates, at: now)
-        let changes = IntakeDecision.decide(candidates, facts: facts, policy: policy, settings: settings, keys: keys)
+        let changes = rules.decide(candidates, facts: facts)
         let results = changes.sends.map {
             SendResult(
                 send: $0.reference,
@@ -65,7 +65,7 @@ struct MicroCommand: ParsableCommand {
             for record in records { keep(screener.candidate(for: record, now: now, using: &generator)) }
         }
         measure("decide") {
-            keep(IntakeDecision.decide(candidates, facts: facts, policy: policy, settings: settings, keys: keys))
+            keep(rules.decide(candidates, facts: facts))
         }
         measure("sign") {
             for candidate in candidates {
@@ -78,7 +78,7 @@ struct MicroCommand: ParsableCommand {
             for send in changes.sends { keep(send.content(tenant: tenant, elapsed: .zero)) }
         }
         measure("settle") {
-            keep(OutcomeDecision.settle(results, verifications: verifications, now: now, source: settings.source))
+            keep(OutcomeDecision.settle(results, verifications: verifications, now: now, source: rules.settings.source))
         }
         measure("encode") {
             keep(PostgresLedger.insertVerifications(changes.insertedVerifications))

@@ -117,16 +117,7 @@ struct RuleWorker: Sendable {
     func intake(_ records: [InboundRecord], at now: Timestamp) async throws -> Recorded<[ClaimedSend]> {
         let screener = Screener(policy: policy, keys: .test, numbers: numbers)
         let candidates = records.map { screener.candidate(for: $0, now: now) }
-        let policy = policy
-        let recorded = try await ledger.intake(candidates) { candidates, facts in
-            IntakeDecision.decide(
-                candidates,
-                facts: facts,
-                policy: policy,
-                settings: .init(source: "/test", maxRequestAge: .seconds(300)),
-                keys: .test
-            )
-        }
+        let recorded = try await ledger.intake(candidates, by: .test(policy))
         #expect(recorded.value.waiting.isEmpty)
         return Recorded(recorded.value.sends, outbox: recorded.outbox)
     }

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Verification
+
+/// Reads records and applies the rules that need no memory, by what is in force.
+struct RecordScreen: Sendable {
+    let policies: PolicySource
+    let keys: KeySource
+    let numbers: any NumberDirectory
+    let settings: CourierSettings
+
+    /// Screens records, many of them in parts beside each other.
+    func screen(_ records: [InboundRecord]) async -> ScreenedRecords {
+        // Before what they tell of: if it is replaced meanwhile, the result does not count as current.
+        let revisions = revisions
+        let rules = IntakeRules(policy: policies.current, keys: keys.current, settings: settings.decision)
+        let screener = Screener(policy: rules.policy, keys: rules.keys, numbers: numbers, cell: settings.cell)
+        let now = settings.now()
+        let size = 128
+        let candidates = await withTaskGroup(of: (start: Int, candidates: [Candidate]).self) { group in
+            for start in stride(from: 0, to: records.count, by: size) {
+                group.addTask {
+                    var generator = KernelRandomness()
+                    let part = records[start..<min(start + size, records.count)]
+                    return (start, part.map { screener.candidate(for: $0, now: now, using: &generator) })
+                }
+            }
+            var parts: [(start: Int, candidates: [Candidate])] = []
+            for await part in group { parts.append(part) }
+            return parts.sorted { $0.start < $1.start }.flatMap(\.candidates)
+        }
+        return ScreenedRecords(candidates: candidates, rules: rules, revisions: revisions)
+    }
+
+    /// Whether nothing else has come into force since records were screened.
+    func isCurrent(_ screened: ScreenedRecords) -> Bool { screened.revisions == revisions }
+
+    private var revisions: [Int] { [policies.revision, keys.revision] }
+}
+
+/// Records that were read and screened, and by what.
+struct ScreenedRecords: Sendable {
+    fileprivate(set) var candidates: [Candidate]
+    let rules: IntakeRules
+    fileprivate let revisions: [Int]
+
+    /// The same of some of the candidates.
+    func only(_ candidates: [Candidate]) -> ScreenedRecords {
+        var part = self
+        part.candidates = candidates
+        return part
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What requests are decided by.
+package struct IntakeRules: Sendable {
+    package let policy: Policy
+    package let keys: CodeKeys
+    package let settings: Settings
+
+    /// Makes the randomness of a batch, for the nonces of its seals.
+    private let randomness: @Sendable () -> any RandomNumberGenerator
+
+    /// What a decision takes from the worker's configuration.
+    package struct Settings: Sendable {
+        /// `ce_source` of the events.
+        package let source: String
+
+        /// A request older than this is never sent.
+        package let maxRequestAge: Duration
+
+        package init(source: String, maxRequestAge: Duration) {
+            self.source = source
+            self.maxRequestAge = maxRequestAge
+        }
+    }
+
+    package init(
+        policy: Policy,
+        keys: CodeKeys,
+        settings: Settings,
+        randomness: @escaping @Sendable () -> any RandomNumberGenerator = { KernelRandomness() }
+    ) {
+        self.policy = policy
+        self.keys = keys
+        self.settings = settings
+        self.randomness = randomness
+    }
+
+    /// Decides a batch of requests: a pure function of the candidates and the facts that are known of them.
+    package func decide(_ candidates: [Candidate], facts: IntakeFacts) -> IntakeChanges {
+        IntakeDecision(facts: facts, rules: self, randomness: randomness()).changes(by: candidates)
+    }
+}
