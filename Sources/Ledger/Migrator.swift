@@ -177,7 +177,7 @@ package struct Migrator: Sendable {
         let known = migrations.last?.version ?? 0
         if let newest = applied.keys.max(), newest > known { throw Refusal.newer(version: newest, known: known) }
         for migration in migrations {
-            if let checksum = applied[migration.version], !migration.accepts(checksum) {
+            if let checksum = applied[migration.version], checksum != migration.checksum {
                 throw Refusal.changed(name: migration.name)
             }
         }

@@ -50,21 +50,6 @@ import Verification
             #expect(Set(migration.roles) == Set(creates ? names.map(String.init) : []), "\(migration.name)")
         }
     }
-
-    @Test func `a database that was made before roles were taken as they are is the same`() async throws {
-        try await LedgerDatabase.with { database in
-            try await database.script(
-                """
-                UPDATE courier.schema_migration SET checksum = CASE version
-                    WHEN 1 THEN '\\x5c1db04b9c51e14d92330e1cd7e4afa649230af0382260bb3e235b3396eda173'::bytea
-                    WHEN 6 THEN '\\x48b724d9e695dcd82f482da2d38eed777a7971bd6f2529c8229caee86a7ad417'::bytea
-                    ELSE checksum END
-                """
-            )
-            #expect(try await Migrator(pool: database.pool).migrate() == [])
-            try await Migrator(pool: database.pool).check()
-        }
-    }
 }
 
 extension LedgerDatabase {

@@ -30,9 +30,9 @@ import Verification
     @Test func `maintenance creates what is ahead, and a second run finds nothing to do`() async throws {
         try await LedgerDatabase.with { database in
             let before = try await database.partitions()
-            #expect(try await database.count("SELECT courier.maintain_partitions('24 hours', 5)::bigint") == 6)
+            #expect(try await database.maintainDays(ahead: 5) == 6)
             #expect(try await database.partitions().count == before.count + 6)
-            #expect(try await database.count("SELECT courier.maintain_partitions('24 hours', 5)::bigint") == 0)
+            #expect(try await database.maintainDays(ahead: 5) == 0)
         }
     }
 
@@ -40,11 +40,9 @@ import Verification
         try await LedgerDatabase.with { database in
             // The tables for strays are made anew, too.
             try await database.script(
-                """
-                DROP TABLE courier.request_other, courier.verification_other, courier.send_other;
-                SELECT courier.maintain_partitions('24 hours', 5);
-                """
+                "DROP TABLE courier.request_other, courier.verification_other, courier.send_other"
             )
+            #expect(try await database.maintainDays(ahead: 5) == 6)
             let others = try await database.texts(
                 """
                 SELECT format('%s.%s: %s', c.relname, a.attname, a.attstattarget)
@@ -66,14 +64,14 @@ import Verification
                 try await database.age(claims[days - 3].reference.verificationID, days: days)
             }
             // With 71 hours, and one more for what ends after midnight, three whole days are kept at any time of today.
-            try await database.script("SELECT courier.maintain_partitions('71 hours')")
+            #expect(try await database.maintainDays(retention: 71) == 6)
 
             #expect(try await database.count("SELECT count(*) FROM courier.verification") == 1)
             #expect(try await database.count("SELECT count(*) FROM courier.send") == 3)
             let kept = try await database.partitions().compactMap(\.self).filter { $0.hasPrefix("verification") }
             #expect(kept.count == 7)
             // With 24 hours, the oldest of them is over at any time of today.
-            try await database.script("SELECT courier.maintain_partitions('24 hours')")
+            #expect(try await database.maintainDays() == 3)
             #expect(try await database.count("SELECT count(*) FROM courier.verification") == 0)
             #expect(try await database.partitions().count == 18)
         }
@@ -85,11 +83,10 @@ import Verification
             let before = try await database.partitions()
             let retentions = ["NULL", "'-10 days'", "'0'", "'23 hours 59 minutes'"]
             let aheads = ["NULL", "-1", "32", "1000000"].map { "'24 hours', \($0)" }
-            let all = (retentions + aheads).map { "maintain_partitions(\($0))" }
             let days = (retentions + aheads).map { "maintain_days('request', \($0))" }
             let slices = (retentions + ["'24 hours', NULL", "'24 hours', 0"]).map { "forget_slices(\($0))" }
             try await database.withLogin(granted: "courier_worker") { pool in
-                for call in all + days + slices {
+                for call in days + slices {
                     let refusal = await #expect(throws: PostgresError.self, "\(call)") {
                         try await pool.withSession { try $0.script("SELECT courier.\(call)") }
                     }
@@ -146,9 +143,8 @@ import Verification
             let worker = LedgerWorker(database.ledger())
             try await worker.takeStray(after: .seconds(10 * 86_400))
             let before = try await database.partitions().count
-            let made = try await database.count("SELECT courier.maintain_partitions('24 hours', 12)::bigint")
             // Nine days of three tables, but for the one day of the verification and its send.
-            #expect(made == 25)
+            #expect(try await database.maintainDays(ahead: 12) == 25)
             #expect(try await database.partitions().count == before + 25)
             #expect(try await database.count("SELECT count(*) FROM courier.verification_other") == 1)
         }
@@ -200,12 +196,12 @@ import Verification
                 "UPDATE courier.send SET lease_until = NULL; UPDATE courier.verification SET ended_at = clock_timestamp()"
             )
             try await database.script(isOpen)
-            try await database.script("SELECT courier.maintain_partitions()")
+            _ = try await database.maintainDays()
             #expect(try await database.rowsOfBoth() == 1)
             try await database.script(
                 "UPDATE courier.send SET lease_until = NULL; UPDATE courier.verification SET ended_at = clock_timestamp()"
             )
-            try await database.script("SELECT courier.maintain_partitions()")
+            _ = try await database.maintainDays()
             #expect(try await database.rowsOfBoth() == 0)
         }
     }
@@ -293,6 +289,17 @@ extension LedgerDatabase {
     /// The verifications and sends that are still there, of which the test made one of two kinds unfinished.
     fileprivate func rowsOfBoth() async throws -> Int64 {
         try await count("SELECT (SELECT count(*) FROM courier.verification) + (SELECT count(*) FROM courier.send)")
+    }
+
+    /// Maintains the partitions of all three tables, and returns how many were created or dropped.
+    fileprivate func maintainDays(retention hours: Int32 = 24, ahead: Int32 = 3) async throws -> Int64 {
+        try await count(
+            """
+            SELECT sum(courier.maintain_days(t.parent, $1 * interval '1 hour', $2))
+            FROM unnest(ARRAY['request', 'verification', 'send']) AS t(parent)
+            """,
+            [.int32(hours), .int32(ahead)]
+        )
     }
 
     fileprivate func partitions() async throws -> [String?] {

@@ -34,7 +34,6 @@ import Testing
     /// Who may execute each function, and whether it runs with its owner's rights.
     private static let functions: [String: String] = [
         "uuid_floor": "",
-        "maintain_partitions": "worker, definer",
         "maintain_days": "worker, definer",
         "take_partitions": "worker, definer",
         "maintenance_age": "worker, definer",
@@ -47,7 +46,6 @@ import Testing
         "hash_key_of": "verifier, definer",
         "lock_tenants": "worker",
         "admit_tenants": "worker",
-        "forget_limits": "worker",
         "tenant_usage": "worker",
         "timeline": "worker",
         "count_admission_on": "",

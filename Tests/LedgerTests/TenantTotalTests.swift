@@ -61,16 +61,6 @@ import Testing
         }
     }
 
-    @Test func `what was there before totals gets them`() async throws {
-        try await LedgerDatabase.with { database in
-            try await database.script(Self.minute)
-            try await database.script("UPDATE courier.tenant_admission SET total = NULL")
-            let migration = try #require(Migration.all.first { $0.name == "0008_tenant_totals" })
-            try await database.script(migration.sql)
-            #expect(try await database.count(Self.differences) == 0)
-        }
-    }
-
     @Test func `old admissions are forgotten by the longest limit, a minute of them at once`() async throws {
         try await LedgerDatabase.with { database in
             try await database.script(Self.minute)

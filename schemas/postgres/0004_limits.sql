@@ -1,13 +1,46 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Admissions that are read past those which were forgotten: their index entries stay for as long as somebody's snapshot
--- does, and each batch would pass them by while it holds its tenants' gates. Every statement may be run again.
+-- Limits: the admissions of each recipient, IP address and tenant. Every statement may be run again.
 
--- Of a tenant no admission is left from before this moment.
-ALTER TABLE courier.tenant_gate ADD COLUMN IF NOT EXISTS forgotten_at timestamptz NOT NULL DEFAULT '-infinity';
+-- The admissions of one recipient or IP address, as far back as its limits look.
+CREATE TABLE IF NOT EXISTS courier.limit_window (
+    scope text COLLATE "C" NOT NULL CHECK (scope IN ('recipient', 'ip')),
+    tenant text COLLATE "C" NOT NULL,
+    fingerprint bytea NOT NULL,
+    entries bytea NOT NULL,            -- 12 bytes each: microseconds since 1970 and a count, big-endian
+    expires_at timestamptz NOT NULL,   -- no limit looks back to it any more
+    PRIMARY KEY (fingerprint, scope, tenant)
+) WITH (fillfactor = 80);
 
-SELECT courier.sample_less('courier.tenant_gate');
+-- The admissions of a tenant, one row a batch. Those of a window are the difference of two totals, however many rows
+-- lie between them.
+CREATE TABLE IF NOT EXISTS courier.tenant_admission (
+    tenant text NOT NULL,
+    admitted_at timestamptz NOT NULL,
+    id bigint GENERATED ALWAYS AS IDENTITY,
+    total bigint,                      -- all admissions of the tenant up to this row, with it
+    count integer NOT NULL,
+    PRIMARY KEY (tenant, admitted_at, id)
+);
 
--- As before, but a clock that was set back may make admissions earlier than those that were forgotten.
+-- The lock under which a tenant's admissions are counted and written.
+--
+-- Reads begin at forgotten_at: the index entries of deleted rows stay for as long as a snapshot does that is older, and
+-- each batch would pass them while it holds the gate.
+CREATE TABLE IF NOT EXISTS courier.tenant_gate (
+    tenant text PRIMARY KEY,
+    forgotten_at timestamptz NOT NULL DEFAULT '-infinity' -- no admission is left from before this moment
+);
+
+GRANT SELECT, INSERT, UPDATE, DELETE ON courier.limit_window, courier.tenant_admission, courier.tenant_gate
+    TO courier_worker;
+
+SELECT courier.sample_less('courier.limit_window'), courier.sample_less('courier.tenant_admission'),
+    courier.sample_less('courier.tenant_gate');
+
+-- Sets the total of a new admission.
+--
+-- The tenant's gate is locked by the same transaction. Two workers may reach it in another order than they read the
+-- time, so an admission is never earlier than the one before it.
 CREATE OR REPLACE FUNCTION courier.count_admission_on() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -18,7 +51,7 @@ BEGIN
     SELECT a.* INTO latest FROM courier.tenant_admission a
     WHERE a.tenant = NEW.tenant ORDER BY a.admitted_at DESC, a.id DESC LIMIT 1;
     IF latest.admitted_at > clock_timestamp() THEN
-        -- The clock was set back: what it called later is not.
+        -- The clock was set back: no admission is later than now, and new ones may be earlier than forgotten_at.
         UPDATE courier.tenant_admission a SET admitted_at = NEW.admitted_at
         WHERE a.tenant = NEW.tenant AND a.admitted_at > NEW.admitted_at;
         UPDATE courier.tenant_gate g SET forgotten_at = '-infinity' WHERE g.tenant = NEW.tenant;
@@ -30,7 +63,10 @@ BEGIN
 END
 $$;
 
--- What a tenant was let through after a moment.
+CREATE OR REPLACE TRIGGER count_admission_on BEFORE INSERT ON courier.tenant_admission
+FOR EACH ROW EXECUTE FUNCTION courier.count_admission_on();
+
+-- The admissions of a tenant after a moment.
 CREATE OR REPLACE FUNCTION courier.tenant_usage(of_tenant text, since timestamptz) RETURNS bigint
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -48,14 +84,29 @@ BEGIN
         WHERE a.tenant = of_tenant AND a.admitted_at <= since AND a.admitted_at >= first_at
         ORDER BY a.admitted_at DESC, a.id DESC LIMIT 1
     ), (
-        -- Rows that no limit looks back to are deleted, so the first one need not begin at nothing.
+        -- Rows that no limit looks back to are deleted, so the first one need not begin at 0.
         SELECT a.total - a.count FROM courier.tenant_admission a
         WHERE a.tenant = of_tenant AND a.admitted_at >= first_at ORDER BY a.admitted_at, a.id LIMIT 1
     ), 0);
 END
 $$;
 
--- As before, but from the first admission on that is left.
+-- Locks the gates of tenants; the caller then reads their admissions and decides alone.
+CREATE OR REPLACE FUNCTION courier.lock_tenants(tenants text[]) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    INSERT INTO courier.tenant_gate (tenant) SELECT unnest(tenants) ORDER BY 1 ON CONFLICT DO NOTHING;
+    PERFORM FROM courier.tenant_gate g WHERE g.tenant = ANY (tenants) ORDER BY g.tenant FOR UPDATE;
+END
+$$;
+
+-- Writes a batch's admissions, unless a limit breaks: then it raises CC001 and the batch is decided again under the
+-- gate.
+--
+-- It is the last statement before COMMIT, so workers wait for each other's COMMIT only, not for their batches. Old rows
+-- are deleted when a minute of them has come together.
 CREATE OR REPLACE FUNCTION courier.admit_tenants(
     tenants text[], counts integer[], moment timestamptz, limit_tenants text[], limit_counts integer[], limit_ms bigint[]
 ) RETURNS void
@@ -73,7 +124,7 @@ BEGIN
         RETURNING tenant, total
     )
     SELECT bool_or(
-            -- As courier.tenant_usage tells it, but for the rows of this statement, which it does not see.
+            -- Like courier.tenant_usage, which does not see the rows of this statement.
             a.total - coalesce((
                 SELECT b.total FROM courier.tenant_admission b
                 WHERE b.tenant = l.tenant AND b.admitted_at <= l.since AND b.admitted_at >= g.forgotten_at
@@ -108,7 +159,7 @@ BEGIN
                     WHERE u.tenant = ANY (tenants) GROUP BY u.tenant
                 ) AS l
                 JOIN courier.tenant_gate g ON g.tenant = l.tenant
-                -- A few for each row that comes; a limit has them looked up in the order of the index.
+                -- No more than 100 at a time; LIMIT makes the plan read them in the order of the index.
                 CROSS JOIN LATERAL (
                     SELECT o.ctid FROM courier.tenant_admission o
                     WHERE o.tenant = l.tenant AND o.admitted_at >= g.forgotten_at
@@ -124,3 +175,12 @@ BEGIN
     END IF;
 END
 $$;
+
+REVOKE ALL ON FUNCTION courier.count_admission_on() FROM PUBLIC;
+REVOKE ALL ON FUNCTION courier.tenant_usage(text, timestamptz) FROM PUBLIC;
+REVOKE ALL ON FUNCTION courier.lock_tenants(text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION courier.admit_tenants(text[], integer[], timestamptz, text[], integer[], bigint[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION courier.tenant_usage(text, timestamptz) TO courier_worker;
+GRANT EXECUTE ON FUNCTION courier.lock_tenants(text[]) TO courier_worker;
+GRANT EXECUTE ON FUNCTION courier.admit_tenants(text[], integer[], timestamptz, text[], integer[], bigint[])
+    TO courier_worker;

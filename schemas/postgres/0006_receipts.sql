@@ -1,10 +1,5 @@
--- Receipts: what providers say of messages after they took them. Every statement may be run again.
---
--- Lock order: receipt, then as everywhere else send, verification, outbox.
-
--- A provider's own id finds the send that it gave it to.
-CREATE INDEX IF NOT EXISTS send_provider_message ON courier.send (provider_message_id)
-    WHERE provider_message_id IS NOT NULL;
+-- SPDX-License-Identifier: Apache-2.0
+-- Receipts: the delivery reports of providers. Every statement may be run again.
 
 -- Receipts that came before their send, or whose send is unknown; the others leave no row.
 CREATE TABLE IF NOT EXISTS courier.receipt (
@@ -25,3 +20,5 @@ CREATE TABLE IF NOT EXISTS courier.receipt (
 CREATE INDEX IF NOT EXISTS receipt_due ON courier.receipt (due_at);
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON courier.receipt TO courier_worker;
+
+SELECT courier.sample_less('courier.receipt');

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- The verifier's whole contract: two functions, and no table. Every statement may be run again.
 
 -- Checks one guess: a code, the token of a link or the code beside it, or the secret of a push. The guess is counted
@@ -17,6 +18,7 @@ CREATE OR REPLACE FUNCTION courier.check_code(
 )
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
+SET lock_timeout = '2s'
 AS $$
 #variable_conflict use_variable
 DECLARE
@@ -25,7 +27,13 @@ DECLARE
     found_row courier.verification%ROWTYPE;
     matches boolean;
 BEGIN
-    -- 1. One guess at a time.
+    -- 1. The row is locked until the caller's COMMIT, and the person's next request waits for it: a caller that is idle
+    --    before its COMMIT is disconnected. A shorter limit of the caller's own is kept.
+    IF current_setting('idle_in_transaction_session_timeout')::interval NOT BETWEEN interval '1 ms' AND interval '5 s' THEN
+        PERFORM set_config('idle_in_transaction_session_timeout', '5s', true);
+    END IF;
+
+    -- 2. One guess at a time. A guess that waits longer than lock_timeout above fails with 55P03 and is not counted.
     SELECT v.* INTO found_row FROM courier.verification v WHERE v.id = verification_id FOR UPDATE;
     IF NOT FOUND THEN
         status := 'not_found';
@@ -39,7 +47,7 @@ BEGIN
     recipient_fingerprint := found_row.fingerprint;
     checks_left := found_row.max_checks - found_row.checks_used;
 
-    -- 2. States in which no guess is evaluated.
+    -- 3. States in which no guess is evaluated.
     IF found_row.state = 'approved' THEN
         status := 'already_approved';
         RETURN;
@@ -51,7 +59,7 @@ BEGIN
         RETURN;
     END IF;
 
-    -- 3. Compare digests of the hashes, so that the time taken tells nothing of how much of a guess was right.
+    -- 4. Compare digests of the hashes, so that the time taken does not depend on how much of a guess is right.
     --    The code beside a link is approved like the link while it lives, and is a wrong guess afterwards.
     checks_left := checks_left - 1;
     guess := sha256(coalesce(guess, ''::bytea));
@@ -66,7 +74,7 @@ BEGIN
             ELSE found_row.channel <> 'email'
         END;
 
-    -- 4. Count the guess and settle the state in one write.
+    -- 5. Count the guess and settle the state in one write.
     status := CASE WHEN matches THEN 'approved' WHEN checks_left <= 0 THEN 'locked' ELSE 'incorrect' END;
     UPDATE courier.verification v
     SET checks_used = v.checks_used + 1,
@@ -77,7 +85,7 @@ BEGIN
 END
 $$;
 
--- Which key the verifier hashes a guess with. No row for an unknown verification.
+-- The key that the verifier hashes a guess with. No row for an unknown verification.
 CREATE OR REPLACE FUNCTION courier.hash_key_of(
     IN verification_id uuid,
     OUT key_id smallint,

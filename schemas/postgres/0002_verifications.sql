@@ -1,0 +1,125 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Requests, verifications and their sends. Every statement may be run again.
+--
+-- Text in keys is compared by its bytes, as workers sort it. The column that differs most comes first in a key.
+-- request, verification and send are partitioned by day (0008_maintenance): retention drops a partition, no row.
+
+-- The request ids seen, and the answer to a request that has no verification.
+CREATE TABLE IF NOT EXISTS courier.request (
+    day date NOT NULL,
+    tenant text COLLATE "C" NOT NULL,
+    request_id text COLLATE "C" NOT NULL,
+    digest bytea NOT NULL,             -- keyed digest of the payload: the same id with another payload is a conflict
+    places text NOT NULL,              -- topic/partition@offset of the newest record with this id in each partition
+    verification_id uuid,
+    status text,                       -- with reason and rule: the decision of a request without a verification
+    reason text,
+    rule text,
+    PRIMARY KEY (request_id, tenant, day)
+) PARTITION BY RANGE (day);
+
+-- The one verification that a (tenant, purpose, recipient) points to; its row is the lock for their decisions.
+CREATE TABLE IF NOT EXISTS courier.slot (
+    tenant text COLLATE "C" NOT NULL,
+    purpose text COLLATE "C" NOT NULL,
+    fingerprint bytea NOT NULL,
+    verification_id uuid NOT NULL,
+    PRIMARY KEY (fingerprint, tenant, purpose)
+);
+
+-- Columns of fixed width come first, so that a row has no padding.
+CREATE TABLE IF NOT EXISTS courier.verification (
+    id uuid NOT NULL,
+    resend_after timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    generation integer NOT NULL,
+    sequence integer NOT NULL,         -- of the newest event
+    seal_key smallint NOT NULL,
+    code_key smallint NOT NULL,
+    hash_key smallint NOT NULL,
+    checks_used smallint NOT NULL DEFAULT 0,
+    max_checks smallint NOT NULL,
+    sends_used smallint NOT NULL,
+    max_sends smallint NOT NULL,
+    send_open boolean NOT NULL,        -- a send of this verification has no outcome yet
+    fictional boolean NOT NULL DEFAULT false, -- the recipient is a test number
+    ended_at timestamptz,
+    short_until timestamptz,           -- end of the code beside a link
+    code_length smallint,              -- NULL for a push, of which nothing is typed
+    state text NOT NULL CHECK (state IN ('live', 'approved', 'expired', 'locked', 'cancelled')),
+    status text,                       -- of the newest published event, NULL before the first
+    request_id text NOT NULL,          -- of the request that began it
+    tenant text NOT NULL,
+    purpose text NOT NULL,
+    channel text NOT NULL,
+    subject text,
+    fingerprint bytea NOT NULL,
+    region text,                       -- of a phone number
+    masked text NOT NULL,
+    sealed bytea,                      -- the recipient under AES-GCM; NULL once the verification has ended
+    code_hash bytea NOT NULL,          -- of the code, of a link's token or of a push's secret
+    short_hash bytea,                  -- of the code beside a link; NULL without a link
+    used_providers text,               -- that have accepted a message of it, or may have; with a space between
+    policy_version text NOT NULL,
+    PRIMARY KEY (id)
+) PARTITION BY RANGE (id);
+
+-- For the sweeper. No UPDATE by id implies the predicate, so none is planned over this index.
+CREATE INDEX IF NOT EXISTS verification_unended ON courier.verification (expires_at) WHERE ended_at IS NULL;
+
+CREATE TABLE IF NOT EXISTS courier.send (
+    id uuid NOT NULL,
+    verification_id uuid NOT NULL,
+    deadline timestamptz NOT NULL,     -- after it the message is never handed over
+    lease_until timestamptz,           -- of the claim, or the due time of a retry; NULL once there is an outcome
+    generation integer NOT NULL,
+    fence integer NOT NULL DEFAULT 1,  -- raised by every claim; a write that names an older one changes nothing
+    resend_window_ms integer NOT NULL,
+    validity_ms integer,               -- fresh validity from the moment of this send; NULL for the same code again
+    number smallint NOT NULL,
+    attempts smallint NOT NULL DEFAULT 0,
+    segments smallint,
+    repeated boolean NOT NULL DEFAULT false, -- handed over once more after an unknown outcome (resend_once)
+    state text NOT NULL
+        CHECK (state IN ('pending', 'claimed', 'dispatching', 'sent', 'failed', 'unknown', 'delivered', 'undelivered')),
+    request_id text NOT NULL,
+    rendering text NOT NULL,           -- the input of the message, as JSON without a recipient; '' once it is over
+    traceparent text,
+    provider text,
+    provider_message_id text,
+    encoding text,
+    error_code text,
+    -- Providers that a repeat after an unknown outcome (resend_once) must avoid, with a space between: those that have
+    -- refused the message, and last the one that it is marked for, which may have it. Written with the mark, so that
+    -- they are known after a crash of the worker during the call. NULL: nobody knows which.
+    tried_providers text,
+    -- Providers that have refused the message and get it no second time, with a space between. NULL: none.
+    refused_by text,
+    PRIMARY KEY (id)
+) PARTITION BY RANGE (id);
+
+-- For the sweeper; like verification_unended it is never implied by an UPDATE by id.
+CREATE INDEX IF NOT EXISTS send_leased ON courier.send (lease_until) WHERE lease_until IS NOT NULL;
+
+-- For receipts: the provider's own id finds the send.
+CREATE INDEX IF NOT EXISTS send_provider_message ON courier.send (provider_message_id)
+    WHERE provider_message_id IS NOT NULL;
+
+GRANT SELECT, INSERT, UPDATE ON courier.request, courier.slot, courier.verification, courier.send TO courier_worker;
+
+SELECT courier.sample_less('courier.request'), courier.sample_less('courier.slot'),
+    courier.sample_less('courier.verification'), courier.sample_less('courier.send');
+
+-- How many sends are due and wait for a worker, up to 100,000: the backlog that Kafka's lag does not show.
+-- It is the only right of an autoscaler.
+CREATE OR REPLACE FUNCTION courier.due_sends() RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT count(*) FROM (
+        SELECT FROM courier.send WHERE lease_until < statement_timestamp() LIMIT 100000
+    ) AS due
+$$;
+
+REVOKE ALL ON FUNCTION courier.due_sends() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION courier.due_sends() TO courier_monitor;
