@@ -25,6 +25,9 @@ package struct Migrator: Sendable {
         case newer(version: Int32, known: Int32)
         case behind(version: Int32, known: Int32)
 
+        /// A migration was applied under a known number and another name, so the tables are not what ours make.
+        case foreign(name: String)
+
         /// Another session, the owner's or a superuser's, keeps the table of migrations locked.
         case locked(after: Duration)
 
@@ -39,6 +42,12 @@ package struct Migrator: Sendable {
                 "the database is at migration \(version), this program knows \(known): run a newer program"
             case .behind(let version, let known):
                 "the database is at migration \(version), this program needs \(known): run `code-courier migrate`"
+            case .foreign(let name):
+                """
+                the database has the tables of a version before the first release (migration \(name)): make a new \
+                database, or drop the tables with all their rows (DROP SCHEMA courier CASCADE), and run \
+                `code-courier migrate` again
+                """
             case .locked(let wait):
                 """
                 another session has held the lock of migrations for \(wait.components.seconds) s: wait for it, or end it \
@@ -66,9 +75,6 @@ package struct Migrator: Sendable {
     package func migrate() async throws -> [String] {
         let (migrations, lockWait) = (migrations, lockWait)
         return try await pool.withSession { session in
-            // Migrators of older versions wait for it. Any login may hold it, so nothing here does.
-            try session.execute(Statement("SELECT pg_try_advisory_lock(4711001)"))
-            defer { try? session.script("SELECT pg_advisory_unlock(4711001)") }
             try Self.makeTable(session)
             _ = try Self.missing(migrations, session)
             var applied: [String] = []
@@ -166,18 +172,24 @@ package struct Migrator: Sendable {
         }
     }
 
+    /// Returns the migrations that are not applied yet, and throws a refusal where what is applied is not ours.
+    ///
+    /// Names come before numbers: another numbering may be longer than ours, and is no newer version.
     private static func missing(_ migrations: [Migration], _ session: Session) throws -> [Migration] {
         let rows = try session.execute(
-            Statement("SELECT version, checksum FROM courier.schema_migration ORDER BY version")
+            Statement("SELECT version, name, checksum FROM courier.schema_migration ORDER BY version")
         )
-        var applied: [Int32: [UInt8]] = [:]
+        var applied: [Int32: (name: String, checksum: [UInt8])] = [:]
         for row in rows {
-            applied[try row.int32(0)] = try row.bytes(1)
+            applied[try row.int32(0)] = (name: try row.text(1), checksum: try row.bytes(2))
+        }
+        for migration in migrations {
+            if let name = applied[migration.version]?.name, name != migration.name { throw Refusal.foreign(name: name) }
         }
         let known = migrations.last?.version ?? 0
         if let newest = applied.keys.max(), newest > known { throw Refusal.newer(version: newest, known: known) }
         for migration in migrations {
-            if let checksum = applied[migration.version], checksum != migration.checksum {
+            if let checksum = applied[migration.version]?.checksum, checksum != migration.checksum {
                 throw Refusal.changed(name: migration.name)
             }
         }

@@ -19,7 +19,6 @@ import Verification
         CREATE FUNCTION evil.current_setting(text, boolean) RETURNS text LANGUAGE sql AS 'SELECT evil.lie()::text';
         CREATE FUNCTION evil.pg_backend_pid() RETURNS int4 LANGUAGE sql AS 'SELECT evil.lie()::int4';
         CREATE FUNCTION evil.pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT evil.lie()';
-        CREATE FUNCTION evil.pg_try_advisory_lock(int4) RETURNS boolean LANGUAGE sql AS 'SELECT evil.lie()';
         CREATE FUNCTION evil.to_regclass(text) RETURNS regclass LANGUAGE sql AS 'SELECT evil.lie()::text::regclass';
         CREATE FUNCTION evil.octet_length(bytea) RETURNS int4 LANGUAGE sql AS 'SELECT evil.lie()::int4';
         CREATE FUNCTION evil.unnest(uuid[]) RETURNS SETOF uuid LANGUAGE sql AS 'SELECT evil.lie()::text::uuid';

@@ -92,7 +92,6 @@ import Verification
             try await database.script("DELETE FROM courier.schema_migration WHERE version > 1")
             try await database.withLogin(granted: "courier_worker") { pool in
                 try await pool.withSession { session in
-                    try session.script("SELECT pg_advisory_lock(4711001)")
                     for mode in ["ROW EXCLUSIVE", "SHARE", "SHARE ROW EXCLUSIVE", "ACCESS EXCLUSIVE"] {
                         let refusal = #expect(throws: PostgresError.self, "\(mode)") {
                             try session.script("BEGIN; LOCK TABLE courier.schema_migration IN \(mode) MODE")
@@ -100,6 +99,7 @@ import Verification
                         #expect(refusal?.sqlState == SQLState(rawValue: "42501"), "\(mode)")
                         try session.script("ROLLBACK")
                     }
+                    try session.script("BEGIN; LOCK TABLE courier.schema_migration IN ACCESS SHARE MODE")
                 }
                 #expect(try await migrator.migrate() == Migration.all.dropFirst().map(\.name))
             }
@@ -147,6 +147,25 @@ import Verification
             let refusal = Migrator.Refusal.newer(version: 9999, known: known)
             await #expect(throws: refusal) { try await Migrator(pool: database.pool).migrate() }
             await #expect(throws: refusal) { try await Migrator(pool: database.pool).check() }
+        }
+    }
+
+    @Test(arguments: [1, 22])
+    func `a database with the tables of a version before the first release is refused and left alone`(
+        count: Int
+    ) async throws {
+        try await LedgerDatabase.empty { database in
+            try await database.migrateByEarlierNumbers(count)
+            let refusal = Migrator.Refusal.foreign(name: "0001_tables")
+            await #expect(throws: refusal) { try await Migrator(pool: database.pool).migrate() }
+            await #expect(throws: refusal) { try await Migrator(pool: database.pool).check() }
+            #expect(try await database.count("SELECT count(*) FROM courier.schema_migration") == Int64(count))
+            #expect(try await database.text("SELECT to_regclass('courier.request')::text") == nil)
+            // The fix of the message is one.
+            #expect(refusal.description.contains("(DROP SCHEMA courier CASCADE)"))
+            #expect(!refusal.description.contains("\n"))
+            try await database.script("DROP SCHEMA courier CASCADE")
+            #expect(try await Migrator(pool: database.pool).migrate() == Migration.all.map(\.name))
         }
     }
 

@@ -117,6 +117,24 @@ package struct LedgerDatabase: Sendable {
         try await pool.withSession { session in try session.script(sql) }
     }
 
+    /// Leaves what a version before the first release did: its table of so many migrations, the first of them by name.
+    package func migrateByEarlierNumbers(_ count: Int) async throws {
+        try await script(
+            """
+            CREATE SCHEMA courier;
+            CREATE TABLE courier.schema_migration (
+                version integer PRIMARY KEY,
+                name text NOT NULL,
+                checksum bytea NOT NULL,
+                applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
+            );
+            INSERT INTO courier.schema_migration (version, name, checksum)
+            SELECT n, CASE n WHEN 1 THEN '0001_tables' ELSE 'earlier_' || n END, sha256(n::text::bytea)
+            FROM generate_series(1, \(count)) n;
+            """
+        )
+    }
+
     package struct Missing: Error, CustomStringConvertible {
         package var description: String {
             "set COURIER_TEST_POSTGRES_URL to the URI of a superuser of PostgreSQL 15 or later (`make test` does)"
