@@ -87,7 +87,8 @@ struct Handover: Sendable {
                 }
                 // The call ends before the claim does, and begins before the message is too late.
                 let elapsed = ContinuousClock.now - candidate.claimedAt
-                guard elapsed < min(context.settings.lease - context.settings.callDeadline * 5 / 4, send.timeLeft) else {
+                guard elapsed < min(context.settings.lease - context.settings.callDeadline * 5 / 4, send.timeLeft)
+                else {
                     step = plan.runOut()
                     continue
                 }
@@ -179,7 +180,8 @@ struct Handover: Sendable {
         // What comes back later than its time allows has to be told that at that time.
         case (.retry(let delay), _):
             return .retry(after: min(delay, candidate.send.timeLeft(since: candidate.claimedAt)))
-        case (.unknown(let reason), nil) where context.settings.repeatsUnknown && plan.attempts < AttemptPlan.maximumAttempts:
+        case (.unknown(let reason), nil)
+        where context.settings.repeatsUnknown && plan.attempts < AttemptPlan.maximumAttempts:
             let tried = plan.refusers + [told?.provider].compactMap(\.self)
             let repetition = Repetition(reason: reason, triedProviders: tried)
             let isPossible = !repetition.order(candidate.providers, idempotent: desk.idempotent).isEmpty

@@ -30,5 +30,7 @@ extension Publish {
     ///
     /// While much that was handed over waits for its turn there is none: its leases may be over, and it would be
     /// published twice.
-    private var hasRoom: Bool { context.outbox.weight < context.settings.batchSize && unacknowledged.hasRoom(for: .takenOver) }
+    private var hasRoom: Bool {
+        context.outbox.weight < context.settings.batchSize && unacknowledged.hasRoom(for: .takenOver)
+    }
 }

@@ -61,11 +61,13 @@ struct Receipts: Service {
         var deadLetters: [OutboxRecord] = []
         for record in records {
             switch reason.map(ReceiptReading.deadLetter) ?? Receipt.read(record, secrets: secrets) {
-            case .receipt(let receipt) where (receipt.sendID?.uuid.cell ?? context.settings.cell) != context.settings.cell:
+            case .receipt(let receipt)
+            where (receipt.sendID?.uuid.cell ?? context.settings.cell) != context.settings.cell:
                 deadLetters.append(.deadLetter(record, reason: .otherCell, at: context.settings.now()))
             case .receipt(let receipt): receipts.append(ReceivedReceipt(receipt, in: record))
             case .ignored: continue
-            case .deadLetter(let reason): deadLetters.append(.deadLetter(record, reason: reason, at: context.settings.now()))
+            case .deadLetter(let reason):
+                deadLetters.append(.deadLetter(record, reason: reason, at: context.settings.now()))
             }
         }
         return try await context.ledger.receive(receipts, deadLetters: deadLetters)

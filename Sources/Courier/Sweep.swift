@@ -47,7 +47,8 @@ struct Sweep: Service {
             most = max(most, swept.outbox.count)
             context.outbox.append(swept.outbox)
         }
-        if !Task.isStopping, let swept = await context.retry.once(.sweep, { try await context.ledger.sweepReceipts() }) {
+        if !Task.isStopping, let swept = await context.retry.once(.sweep, { try await context.ledger.sweepReceipts() })
+        {
             most = max(most, swept.value, swept.outbox.count)
             context.outbox.append(swept.outbox)
         }

@@ -23,7 +23,7 @@ struct LockedKeys {
             PostgresLedger.lockFreeRequests(keys), PostgresLedger.existingRequests(keys),
         ])
         let (freeSlots, allSlots) = (try Self.places(rows[1]), try Self.places(rows[2]))
-        let (freeWindows, allWindows) = (try Self.places(rows[3]), try Self.places(rows[4]))
+        let (freeWindows, allWindows) = (try Self.windows(rows[3]), try Self.windows(rows[4]))
         let (freeRequests, allRequests) = (try Self.places(rows[5]), try Self.places(rows[6]))
 
         // 2. The verifications that they point to.
@@ -43,7 +43,7 @@ struct LockedKeys {
         let lockedRequests = allRequests.subtracting(freeRequests)
             .union(requestTargets.filter { busy.contains($0.value) }.keys)
         slots = Set(lockedSlots.map { keys.slots[$0].key })
-        windows = Set(allWindows.subtracting(freeWindows).map { others[$0] })
+        windows = allWindows.subtracting(freeWindows)
         requests = Set(lockedRequests.map { keys.requests[$0].key })
     }
 
@@ -71,6 +71,10 @@ struct LockedKeys {
     /// Which of the keys given a row is of.
     private static func places(_ rows: Rows) throws -> Set<Int> {
         Set(try rows.map { Int(try $0.int32(0)) })
+    }
+
+    private static func windows(_ rows: Rows) throws -> Set<LimitKey> {
+        Set(try rows.map { try LimitKey($0) })
     }
 
     /// The verifications that rows point to.

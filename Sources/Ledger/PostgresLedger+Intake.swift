@@ -129,7 +129,7 @@ extension PostgresLedger {
     ) throws -> (windows: [LimitKey: LimitWindow], time: IntakeTime) {
         let new = keys.windows.filter { facts.windows[$0] == nil }
         let results = try transaction.run([Self.lockFreeWindows(new), Self.readTime(keys)])
-        return (try Self.windows(results[0], of: new), try IntakeTime(results[1]))
+        return (try Self.windows(results[0]), try IntakeTime(results[1]))
     }
 
     /// Locks and reads, in the one order of locks; the time is read when the last lock is granted.
@@ -146,7 +146,7 @@ extension PostgresLedger {
             Self.lockSlots(keys), Self.lockWindows(others), Self.insertRequests(keys), Self.readTime(keys),
         ])
         let slots = try Self.slots(results[0], keys)
-        var windows = try Self.windows(results[1], of: others).merging(full) { locked, _ in locked }
+        var windows = try Self.windows(results[1]).merging(full) { locked, _ in locked }
         var requests = try Self.insertedRequests(results[2], keys)
         var time = try IntakeTime(results[3])
         if requests.count < keys.requests.count {

@@ -5,20 +5,20 @@ package import Verification
 
 extension PostgresLedger {
     /// Locks the windows that there are, one after the other.
+    ///
+    /// As a join with the batch this is planned to begin at the table where that was empty when it was last analysed, and
+    /// then compares every window with every one of the batch. The index gives the keys in their order.
     package static func lockWindows(_ windows: [LimitKey]) -> Statement {
         Statement(
             """
-            SELECT u.place, w.entries
-            FROM (
-                SELECT unnest($1::text[]) AS scope, unnest($2::text[]) AS tenant, unnest($3::bytea[]) AS fingerprint,
-                    unnest($4::int4[]) AS place
-            ) AS u
-            JOIN courier.limit_window w
-                ON w.scope = u.scope AND w.tenant = u.tenant AND w.fingerprint = u.fingerprint
-            ORDER BY w.fingerprint, w.scope, w.tenant
-            FOR UPDATE OF w
+            SELECT w.scope, w.tenant, w.fingerprint, w.entries
+            FROM courier.limit_window w
+            WHERE w.fingerprint = ANY ($3)
+              AND ((w.scope, w.tenant, w.fingerprint)
+                  IN (SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::bytea[]))) IS TRUE
+            FOR UPDATE
             """,
-            windowParameters(windows) + [.int32s(windows.indices.map(Int32.init))]
+            windowParameters(windows)
         )
     }
 
@@ -26,31 +26,27 @@ extension PostgresLedger {
     static func lockFreeWindows(_ windows: [LimitKey]) -> Statement {
         Statement(
             """
-            SELECT u.place, w.entries
-            FROM (
-                SELECT unnest($1::text[]) AS scope, unnest($2::text[]) AS tenant, unnest($3::bytea[]) AS fingerprint,
-                    unnest($4::int4[]) AS place
-            ) AS u
-            JOIN courier.limit_window w
-                ON w.scope = u.scope AND w.tenant = u.tenant AND w.fingerprint = u.fingerprint
-            FOR UPDATE OF w SKIP LOCKED
+            SELECT w.scope, w.tenant, w.fingerprint, w.entries
+            FROM courier.limit_window w
+            WHERE w.fingerprint = ANY ($3)
+              AND ((w.scope, w.tenant, w.fingerprint)
+                  IN (SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::bytea[]))) IS TRUE
+            FOR UPDATE SKIP LOCKED
             """,
-            windowParameters(windows) + [.int32s(windows.indices.map(Int32.init))]
+            windowParameters(windows)
         )
     }
 
     static func existingWindows(_ windows: [LimitKey]) -> Statement {
         Statement(
             """
-            SELECT u.place
-            FROM (
-                SELECT unnest($1::text[]) AS scope, unnest($2::text[]) AS tenant, unnest($3::bytea[]) AS fingerprint,
-                    unnest($4::int4[]) AS place
-            ) AS u
-            JOIN courier.limit_window w
-                ON w.scope = u.scope AND w.tenant = u.tenant AND w.fingerprint = u.fingerprint
+            SELECT w.scope, w.tenant, w.fingerprint
+            FROM courier.limit_window w
+            WHERE w.fingerprint = ANY ($3)
+              AND ((w.scope, w.tenant, w.fingerprint)
+                  IN (SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::bytea[]))) IS TRUE
             """,
-            windowParameters(windows) + [.int32s(windows.indices.map(Int32.init))]
+            windowParameters(windows)
         )
     }
 
@@ -76,14 +72,10 @@ extension PostgresLedger {
         ]
     }
 
-    /// What was locked of some windows, which a row names by their places.
-    static func windows(_ rows: Rows, of keys: [LimitKey]) throws -> [LimitKey: LimitWindow] {
+    /// The windows that were locked.
+    static func windows(_ rows: Rows) throws -> [LimitKey: LimitWindow] {
         var windows = [LimitKey: LimitWindow](minimumCapacity: rows.count)
-        for row in rows {
-            let place = Int(try row.int32(0))
-            guard keys.indices.contains(place) else { throw PostgresError(.unexpectedResult) }
-            windows[keys[place]] = LimitWindow(encoded: try row.bytes(1))
-        }
+        for row in rows { windows[try LimitKey(row)] = LimitWindow(encoded: try row.bytes(3)) }
         return windows
     }
 
@@ -163,5 +155,13 @@ extension PostgresLedger {
             .texts(limits.map(\.tenant)), .int32s(limits.map { Int32(clamping: $0.limit.count) }),
             .int64s(limits.map { $0.limit.per.microseconds / 1000 }),
         ]
+    }
+}
+
+extension LimitKey {
+    /// The key that a row begins with.
+    init(_ row: Row) throws {
+        guard let scope = Scope(rawValue: try row.text(0)) else { throw PostgresError(.unexpectedResult) }
+        self.init(scope: scope, tenant: try row.text(1), fingerprint: try row.bytes(2))
     }
 }

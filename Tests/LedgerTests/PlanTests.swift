@@ -53,6 +53,24 @@ import Verification
         }
     }
 
+    /// As after a restore, or a quiet night: the plans of the first batch are kept until the table is analysed again.
+    @Test func `windows are locked by their keys, though there was none when they were last analysed`() async throws {
+        try await LedgerDatabase.with { database in
+            try await database.script("VACUUM ANALYZE courier.limit_window")
+            try await database.script(Self.planOf)
+            try await database.withPool(connections: 1, settings: PostgresLedger.sessionSettings) { pool in
+                let statements = [
+                    PostgresLedger.lockWindows([]), PostgresLedger.lockFreeWindows([]),
+                    PostgresLedger.existingWindows([]),
+                ]
+                for statement in statements {
+                    let plan = try await Self.plan(of: statement, pool)
+                    #expect(plan.contains(#""Index Cond""#) && !plan.contains(#""Join Filter""#), "\(plan)")
+                }
+            }
+        }
+    }
+
     @Test func `records are deleted by their keys, though one was left when the outbox was last analysed`() async throws
     {
         try await Self.withFullTables { database, pool in
