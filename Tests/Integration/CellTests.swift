@@ -61,7 +61,10 @@ extension Endurance {
 
             let id = try #require(event.body.verificationId)
             let (program, exit) = try await seven.command(
-                ["verify", "--config", seven.folder[TestFleet.configurationFile], "--verification", id, "--code", "1"],
+                [
+                    "verify", "--config", seven.folder[TestFleet.configurationFile], "--verification", id, "--code",
+                    "123456",
+                ],
                 environment: ["POSTGRES_URL": seven.logins.verifierURL]
             )
             #expect(exit == .code(1))
