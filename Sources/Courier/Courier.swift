@@ -27,7 +27,8 @@ package import Verification
 /// 1. `Screener.candidate(for:)` reads its record and applies the rules that need no memory.
 /// 2. `IntakeRules.decide` applies the others, and makes a `ClaimedSend` or the event that answers it.
 /// 3. `SendRouter.way(of:)` says which providers to ask, and when.
-/// 4. `Handover.results(of:)` asks them: `ClaimedSend.content` is the message, `MessageProvider.send` the call.
+/// 4. `Handover.outcome(of:)` asks them as its `AttemptPlan` says: `ClaimedSend.content` is the message,
+///    `MessageProvider.send` the call.
 /// 5. `OutcomeDecision.settle` changes the verification by what became of the send.
 /// 6. `DeliveryEvent.record` makes the record that tells it, for the outbox.
 package struct Courier: Sendable {

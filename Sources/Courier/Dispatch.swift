@@ -18,25 +18,38 @@ struct Dispatch: Service {
         let claimedAt: ContinuousClock.Instant
     }
 
-    /// A send whose first provider takes it now, or whose next one does after that one refused it.
+    /// A send whose next provider takes it now.
     struct Ready: Sendable {
         let send: ClaimedSend
         let claimedAt: ContinuousClock.Instant
+        private(set) var plan: AttemptPlan
 
-        /// All that it may go to, in order.
-        let providers: [String]
+        /// What the plan says next.
+        private(set) var step: AttemptPlan.Step
 
-        /// How far it has come; nil before its first call.
-        var course: Handover.Course?
+        /// Whether a provider was called under this claim.
+        private(set) var isCalled = false
+
+        init(_ send: ClaimedSend, claimedAt: ContinuousClock.Instant, plan: AttemptPlan) {
+            self.send = send
+            self.claimedAt = claimedAt
+            self.plan = plan
+            step = self.plan.start()
+        }
+
+        /// The same after a call.
+        func going(on plan: AttemptPlan, to step: AttemptPlan.Step) -> Ready {
+            var next = self
+            (next.plan, next.step, next.isCalled) = (plan, step, true)
+            return next
+        }
 
         /// The provider that it is marked for.
-        var provider: String? { course?.next ?? providers.first }
+        var provider: String? { plan.provider }
 
         /// What its mark says, so that a repeat goes to nobody who refused it or may have it.
         var tried: [String]? {
-            send.isRepeat
-                ? send.repetition?.triedProviders
-                : (course?.plan.refusers ?? send.refusers) + [provider].compactMap(\.self)
+            send.isRepeat ? send.repetition?.triedProviders : plan.refusers + [provider].compactMap(\.self)
         }
     }
 
@@ -81,10 +94,9 @@ struct Dispatch: Service {
         for send in claims.sends {
             switch router.way(of: send) {
             case .now(let providers):
-                going.append(Ready(send: send, claimedAt: claims.claimedAt, providers: providers))
+                going.append(planned(send, of: claims, providers))
             case .inTurn(let providers):
-                let candidate = Ready(send: send, claimedAt: claims.claimedAt, providers: providers)
-                waiting.addTask { await wait(candidate, ready) }
+                waiting.addTask { await wait(send, of: claims, for: providers, ready) }
             case .paused(let pause) where pause >= send.timeLeft(since: claims.claimedAt):
                 paused.append(tooLate(send))
             case .paused(let pause):
@@ -95,16 +107,36 @@ struct Dispatch: Service {
         if !paused.isEmpty { results.append(paused) }
     }
 
+    private func planned(_ send: ClaimedSend, of claims: Claims, _ providers: [String]) -> Ready {
+        Ready(
+            send,
+            claimedAt: claims.claimedAt,
+            plan: AttemptPlan(
+                providers: providers,
+                idempotent: desk.idempotent,
+                refusers: send.refusers,
+                attempts: send.attempts,
+                repetition: send.repetition,
+                repeatsUnknown: context.settings.repeatsUnknown
+            )
+        )
+    }
+
     /// Lets a send go to the first of its providers that has a turn for it, or hands it back.
-    private func wait(_ candidate: Ready, _ ready: BatchQueue<Ready>) async {
-        var providers = candidate.providers
+    private func wait(
+        _ send: ClaimedSend,
+        of claims: Claims,
+        for candidates: [String],
+        _ going: BatchQueue<Ready>
+    ) async {
+        var providers = candidates
         var shortest = ProviderDesk.longestAbsence
         var crowded: String?
-        for provider in candidate.providers {
+        for provider in candidates {
             if let pause = desk.pause(of: provider) {
                 shortest = min(shortest, pause)
             } else if await desk.turn(provider) {
-                ready.append([Ready(send: candidate.send, claimedAt: candidate.claimedAt, providers: providers)])
+                going.append([planned(send, of: claims, providers)])
                 return
             } else {
                 crowded = crowded ?? provider
@@ -114,7 +146,7 @@ struct Dispatch: Service {
             providers.append(provider)
         }
         if let crowded { shortest = min(shortest, desk.sendAway(from: crowded)) }
-        results.append([handBack(candidate.send, of: candidate.claimedAt, for: shortest)])
+        results.append([handBack(send, of: claims.claimedAt, for: shortest)])
     }
 
     /// The end of a send that none of its providers takes before its time is over.
@@ -166,9 +198,9 @@ struct Dispatch: Service {
             }
             let left = batch.filter { !marked.contains($0.send.id) }
             // Of one that was called the attempts are known, and written.
-            let called = left.compactMap { $0.course?.handedBack(of: $0.send) }
+            let called = left.filter(\.isCalled).compactMap { $0.plan.handedBack($0.send) }
             if !called.isEmpty { results.append(called) }
-            let uncalled = left.filter { $0.course == nil }.map(\.send)
+            let uncalled = left.filter { !$0.isCalled }.map(\.send)
             if !uncalled.isEmpty { await giveBack(uncalled) }
         }
     }
@@ -209,7 +241,7 @@ struct Dispatch: Service {
             results.append(outcome)
         case .goesOn(let next):
             // A worker that stops marks nothing more: another one takes it over.
-            if !ready.append([next]) { results.append([next.course?.handedBack(of: next.send)].compactMap(\.self)) }
+            if !ready.append([next]) { results.append([next.plan.handedBack(next.send)].compactMap(\.self)) }
         }
     }
 }

@@ -18,28 +18,6 @@ struct Handover: Sendable {
         case goesOn(Dispatch.Ready)
     }
 
-    /// How far the handover of one claim has come.
-    struct Course: Sendable {
-        var plan: AttemptPlan
-
-        /// The provider to call next.
-        let next: String
-        let told: Told?
-
-        /// The result of a claim that goes no further: another one calls its next provider.
-        func handedBack(of send: ClaimedSend) -> SendResult? {
-            var plan = plan
-            guard case .finish(let disposition) = plan.runOut() else { return nil }
-            return SendResult(
-                send: send.reference,
-                disposition: disposition,
-                attempts: plan.attempts,
-                attempt: told?.attempt,
-                refusers: plan.refusers
-            )
-        }
-    }
-
     func outcome(of candidate: Dispatch.Ready) async -> Outcome {
         let outcome = await firstOutcome(of: candidate)
         guard case .over(let results) = outcome, let result = results.first, result.disposition == .sent,
@@ -56,22 +34,15 @@ struct Handover: Sendable {
 
     private func firstOutcome(of candidate: Dispatch.Ready) async -> Outcome {
         let send = candidate.send
-        var plan =
-            candidate.course?.plan
-            ?? AttemptPlan(
-                providers: candidate.providers,
-                idempotent: desk.idempotent,
-                refusers: send.refusers,
-                attempts: send.attempts
-            )
-        var step = candidate.course.map { .call(provider: $0.next) } ?? plan.start()
-        var told = candidate.course?.told
+        var plan = candidate.plan
+        var step = candidate.step
         var handed: (provider: String, message: OutboundMessage?)?
         var hasTurn = true
         while true {
             switch step {
             case .finish(let disposition):
-                return .over([result(of: candidate, disposition, plan, told?.attempt)])
+                let timeLeft = send.timeLeft(since: candidate.claimedAt)
+                return .over([plan.result(disposition, of: send, timeLeft: timeLeft)])
             case .call(let name):
                 if !hasTurn, await !desk.turn(name) {
                     // It comes back while its message may still leave.
@@ -81,9 +52,7 @@ struct Handover: Sendable {
                 }
                 hasTurn = false
                 if needsMark(candidate, for: name) {
-                    var next = candidate
-                    next.course = Course(plan: plan, next: name, told: told)
-                    return .goesOn(next)
+                    return .goesOn(candidate.going(on: plan, to: step))
                 }
                 // The call ends before the claim does, and begins before the message is too late.
                 let elapsed = ContinuousClock.now - candidate.claimedAt
@@ -108,10 +77,8 @@ struct Handover: Sendable {
                     context.settings.observe(.dispatchAnswered)
                     note(answer, by: name, of: candidate, since: start)
                     report(answer, of: name, send, since: start.instant)
-                    let encoding = message?.content.encoding
-                    let attempt = SendResult.Attempt(provider: name, answer: answer, encoding: encoding)
-                    told = Told(attempt, answer.outcome, before: told)
-                    step = plan.step(after: answer, timeLeft: send.timeLeft(since: candidate.claimedAt))
+                    let timeLeft = send.timeLeft(since: candidate.claimedAt)
+                    step = plan.step(after: answer, encoding: message?.content.encoding, timeLeft: timeLeft)
                 }
             }
         }
@@ -120,26 +87,6 @@ struct Handover: Sendable {
     /// Whether the claim is marked for another provider, and would be repeated if this worker died now.
     private func needsMark(_ candidate: Dispatch.Ready, for provider: String) -> Bool {
         context.settings.repeatsUnknown && !candidate.send.isRepeat && candidate.provider != provider
-    }
-
-    private func result(
-        of candidate: Dispatch.Ready,
-        _ disposition: SendDisposition,
-        _ plan: AttemptPlan,
-        _ told: SendResult.Attempt?
-    ) -> SendResult {
-        let settled = settled(disposition, candidate, plan, told)
-        // Who refused the repetition is not who may have the message.
-        let isOfAnother = candidate.send.isRepeat && settled != disposition
-        return SendResult(
-            send: candidate.send.reference,
-            disposition: settled,
-            attempts: plan.attempts,
-            attempt: isOfAnother ? nil : told,
-            doubtful: candidate.send.repetition?.doubtful,
-            refusers: plan.refusers,
-            verification: candidate.send.verification
-        )
     }
 
     private func note(
@@ -164,33 +111,6 @@ struct Handover: Sendable {
         guard let message else { return .answered(ProviderAnswer(.misconfigured, errorCode: "no_message")) }
         guard send.isFictional else { return await desk.call(name, message) }
         return .answered(await TestNumberProvider(fault: testNumber(of: send)?.fault).send(message))
-    }
-
-    /// What a plan's end means for a send that may be, or has been, handed over twice.
-    ///
-    /// An unknown outcome becomes one more attempt where the operator prefers two messages to none, and there is a provider
-    /// for it. When that attempt surely failed, the first one is as unknown as before.
-    private func settled(
-        _ disposition: SendDisposition,
-        _ candidate: Dispatch.Ready,
-        _ plan: AttemptPlan,
-        _ told: SendResult.Attempt?
-    ) -> SendDisposition {
-        switch (disposition, candidate.send.repetition) {
-        // What comes back later than its time allows has to be told that at that time.
-        case (.retry(let delay), _):
-            return .retry(after: min(delay, candidate.send.timeLeft(since: candidate.claimedAt)))
-        case (.unknown(let reason), nil)
-        where context.settings.repeatsUnknown && plan.attempts < AttemptPlan.maximumAttempts:
-            let tried = plan.refusers + [told?.provider].compactMap(\.self)
-            let repetition = Repetition(reason: reason, triedProviders: tried)
-            let isPossible = !repetition.order(candidate.providers, idempotent: desk.idempotent).isEmpty
-            return isPossible ? .repeatOnce : disposition
-        case (.failed, let repetition?):
-            return .unknown(repetition.reason)
-        default:
-            return disposition
-        }
     }
 
     private func testNumber(of send: ClaimedSend) -> TestNumber? {
@@ -235,19 +155,6 @@ struct Handover: Sendable {
                 .requestID: .text(send.reference.requestID), .tenant: .text(send.tenant),
                 .region: .text(send.region?.code ?? ""),
             ].adding(send.reference.trace)
-        )
-    }
-}
-
-extension SendResult.Attempt {
-    init(provider: String, answer: ProviderAnswer, encoding: TextEncoding?) {
-        self.init(
-            provider: provider,
-            // The id of a message that was refused is none that a receipt of the send may name.
-            messageID: [.accepted, .unknown].contains(answer.outcome) ? answer.messageID : nil,
-            segments: answer.segments ?? encoding?.segments,
-            encoding: encoding?.alphabet.rawValue,
-            errorCode: answer.errorCode
         )
     }
 }

@@ -18,9 +18,17 @@ package struct AttemptPlan: Sendable {
     }
 
     package private(set) var attempts: Int16
-    private let idempotent: Set<String>
+    let providers: [String]
+    let idempotent: Set<String>
+    let repetition: Repetition?
+    let repeatsUnknown: Bool
     private var remaining: ArraySlice<String>
-    private var current: String?
+
+    /// The provider that was called last, or is to be called now.
+    package private(set) var provider: String?
+
+    /// The answer to be told of those that the claim got.
+    private(set) var told: Told?
 
     /// The providers that refused the message, in earlier claims too: they are not asked again.
     package private(set) var refusers: [String]
@@ -38,11 +46,23 @@ package struct AttemptPlan: Sendable {
     ///   - idempotent: those that take the send's id as an idempotency key.
     ///   - refusers: those that refused the message in earlier claims.
     ///   - attempts: calls made by earlier claims.
-    package init(providers: [String], idempotent: Set<String> = [], refusers: [String] = [], attempts: Int16) {
+    ///   - repetition: of a send that is handed over once more.
+    ///   - repeatsUnknown: whether one whose outcome is unknown is to be (`worker.unknownOutcome: resend_once`).
+    package init(
+        providers: [String],
+        idempotent: Set<String> = [],
+        refusers: [String] = [],
+        attempts: Int16,
+        repetition: Repetition? = nil,
+        repeatsUnknown: Bool = false
+    ) {
         remaining = providers.filter { !refusers.contains($0) }[...]
+        self.providers = providers
         self.refusers = refusers
         self.idempotent = idempotent
         self.attempts = attempts
+        self.repetition = repetition
+        self.repeatsUnknown = repeatsUnknown
     }
 
     /// The first step of the claim.
@@ -50,8 +70,16 @@ package struct AttemptPlan: Sendable {
         next()
     }
 
-    /// The step after an answer, with so much of the message's time left.
-    package mutating func step(after answer: ProviderAnswer, timeLeft: Duration) -> Step {
+    /// The step after the answer to a message in an encoding, with so much of the message's time left.
+    package mutating func step(
+        after answer: ProviderAnswer,
+        encoding: TextEncoding? = nil,
+        timeLeft: Duration
+    ) -> Step {
+        if let provider {
+            let attempt = SendResult.Attempt(provider: provider, answer: answer, encoding: encoding)
+            told = Told(attempt, answer.outcome, before: told)
+        }
         if isUnknown { return stepInDoubt(after: answer.outcome) }
         switch answer.outcome {
         case .accepted:
@@ -61,7 +89,7 @@ package struct AttemptPlan: Sendable {
         case .fraud:
             return .finish(.failed(.fraudBlocked))
         case .impossible, .refused:
-            if let current { refusers.append(current) }
+            if let provider { refusers.append(provider) }
         case .notSent, .misconfigured:
             noteDelay(answer.retryAfter, else: .seconds(1), timeLeft)
         case .throttled:
@@ -103,9 +131,9 @@ package struct AttemptPlan: Sendable {
         case .accepted:
             return .finish(.sent)
         case .unknown, .notSent:
-            guard let current, idempotent.contains(current), attempts < Self.maximumAttempts else { break }
+            guard let provider, idempotent.contains(provider), attempts < Self.maximumAttempts else { break }
             attempts += 1
-            return .call(provider: current)
+            return .call(provider: provider)
         case .throttled, .refused, .impossible, .fraud, .misconfigured:
             break
         }
@@ -114,10 +142,10 @@ package struct AttemptPlan: Sendable {
 
     private mutating func next() -> Step {
         guard attempts < Self.maximumAttempts else { return exhausted() }
-        current = remaining.popFirst()
-        if let current {
+        provider = remaining.popFirst()
+        if let provider {
             attempts += 1
-            return .call(provider: current)
+            return .call(provider: provider)
         }
         // Every provider of the route has been asked. One that could not be reached may be asked again.
         let delays = [retryAfter, pause.map { min($0, Self.longestPause) }].compactMap(\.self)
