@@ -4,7 +4,7 @@ import Logging
 import Verification
 
 /// What every stage works with.
-struct StageContext: Sendable {
+final class StageContext: Sendable {
     let settings: CourierSettings
     let ledger: any Ledger
     let retry: LedgerRetry

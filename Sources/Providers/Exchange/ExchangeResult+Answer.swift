@@ -101,7 +101,7 @@ extension ProviderAnswer {
     fileprivate func hiding(_ recipient: Recipient?) -> ProviderAnswer {
         guard case .phone(let number) = recipient else { return self }
         let digits = Array(number.e164.utf8.dropFirst())
-        let isSafe = { (text: String) in !text.utf8.filter(\.isDigit).contains(digits) }
+        let isSafe = { (text: String) in !text.holds(digits) }
         if [messageID, errorCode].allSatisfy({ $0.map(isSafe) ?? true }) { return self }
         return ProviderAnswer(
             outcome,
@@ -114,6 +114,11 @@ extension ProviderAnswer {
     }
 }
 
-extension UInt8 {
-    fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+extension String {
+    /// Whether digits follow each other in it, whatever else stands between them.
+    fileprivate func holds(_ digits: [UInt8]) -> Bool {
+        let own = utf8.filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard own.count >= digits.count else { return false }
+        return (0...(own.count - digits.count)).contains { own[$0...].starts(with: digits) }
+    }
 }

@@ -7,6 +7,10 @@ package enum AnswerWord {
     /// Ids are whatever gateways make of them, such as Base64, addresses and phrases, and receipts repeat them. A text with
     /// a plus sign before as many digits as a phone number has is none: ids come into events and rows.
     package static func messageID(_ text: String) -> String? {
+        // As nearly every id is: nothing needs to be looked up for its characters.
+        if text.isASCII(within: 1...256, where: { (0x21...0x7E).contains($0) }) {
+            return holdsNumber(text) ? nil : text
+        }
         let scalars = text.unicodeScalars
         guard scalars.count <= 512, let first = scalars.firstIndex(where: { !$0.properties.isWhitespace }),
             let last = scalars.lastIndex(where: { !$0.properties.isWhitespace })
@@ -17,6 +21,7 @@ package enum AnswerWord {
     }
 
     private static func holdsNumber(_ id: String) -> Bool {
+        guard id.utf8.contains(UInt8(ascii: "+")) else { return false }
         let parts = id.utf8.split(omittingEmptySubsequences: false) { $0 == UInt8(ascii: "+") }
         return parts.dropFirst().contains { rest in
             rest.prefix { $0.isASCIIDigit }.count >= 7
