@@ -40,10 +40,10 @@ arguments=("${@:3}")
 state="$local_directory/kafka/$name"
 
 check_kafka() {
-    [[ -n "${KAFKA_HOME:-}" ]] || fail "KAFKA_HOME is not set: it names the folder of an Apache Kafka 4" \
-        "Get one from https://kafka.apache.org/downloads, unpack it, and set KAFKA_HOME to its folder"
+    local advice="Get one from https://kafka.apache.org/downloads, unpack it, and set KAFKA_HOME to its folder"
+    [[ -n "${KAFKA_HOME:-}" ]] || fail "KAFKA_HOME is not set: it names the folder of an Apache Kafka 4" "$advice"
     compgen -G "$KAFKA_HOME/libs/kafka-server-*.jar" >/dev/null ||
-        fail "there is no Apache Kafka in KAFKA_HOME: $KAFKA_HOME has no libs/kafka-server-*.jar"
+        fail "there is no Apache Kafka in KAFKA_HOME: $KAFKA_HOME has no libs/kafka-server-*.jar" "$advice"
     command -v java >/dev/null || fail "there is no java" "Run: apt-get install default-jre-headless"
 }
 

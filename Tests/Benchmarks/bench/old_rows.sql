@@ -1,0 +1,35 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What $requests requests of the day before have left in the worker's tables: six rows each.
+-- Each has a person and, four to one, an address of its own.
+
+CREATE TEMP TABLE old AS
+SELECT n, sha256(int8send(n)) AS fingerprint, sha256(int8send(-(n / 4) - 1)) AS address, moment,
+    encode(substring(uuid_send(courier.uuid_floor(moment)) FOR 6) || '\\x7000'::bytea
+        || substring(sha256(int8send(n)) FOR 8), 'hex')::uuid AS id
+FROM (
+    SELECT n, date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' - n * (interval '20 hours' / $requests)
+        AS moment
+    FROM generate_series(1, $requests) AS n
+) AS moments;
+INSERT INTO courier.request (day, tenant, request_id, digest, places, verification_id)
+SELECT (moment AT TIME ZONE 'UTC')::date, 'default', 'old-' || n, substring(fingerprint FOR 16), 'requests/0@' || n, id
+FROM old;
+INSERT INTO courier.slot (tenant, purpose, fingerprint, verification_id)
+SELECT 'default', 'sign_in', fingerprint, id FROM old;
+INSERT INTO courier.verification (id, request_id, tenant, purpose, channel, fingerprint, region, masked, seal_key,
+    code_key, hash_key, generation, code_hash, code_length, state, status, max_checks, sends_used, max_sends, send_open,
+    sequence, resend_after, expires_at, ended_at, policy_version)
+SELECT id, 'old-' || n, 'default', 'sign_in', 'sms', fingerprint, 'DE', '+******1234', 1, 1, 1, 1, fingerprint, 6,
+    'expired', 'expired', 5, 1, 5, false, 2, moment, moment, moment, 'old.1'
+FROM old;
+INSERT INTO courier.send (id, verification_id, number, generation, request_id, state, deadline, attempts,
+    resend_window_ms, rendering, provider, provider_message_id, segments)
+SELECT id, id, 1, 1, 'old-' || n, 'sent', moment, 1, 60000, '', 'main', 'SMold' || n, 1 FROM old;
+INSERT INTO courier.limit_window (scope, tenant, fingerprint, entries, expires_at)
+SELECT 'recipient', 'default', fingerprint, int8send((extract(epoch FROM moment) * 1000000)::bigint) || int4send(1),
+    moment + interval '1 day'
+FROM old;
+INSERT INTO courier.limit_window (scope, tenant, fingerprint, entries, expires_at)
+SELECT DISTINCT ON (address) 'ip', 'default', address,
+    int8send((extract(epoch FROM moment) * 1000000)::bigint) || int4send(1), moment + interval '1 hour'
+FROM old;
