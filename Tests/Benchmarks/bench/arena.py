@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What one measurement stands on: a database, topics and a provider of its own, and the programs that it measures."""
 
+import concurrent.futures
 import contextlib
 import os
 import shutil
@@ -58,7 +59,8 @@ class Arena:
         self.url = self.parts.postgres.rpartition("/")[0] + "/" + self.name
 
     def drop_database(self):
-        with self.server() as server:
+        # A server that is gone is no matter any more: what it failed is told, not this.
+        with contextlib.suppress(psycopg.OperationalError), self.server() as server:
             server.execute(f"DROP DATABASE {self.name} WITH (FORCE)")
 
     def make_topics(self, stack):
@@ -68,7 +70,7 @@ class Arena:
         config = {"message.timestamp.type": "LogAppendTime"}
         for future in admin.create_topics([NewTopic(name, PARTITIONS, 1, config=config) for name in topics]).values():
             future.result(30)
-        stack.callback(lambda: [future.result(30) for future in admin.delete_topics(topics).values()])
+        stack.callback(lambda: concurrent.futures.wait(admin.delete_topics(topics).values(), 30))
 
     def kill_programs(self):
         for program in reversed(self.programs):

@@ -28,8 +28,10 @@ from types import SimpleNamespace
 
 import latency
 import machine
+import psycopg
 import throughput
 from arena import Arena, Failure
+from confluent_kafka import KafkaException
 from contestants import CodeCourier, GoPeer, PythonPeer, output
 from figures import broken_gates, figures_of, medians
 from load import Load
@@ -168,7 +170,7 @@ def arguments():
     only = set(given.only.split(","))
     if only - set(PARTS):
         parser.error(f"no such part: {', '.join(sorted(only - set(PARTS)))}; there are {', '.join(PARTS)}")
-    if given.peer and not os.access(given.peer, os.X_OK):
+    if given.peer and not (os.path.isfile(given.peer) and os.access(given.peer, os.X_OK)):
         parser.error(f"--peer {given.peer} is no program: name the file go-peers, relative to the repository or whole")
     if not given.peer and only & (NEED_PEER | {"latency"}):
         say("The Go workers are not measured, and their figures are null: name the program go-peers by --peer PATH")
@@ -194,7 +196,7 @@ def main():
     )
     try:
         summary, complaints = summarize(parts, only, given.runs)
-    except Failure as failure:
+    except (Failure, psycopg.Error, KafkaException) as failure:
         sys.exit(f"error: {failure}")
     except KeyboardInterrupt:
         sys.exit(130)
