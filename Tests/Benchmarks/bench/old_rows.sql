@@ -4,7 +4,7 @@
 
 CREATE TEMP TABLE old AS
 SELECT n, sha256(int8send(n)) AS fingerprint, sha256(int8send(-(n / 4) - 1)) AS address, moment,
-    encode(substring(uuid_send(courier.uuid_floor(moment)) FOR 6) || '\\x7000'::bytea
+    encode(substring(uuid_send(courier.uuid_floor(moment)) FOR 6) || '\x7000'::bytea
         || substring(sha256(int8send(n)) FOR 8), 'hex')::uuid AS id
 FROM (
     SELECT n, date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' - n * (interval '20 hours' / $requests)
