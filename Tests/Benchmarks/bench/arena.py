@@ -65,7 +65,7 @@ class Arena:
 
     def make_topics(self, stack):
         topics = [self.topic(name) for name in (REQUESTS, DELIVERIES, DEAD_LETTERS, RECEIPTS)]
-        admin = AdminClient({"bootstrap.servers": self.parts.kafka})
+        admin = AdminClient({"bootstrap.servers": self.parts.kafka, "log_level": 4})
         # As docs/deployment.md makes them.
         config = {"message.timestamp.type": "LogAppendTime"}
         for future in admin.create_topics([NewTopic(name, PARTITIONS, 1, config=config) for name in topics]).values():

@@ -7,9 +7,9 @@
 
 A round measures one after the other, with the same load: worker (code-courier), batched and usual (the Go workers of
 --peer), python (the usual Python worker), ceiling (the worker's SQL by a bare loop), two (two workers), and latency
-(200 requests/s: the worker and the usual Go worker). After the rounds come micro (the steps of one request), backlog
-(memory with a million requests waiting) and old (tables with old rows). `two` and `old` run only if --only names them:
-without them a run takes less than 10 minutes on two cores.
+(200 requests/s: the worker and the usual Go worker). Before the rounds comes backlog (memory with a million requests
+waiting), after them micro (the steps of one request) and old (tables with old rows). `two` and `old` run only if --only
+names them: without them a run takes less than 10 minutes on two cores.
 
 Figures of the summary are medians of the rounds, ratios those of the ratios in each round; null is what was not
 measured. ratio_X: requests a second, the worker's divided by those of X. box_ratio_batched: processor time of the whole
@@ -21,6 +21,7 @@ worker's. Run by deploy/local/bench.sh, which starts what it needs and names it 
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -40,6 +41,7 @@ DEFAULT_PARTS = ("worker", "batched", "usual", "python", "ceiling", "latency", "
 PARTS = (*DEFAULT_PARTS, "two", "old")
 NEED_PEER = {"batched", "usual"}
 WAITING = 1_000_000
+WARM_UP_SECONDS = 40
 
 
 def say(text):
@@ -128,15 +130,20 @@ def old_rows(parts):
 
 
 def warm_up(parts):
-    """Has Kafka compile what it runs, which the first contestant would pay for else."""
-    load = Load(0)
-    records = load.take(min(parts.requests, 20_000))
-    throughput.measure(parts, CodeCourier(parts), records, load.kinds)
+    """Has Kafka compile what it runs: the first contestants would pay for it, four times its cost a request."""
+    say(f"warming up Kafka for {WARM_UP_SECONDS} s")
+    end, seed = time.monotonic() + WARM_UP_SECONDS, 100
+    while time.monotonic() < end:
+        load, seed = Load(seed), seed + 1
+        records = load.take(parts.requests)
+        say(f"    {throughput.measure(parts, CodeCourier(parts), records, load.kinds)}")
 
 
 def summarize(parts, only, runs):
     """Runs all parts; returns the summary and what is wrong with it."""
     begin = time.monotonic()
+    # First, for it warms up Kafka, too.
+    waiting = tell("backlog", backlog(parts)) if "backlog" in only else None
     warm_up(parts)
     rounds = []
     for number in range(1, runs + 1):
@@ -147,9 +154,9 @@ def summarize(parts, only, runs):
     if "micro" in only:
         summary["micro"], complaint = micro(parts)
         complaints += [complaint] if complaint else []
-    if "backlog" in only:
-        summary["backlog_rss_mb"] = tell("backlog", backlog(parts))["rss_mb"]
-        summary["rss_mb"] = max(summary["rss_mb"] or 0, summary["backlog_rss_mb"])
+    if waiting:
+        summary["backlog_rss_mb"] = waiting["rss_mb"]
+        summary["rss_mb"] = max(summary["rss_mb"] or 0, waiting["rss_mb"])
     if "old" in only:
         result = tell("old_rows", old_rows(parts))
         summary |= {"old_rows_rps": result["requests_per_second"], "ratio_old_rows": result["ratio"]}
@@ -194,6 +201,8 @@ def main():
         postgres=os.environ["COURIER_BENCH_POSTGRES_URL"],
         postgres_process=int(os.environ["COURIER_BENCH_POSTGRES_PROCESS"]),
     )
+    # bench.sh passes every signal on as this one, which a shell has its background jobs ignore.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         summary, complaints = summarize(parts, only, given.runs)
     except (Failure, psycopg.Error, KafkaException) as failure:
