@@ -13,8 +13,8 @@ names them: without them a run takes less than 10 minutes on two cores.
 
 Figures of the summary are medians of the rounds, ratios those of the ratios in each round; null is what was not
 measured. ratio_X: requests a second, the worker's divided by those of X. box_ratio_batched: processor time of the whole
-machine a request, the worker's divided by batched's. wal_bytes: WAL a request. rss_mb: the most memory of a worker in any
-part. p50_ms and p99_ms: from the record to the event at a reader; provider_*: to the provider; peer_*: the usual Go
+machine a request, the worker's divided by batched's. wal_bytes: WAL a request. rss_mb: the most memory of a worker in
+any part. p50_ms and p99_ms: from the record to the event at a reader; provider_*: to the provider; peer_*: the usual Go
 worker's. Run by deploy/local/bench.sh, which starts what it needs and names it in COURIER_BENCH_*.
 """
 
@@ -96,7 +96,7 @@ def ceiling(parts):
 
 
 def micro(parts):
-    """The steps of one request: their ns and allocations by name, and the complaint about a step that makes too many."""
+    """The steps of one request: their ns and allocations by name, and the complaint about one that makes too many."""
     done = subprocess.run([parts.benchmarks, "micro"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     figures = {}
     for line in done.stdout.splitlines():

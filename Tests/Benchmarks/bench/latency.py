@@ -6,7 +6,7 @@ import statistics
 import threading
 import time
 
-from arena import DELIVERIES, PARTITIONS, REQUESTS, Arena, Failure
+from arena import DELIVERIES, PARTITIONS, REQUESTS, Arena
 from confluent_kafka import Consumer, Producer, TopicPartition
 from load import Load
 
@@ -27,10 +27,10 @@ def measure(parts, contestant, seed, rate=200, seconds=10):
         arrived = {}
         for number, moment in arena.arrivals():
             arrived.setdefault(number, moment / 1e6)
-    to_provider = [arrived[number] - at for number, at in asked.items() if arrived.get(number, 0) > at]
-    to_event = [seen[request] - at for request, at in sent.items() if request in seen]
-    if len(to_provider) < 0.7 * rate * seconds or len(to_event) < 0.9 * len(sent):
-        raise Failure(f"{contestant.name}: {len(to_provider)} messages and {len(to_event)} events for {len(sent)} requests")
+        to_provider = [arrived[number] - at for number, at in asked.items() if arrived.get(number, 0) > at]
+        to_event = [seen[request] - at for request, at in sent.items() if request in seen]
+        if len(to_provider) < 0.7 * len(sent) or len(to_event) < 0.9 * len(sent):
+            raise arena.failure(f"{len(to_provider)} messages and {len(to_event)} events for {len(sent)} requests")
     return {
         "rate": rate, "sent": len(to_provider), "events": len(to_event),
         **percentiles("provider_", to_provider), **percentiles("", to_event),
@@ -65,7 +65,7 @@ class EventReader:
         self.consumer = Consumer({
             "bootstrap.servers": arena.parts.kafka, "group.id": arena.name + ".reader", "enable.auto.commit": False,
         })
-        self.seen, self.done, self.error = {}, threading.Event(), None
+        self.seen, self.done = {}, threading.Event()
         places = [TopicPartition(arena.topic(DELIVERIES), partition) for partition in range(PARTITIONS)]
         for place in places:
             place.offset = self.consumer.get_watermark_offsets(place, timeout=10)[1]
