@@ -140,7 +140,7 @@ package struct Courier: Sendable {
         self.unacknowledged = unacknowledged
     }
 
-    /// How the stages get on.
+    /// The stages' progress.
     package var progress: Progress { context.progress }
 
     /// Whether the database answers; asked of it at every sweep at the latest.

@@ -7,7 +7,7 @@ package import Verification
 package struct CourierSettings: Sendable {
     package var decision: IntakeRules.Settings
 
-    /// What the last byte of every id names.
+    /// The fleet that the last byte of every id names.
     package var cell: UInt8
 
     /// Sends that one worker holds at most.

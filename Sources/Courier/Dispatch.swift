@@ -24,10 +24,10 @@ struct Dispatch: Service {
         let claimedAt: ContinuousClock.Instant
         private(set) var plan: AttemptPlan
 
-        /// What the plan says next.
+        /// The plan's next step.
         private(set) var step: AttemptPlan.Step
 
-        /// Whether a provider was called under this claim.
+        /// True once its first provider has been called or passed over.
         private(set) var isCalled = false
 
         init(_ send: ClaimedSend, claimedAt: ContinuousClock.Instant, plan: AttemptPlan) {

@@ -55,7 +55,7 @@ final class InFlight: Sendable {
         }
     }
 
-    /// What is left to a taker that had no place: enough to see whether there is something to take.
+    /// The places left to a taker that had none: enough to see whether there is something to take.
     static let taste = 8
 
     let limit: Int

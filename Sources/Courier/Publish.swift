@@ -27,7 +27,7 @@ struct Publish: Service {
         let start: ContinuousClock.Instant
     }
 
-    /// What the table is to be told of answers.
+    /// The answers that the table is to be told of.
     private let endings = BatchQueue<Ending>()
 
     private enum Ending {
@@ -143,7 +143,8 @@ struct Publish: Service {
 
     /// Deletes what is published, for which no event waits.
     ///
-    /// What waits behind one of them may go now, unless that is behind a stream's records that are still on their way.
+    /// An event that waits behind one of them may go now, unless that is behind a stream's records that are still on their
+    /// way.
     private func forget(_ records: [OutboxRecord]) async {
         await context.progress.during(.forget) {
             let doOthersWait = await context.retry.withinLease(.forget) { try await context.ledger.published(records) }

@@ -32,7 +32,7 @@ struct RecordScreen: Sendable {
         return ScreenedRecords(candidates: candidates, rules: rules, revisions: revisions)
     }
 
-    /// Whether nothing else has come into force since records were screened.
+    /// True while nothing else has come into force since records were screened.
     func isCurrent(_ screened: ScreenedRecords) -> Bool { screened.revisions == revisions }
 
     private var revisions: [Int] { [policies.revision, keys.revision] }

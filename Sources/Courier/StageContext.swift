@@ -3,7 +3,7 @@
 import Logging
 import Verification
 
-/// What every stage works with.
+/// The things that every stage works with.
 final class StageContext: Sendable {
     let settings: CourierSettings
     let ledger: any Ledger
@@ -15,7 +15,7 @@ final class StageContext: Sendable {
     /// The sends that the worker holds.
     let inFlight: InFlight
 
-    /// What stages leave for `Publish`.
+    /// The records that stages leave for `Publish`.
     ///
     /// Beyond its limit `Publish` takes records from the table, where they are anyway.
     let outbox: BatchQueue<OutboxRecord>

@@ -3,7 +3,7 @@
 import Synchronization
 import Verification
 
-/// Decides the same records by two policies, each with ledgers of its own, and counts what differs.
+/// Decides the same records by two policies, each with a ledger of its own, and counts what differs.
 struct PolicyReplay {
     private(set) var report = ReplayReport()
     private let screeners: Pair<Screener>

@@ -11,7 +11,7 @@ import Verification
 struct WorkerDatabase {
     let ledger: PostgresLedger
 
-    /// How far the clock was ahead of the database's at the start.
+    /// The lead of the clock over the database's at the start.
     let lead: Duration
     private let pool: PostgresPool
     private let cell: UInt8
@@ -83,7 +83,7 @@ struct WorkerDatabase {
         )
     }
 
-    /// How far the clock is ahead now; nil when the database does not answer: its outage is told by those who work with it.
+    /// The clock's lead now; nil when the database does not answer: its outage is told by those who work with it.
     func currentLead() async -> Duration? {
         try? await ClockCheck.lead(pool, at: clock)
     }
