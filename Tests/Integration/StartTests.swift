@@ -82,19 +82,24 @@ extension CommandLineSuite {
             }
         }
 
+        /// A worker and a migration that a database keeps from starting, each with one line.
+        private func refused(_ database: LedgerDatabase) async throws -> [Program] {
+            let folder = try ScratchFolder()
+            try folder.write(Self.configuration(postgres: database.url), to: "courier.yaml")
+            try folder.write(TestPolicy.standard, to: "policy.yaml")
+            let worker = try await run(folder)
+            let migration = try Program(["migrate", "--postgres-url", database.url], folder: folder)
+            #expect(try await migration.exit() == .code(2))
+            for program in [worker, migration] { #expect(program.errorLines.count == 1, "\(program.errors)") }
+            return [worker, migration]
+        }
+
         @Test func `tables of a version before the first release are one line for a worker and for a migration`()
             async throws
         {
             try await LedgerDatabase.empty(connections: 1) { database in
                 try await database.migrateByEarlierNumbers(22)
-                let folder = try ScratchFolder()
-                try folder.write(Self.configuration(postgres: database.url), to: "courier.yaml")
-                try folder.write(TestPolicy.standard, to: "policy.yaml")
-                let worker = try await run(folder)
-                let migration = try Program(["migrate", "--postgres-url", database.url], folder: folder)
-                #expect(try await migration.exit() == .code(2))
-                for program in [worker, migration] {
-                    #expect(program.errorLines.count == 1, "\(program.errors)")
+                for program in try await refused(database) {
                     #expect(program.errors.contains("before the first release"), "\(program.errors)")
                     #expect(program.errors.contains("DROP SCHEMA courier CASCADE"), "\(program.errors)")
                 }
@@ -103,14 +108,7 @@ extension CommandLineSuite {
 
         @Test func `a database that cannot hold a ledger is one line for a worker and for a migration`() async throws {
             try await LedgerDatabase.empty(connections: 1, encoding: "LATIN1") { database in
-                let folder = try ScratchFolder()
-                try folder.write(Self.configuration(postgres: database.url), to: "courier.yaml")
-                try folder.write(TestPolicy.standard, to: "policy.yaml")
-                let worker = try await run(folder)
-                let migration = try Program(["migrate", "--postgres-url", database.url], folder: folder)
-                #expect(try await migration.exit() == .code(2))
-                for program in [worker, migration] {
-                    #expect(program.errorLines.count == 1, "\(program.errors)")
+                for program in try await refused(database) {
                     #expect(program.errors.hasPrefix("code-courier: postgres.url: "))
                     #expect(program.errors.contains("encoding is LATIN1"), "\(program.errors)")
                 }
