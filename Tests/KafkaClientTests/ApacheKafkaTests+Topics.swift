@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Testing
 
 @testable import KafkaClient
@@ -77,16 +78,29 @@ extension ApacheKafkaTests {
             // More than the old one had, so that the old position is one of the new topic.
             let new = 100..<(100 + 8 * partitions)
             try await broker.sendNumbers(new, to: topic, partitions: partitions)
-            #expect(try await numbers(until: Set(new), of: consumer) == Set(new))
-            try await eventuallyHolds {
-                let offsets = try await KafkaAdmin.committedOffsets(
+            let read = Mutex<Set<Int>>([])
+            // To the end: what the old position led to comes again when the topic is found to be anew.
+            async let reading: Void = {
+                while let batch = try? await consumer.nextBatch(maximum: 500) {
+                    read.withLock { $0.formUnion(batch.records.compactMap(\.number)) }
+                    while case .failed = await consumer.commit([batch]) {}
+                }
+            }()
+            let wanted = Dictionary(uniqueKeysWithValues: (0..<partitions).map { (Int32($0), Int64(8)) })
+            var offsets: [Int32: Int64] = [:]
+            let end = ContinuousClock.now + .seconds(30)
+            while ContinuousClock.now < end, !read.withLock({ $0.isSuperset(of: new) }) || offsets != wanted {
+                offsets = try await KafkaAdmin.committedOffsets(
                     of: group,
                     topic: topic,
                     partitions: partitions,
                     configuration: broker.configuration()
                 )
-                return offsets.values.allSatisfy { $0 == 8 } && offsets.count == partitions
             }
+            await consumer.close()
+            await reading
+            #expect(read.withLock(\.self) == Set(new))
+            #expect(offsets == wanted)
         }
     }
 
@@ -105,24 +119,6 @@ extension ApacheKafkaTests {
             try await consumer.waitForNotice { $0 == .groupShared(.otherProtocol) }
         }
         another.close()
-    }
-
-    /// The numbers that are read until there are those that are wanted, or for 30 s.
-    private func numbers(until wanted: Set<Int>, of consumer: KafkaConsumer) async throws -> Set<Int> {
-        let reading = Task {
-            var numbers: Set<Int> = []
-            while !numbers.isSuperset(of: wanted), let batch = try? await consumer.nextBatch(maximum: 500) {
-                numbers.formUnion(batch.records.compactMap(\.number))
-                _ = await consumer.commit([batch])
-            }
-            return numbers
-        }
-        let timer = Task {
-            try await Task.sleep(for: .seconds(30))
-            reading.cancel()
-        }
-        defer { timer.cancel() }
-        return await reading.value
     }
 
     private func expectLag(_ lag: Int64, of consumer: KafkaConsumer) async throws {
