@@ -171,7 +171,7 @@ import Verification
     }
 
     @Test func `claims whose mark had no answer until half of the lease are handed back, and sent`() async throws {
-        try await MemoryWorker.with(settings: .test(lease: .seconds(1))) { worker in
+        try await MemoryWorker.with(settings: .test(lease: .seconds(4))) { worker in
             worker.ledger.fail(.markDispatching, [MemoryLedger.Failure](repeating: .answerLost, count: 8))
             worker.ledger.fail(.release, [.refused, .refused])
             worker.source.add([Self.numbers[0]])
