@@ -15,7 +15,7 @@ struct AnswerDecoder: ByteToMessageDecoder {
     private enum State {
         /// Before the status line.
         case start
-        case fields(Head)
+        case fields
         case sized(left: Int)
         case chunkSize
         case chunk(left: Int)
@@ -24,9 +24,9 @@ struct AnswerDecoder: ByteToMessageDecoder {
         case untilEnd
     }
 
-    fileprivate struct Head {
-        let version: HTTPVersion
-        let status: Int
+    private struct Head {
+        var version = HTTPVersion.http1_0
+        var status = 0
         var fields: [(name: String, value: String)] = []
         var size = 0
     }
@@ -36,15 +36,20 @@ struct AnswerDecoder: ByteToMessageDecoder {
 
     private var state = State.start
 
+    /// What has come of the head.
+    private var head = Head()
+
     mutating func decode(context: ChannelHandlerContext, buffer: inout ByteBuffer) throws -> DecodingState {
         switch state {
         case .start:
             guard Self.mayBegin(buffer) else { throw HTTPParserError.invalidVersion }
             guard let line = try line(&buffer) else { return .needMoreData }
             // Empty lines before an answer are ignored (RFC 9112, section 2.2).
-            if !line.isEmpty { state = .fields(try Self.head(line)) }
-        case .fields(let head):
-            return try readField(head, context, &buffer)
+            guard !line.isEmpty else { break }
+            head = try Self.head(line)
+            state = .fields
+        case .fields:
+            return try readField(context, &buffer)
         case .sized(let left), .chunk(let left):
             guard let part = buffer.readSlice(length: min(left, buffer.readableBytes)), part.readableBytes > 0 else {
                 return .needMoreData
@@ -53,8 +58,8 @@ struct AnswerDecoder: ByteToMessageDecoder {
             advance(to: left - part.readableBytes, context)
         case .chunkSize:
             guard let line = try line(&buffer) else { return .needMoreData }
-            let size = line.prefix { $0 != ";" }.trimmed
-            guard let length = Int(size, radix: 16), length >= 0 else { throw HTTPParserError.invalidChunkSize }
+            let size = line.prefix { $0 != UInt8(ascii: ";") }.trimmed
+            guard let length = Int(size.text, radix: 16), length >= 0 else { throw HTTPParserError.invalidChunkSize }
             state = length == 0 ? .trailers : .chunk(left: length)
         case .chunkEnd:
             guard let line = try line(&buffer) else { return .needMoreData }
@@ -82,8 +87,8 @@ struct AnswerDecoder: ByteToMessageDecoder {
         case .start where buffer.readableBytes == 0: break
         // The last chunk has come, and only what nobody reads is missing.
         case .untilEnd, .trailers: finish(context)
-        case .fields(let head):
-            pass(head, context)
+        case .fields:
+            pass(headers, context)
             throw HTTPParserError.invalidEOFState
         default: throw HTTPParserError.invalidEOFState
         }
@@ -93,52 +98,54 @@ struct AnswerDecoder: ByteToMessageDecoder {
     // MARK: - The head
 
     private mutating func readField(
-        _ head: Head,
         _ context: ChannelHandlerContext,
         _ buffer: inout ByteBuffer
     ) throws -> DecodingState {
-        var head = head
         let before = buffer.readableBytes
         guard let line = try line(&buffer) else { return .needMoreData }
-        guard !line.isEmpty else {
-            try end(head, context)
+        guard let first = line.first else {
+            try end(context)
             return .continue
         }
         head.size += before - buffer.readableBytes
         guard head.size <= Self.longestHead else {
-            pass(head, context)
+            pass(headers, context)
             throw HTTPParserError.headerOverflow
         }
-        if let last = head.fields.indices.last, line.first == " " || line.first == "\t" {
-            head.fields[last].value += " \(line.trimmed)"
-        } else if let colon = line.firstIndex(of: ":"), !line[..<colon].trimmed.isEmpty {
-            head.fields.append((String(line[..<colon].trimmed), String(line[line.index(after: colon)...].trimmed)))
+        if let last = head.fields.indices.last, first.isBlank {
+            head.fields[last].value += " \(line.trimmed.text)"
+        } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
+            let name = line[..<colon].trimmed
+            if !name.isEmpty { head.fields.append((name.text, line[(colon + 1)...].trimmed.text)) }
         }
-        state = .fields(head)
         return .continue
     }
 
     /// The head is whole: what follows it, by RFC 9112, section 6.3.
-    private mutating func end(_ head: Head, _ context: ChannelHandlerContext) throws {
+    private mutating func end(_ context: ChannelHandlerContext) throws {
         if (100...199).contains(head.status), head.status != 101 {
             state = .start
             return
         }
+        var headers = headers
+        let codings = headers[canonicalForm: "transfer-encoding"].map { $0.lowercased() }
+        let lengths = headers[canonicalForm: "content-length"].map { Int($0) }
         let isBodiless = [101, 204, 304].contains(head.status)
-        var head = head
         // A body in spite of that would be read as the next answer.
-        if isBodiless, head.announcesBody { head.fields.insert(("Connection", "close"), at: 0) }
-        pass(head, context)
-        let codings = head.values("transfer-encoding").map { $0.lowercased() }
-        let lengths = Set(head.values("content-length").map { Int($0) })
+        if isBodiless, !codings.isEmpty || lengths.contains(where: { $0 != 0 }) {
+            headers.replaceOrAdd(name: "Connection", value: "close")
+        }
+        pass(headers, context)
         if isBodiless {
             finish(context)
         } else if codings.last == "chunked" {
             state = .chunkSize
         } else if !codings.isEmpty, codings != ["identity"] {
             state = .untilEnd
-        } else if let length = lengths.first {
-            guard lengths.count == 1, let length, length >= 0 else { throw HTTPParserError.invalidContentLength }
+        } else if let first = lengths.first {
+            guard let length = first, length >= 0, lengths.allSatisfy({ $0 == length }) else {
+                throw HTTPParserError.invalidContentLength
+            }
             state = .sized(left: length)
             if length == 0 { finish(context) }
         } else {
@@ -146,13 +153,12 @@ struct AnswerDecoder: ByteToMessageDecoder {
         }
     }
 
-    private func pass(_ head: Head, _ context: ChannelHandlerContext) {
-        let head = HTTPResponseHead(
-            version: head.version,
-            status: HTTPResponseStatus(statusCode: head.status),
-            headers: HTTPHeaders(head.fields.map { ($0.name, $0.value) })
-        )
-        context.fireChannelRead(wrapInboundOut(.head(head)))
+    private var headers: HTTPHeaders { HTTPHeaders(head.fields.map { ($0.name, $0.value) }) }
+
+    private func pass(_ headers: HTTPHeaders, _ context: ChannelHandlerContext) {
+        let status = HTTPResponseStatus(statusCode: head.status)
+        let part = HTTPResponseHead(version: head.version, status: status, headers: headers)
+        context.fireChannelRead(wrapInboundOut(.head(part)))
     }
 
     /// Whether what has come may be empty lines and the beginning of an answer.
@@ -164,15 +170,16 @@ struct AnswerDecoder: ByteToMessageDecoder {
     private static let protocolName = Array("http".utf8)
 
     /// Reads `HTTP/1.1 200` and whatever follows it; any other version than 1.1 is read as 1.0, which keeps nothing open.
-    private static func head(_ line: String) throws -> Head {
-        let words = line.split(maxSplits: 2) { $0 == " " || $0 == "\t" }
-        guard words.count >= 2, words[0].lowercased().hasPrefix("http") else { throw HTTPParserError.invalidVersion }
-        let digits = words[1].utf8.prefix { (0x30...0x39).contains($0) }
-        guard digits.count == 3, let status = Int(words[1].prefix(3)), status >= 100 else {
+    private static func head(_ line: ByteBufferView) throws -> Head {
+        let words = line.split(maxSplits: 2, whereSeparator: \.isBlank)
+        guard words.count >= 2 else { throw HTTPParserError.invalidVersion }
+        let version = words[0].text.lowercased()
+        guard version.hasPrefix("http") else { throw HTTPParserError.invalidVersion }
+        let digits = words[1].prefix { (0x30...0x39).contains($0) }
+        guard digits.count == 3, let status = Int(digits.text), status >= 100 else {
             throw HTTPParserError.invalidStatus
         }
-        let isNewest = words[0].lowercased() == "http/1.1"
-        return Head(version: HTTPVersion(major: 1, minor: isNewest ? 1 : 0), status: status)
+        return Head(version: version == "http/1.1" ? .http1_1 : .http1_0, status: status)
     }
 
     // MARK: - The body
@@ -191,38 +198,28 @@ struct AnswerDecoder: ByteToMessageDecoder {
     }
 
     /// The next line without its end; nil when it has not come whole.
-    private func line(_ buffer: inout ByteBuffer) throws -> String? {
+    private func line(_ buffer: inout ByteBuffer) throws -> ByteBufferView? {
         let view = buffer.readableBytesView
         guard let end = view.firstIndex(of: UInt8(ascii: "\n")) else {
             if view.count > Self.longestHead { throw HTTPParserError.headerOverflow }
             return nil
         }
-        var line = view[..<end]
-        if line.last == UInt8(ascii: "\r") { line = line.dropLast() }
-        let text = String(decoding: line, as: UTF8.self)
         buffer.moveReaderIndex(forwardBy: end - view.startIndex + 1)
-        return text
+        let line = view[..<end]
+        return line.last == UInt8(ascii: "\r") ? line.dropLast() : line
     }
 }
 
-extension AnswerDecoder.Head {
-    /// Whether its fields promise a body of any length.
-    fileprivate var announcesBody: Bool {
-        !values("transfer-encoding").isEmpty || values("content-length").contains { Int($0) != 0 }
-    }
-
-    /// The values of a field, those between commas one by one.
-    fileprivate func values(_ name: String) -> [Substring] {
-        fields.filter { $0.name.lowercased() == name }
-            .flatMap { $0.value.split(separator: ",").map(\.trimmed) }
-    }
+extension UInt8 {
+    fileprivate var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
 }
 
-extension StringProtocol {
+extension ByteBufferView {
+    fileprivate var text: String { String(decoding: self, as: UTF8.self) }
+
     /// Without the blanks at both ends.
-    fileprivate var trimmed: SubSequence {
-        let isBlank = { (character: Character) in character == " " || character == "\t" }
-        guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {
+    fileprivate var trimmed: ByteBufferView {
+        guard let first = firstIndex(where: { !$0.isBlank }), let last = lastIndex(where: { !$0.isBlank }) else {
             return self[endIndex...]
         }
         return self[first...last]
