@@ -127,9 +127,13 @@ extension InboundRecord {
     /// The value of the last header `content-type`, however its name is spelled.
     fileprivate var contentType: [UInt8]? {
         headers.last { header in
-            (11...12).contains(header.name.utf8.count)
-                && header.name.lowercased().filter { $0 != "-" && $0 != "_" } == "contenttype"
+            (11...12).contains(header.name.utf8.count) && Self.isContentType(header.name)
         }?.value
+    }
+
+    private static func isContentType(_ name: String) -> Bool {
+        let letters = name.utf8.lazy.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: "_") }
+        return letters.map { $0 | 0x20 }.elementsEqual("contenttype".utf8)
     }
 }
 

@@ -32,6 +32,11 @@ package struct IPAddress: Sendable, Hashable, Redacted {
     /// The address of a peer as servers and proxies write it: with a port (`1.2.3.4:443`, `[::1]:443`), in brackets, or
     /// with a zone (`fe80::1%eth0`).
     package init?(peer text: String) {
+        // As nearly every one is.
+        if let address = IPAddress(text) {
+            self = address
+            return
+        }
         var address = text[...].drop { $0 == " " }
         while address.last == " " { address.removeLast() }
         if address.first == "[" {
