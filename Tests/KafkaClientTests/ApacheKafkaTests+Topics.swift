@@ -79,7 +79,7 @@ extension ApacheKafkaTests {
             let new = 100..<(100 + 8 * partitions)
             try await broker.sendNumbers(new, to: topic, partitions: partitions)
             let read = Mutex<Set<Int>>([])
-            // To the end: what the old position led to comes again when the topic is found to be anew.
+            // It reads to the end: what the old position led to comes again once the topic is found to be anew.
             async let reading: Void = {
                 while let batch = try? await consumer.nextBatch(maximum: 500) {
                     read.withLock { $0.formUnion(batch.records.compactMap(\.number)) }
@@ -88,14 +88,14 @@ extension ApacheKafkaTests {
             }()
             let wanted = Dictionary(uniqueKeysWithValues: (0..<partitions).map { (Int32($0), Int64(8)) })
             var offsets: [Int32: Int64] = [:]
-            let end = ContinuousClock.now + .seconds(30)
-            while ContinuousClock.now < end, !read.withLock({ $0.isSuperset(of: new) }) || offsets != wanted {
+            try await eventuallyHolds(within: .seconds(30)) {
                 offsets = try await KafkaAdmin.committedOffsets(
                     of: group,
                     topic: topic,
                     partitions: partitions,
                     configuration: broker.configuration()
                 )
+                return offsets == wanted && read.withLock { $0.isSuperset(of: new) }
             }
             await consumer.close()
             await reading
@@ -127,8 +127,11 @@ extension ApacheKafkaTests {
 }
 
 /// Waits for a condition; fails when it does not come.
-private func eventuallyHolds(_ condition: () async throws -> Bool) async throws {
-    let end = ContinuousClock.now + .seconds(20)
+private func eventuallyHolds(
+    within limit: Duration = .seconds(20),
+    _ condition: () async throws -> Bool
+) async throws {
+    let end = ContinuousClock.now + limit
     while try await !condition() {
         guard ContinuousClock.now < end else {
             Issue.record("it did not come to hold")
