@@ -36,7 +36,7 @@ struct AnswerDecoder: ByteToMessageDecoder {
 
     private var state = State.start
 
-    /// What has come of the head.
+    /// The part of the head that has come.
     private var head = Head()
 
     mutating func decode(context: ChannelHandlerContext, buffer: inout ByteBuffer) throws -> DecodingState {

@@ -32,7 +32,7 @@ package struct IPAddress: Sendable, Hashable, Redacted {
     /// The address of a peer as servers and proxies write it: with a port (`1.2.3.4:443`, `[::1]:443`), in brackets, or
     /// with a zone (`fe80::1%eth0`).
     package init?(peer text: String) {
-        // As nearly every one is.
+        // Nearly every peer is written as a plain address.
         if let address = IPAddress(text) {
             self = address
             return
