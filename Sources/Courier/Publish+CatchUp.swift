@@ -7,6 +7,7 @@ extension Publish {
     func tick() async {
         while !Task.isStopping {
             look.send()
+            endings.append([.time])
             await Task.pause(until: .now + context.settings.sweepInterval)
         }
         look.finish()

@@ -28,14 +28,17 @@ struct Publish: Service {
     }
 
     /// The answers that the table is to be told of.
-    private let endings = BatchQueue<Ending>()
+    let endings = BatchQueue<Ending>()
 
-    private enum Ending {
+    enum Ending {
         /// The broker has a record that the table still holds.
         case published(OutboxRecord)
 
         /// Records of this one's stream are leased to this worker, and nobody is at them.
         case left(OutboxRecord)
+
+        /// Time has passed: what has waited for others of its transaction may wait no longer.
+        case time
     }
 
     /// When the table is to be looked at.
@@ -130,13 +133,15 @@ struct Publish: Service {
         for await batch in endings.batches(of: 2 * context.settings.batchSize, after: { .milliseconds(25) }) {
             var published: [OutboxRecord] = []
             var left: [OutboxRecord] = []
+            var isLookDue = false
             for ending in batch {
                 switch ending {
                 case .published(let record): published.append(record)
                 case .left(let record): left.append(record)
+                case .time: isLookDue = true
                 }
             }
-            if !published.isEmpty { await forget(published) }
+            if !published.isEmpty || isLookDue { await forget(published) }
             await giveBack(left)
         }
     }
@@ -149,7 +154,7 @@ struct Publish: Service {
         await context.progress.during(.forget) {
             let doOthersWait = await context.retry.withinLease(.forget) { try await context.ledger.published(records) }
             guard let doOthersWait else { return }
-            context.settings.observe(.publishForgotten)
+            if !records.isEmpty { context.settings.observe(.publishForgotten) }
             let isOver = records.contains { !unacknowledged.contains($0.stream) }
             if doOthersWait, isOver { look.send() }
         }

@@ -6,7 +6,9 @@ package import Verification
 /// All that a batch changes but windows, ready to be written.
 package struct IntakeWrites {
     package private(set) var statements: [Statement] = []
+    private let ledger: PostgresLedger
     private let outbox: [OutboxRecord]
+    private let pack = UUIDValue.newPack
     private let inserts: Range<Int>
 
     /// `outbox` is that of the changes.
@@ -18,16 +20,17 @@ package struct IntakeWrites {
         at now: Timestamp
     ) {
         if !changes.insertedVerifications.isEmpty {
-            statements.append(PostgresLedger.insertVerifications(changes.insertedVerifications))
+            statements.append(PostgresLedger.insertVerifications(changes.insertedVerifications, pack: pack))
         }
         if !changes.updatedVerifications.isEmpty {
-            statements.append(PostgresLedger.updateVerifications(changes.updatedVerifications))
+            statements.append(PostgresLedger.updateVerifications(changes.updatedVerifications, pack: pack))
         }
         if !changes.requests.isEmpty { statements.append(PostgresLedger.updateRequests(changes.requests)) }
         if !changes.slots.isEmpty { statements.append(PostgresLedger.updateSlots(changes.slots)) }
         if !changes.sends.isEmpty { statements.append(ledger.insertSends(changes.sends)) }
+        self.ledger = ledger
         self.outbox = outbox
-        let inserts = ledger.insertOutbox(outbox)
+        let inserts = ledger.insertOutbox(outbox, pack: pack)
         self.inserts = statements.endIndex..<statements.endIndex + inserts.count
         statements += inserts
         if let admit = PostgresLedger.admitTenants(changes.admissions, keys, at: now) { statements.append(admit) }
@@ -36,6 +39,6 @@ package struct IntakeWrites {
     /// Writes behind statements that may fail, so that little is undone then, and returns what to publish.
     func tryCommit(behind windows: [Statement], _ transaction: Transaction) throws -> [OutboxRecord] {
         let answers = Array(try transaction.tryCommit(windows + statements).dropFirst(windows.count))
-        return try PostgresLedger.handedOver(outbox, answers[inserts])
+        return try ledger.handedOver(outbox, pack: pack, answers[inserts])
     }
 }

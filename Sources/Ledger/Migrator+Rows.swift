@@ -12,7 +12,7 @@ extension Migrator {
                 Statement(
                     """
                     SELECT EXISTS (SELECT FROM courier.request) OR EXISTS (SELECT FROM courier.verification)
-                        OR EXISTS (SELECT FROM courier.outbox)
+                        OR EXISTS (SELECT FROM courier.outbox) OR EXISTS (SELECT FROM courier.outbox_pack)
                     """
                 )
             )

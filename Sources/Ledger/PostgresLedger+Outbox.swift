@@ -11,29 +11,12 @@ extension PostgresLedger {
         return timeline == 1 ? records : records.map { $0.written(on: timeline) }
     }
 
-    /// Inserts records leased to this worker, which publishes them at once: one statement for the first events of
-    /// verifications, and one for all others, where there are such.
-    package func insertOutbox(_ records: [OutboxRecord]) -> [Statement] {
+    /// Inserts records leased to this worker, which publishes them at once: the first events of verifications in a pack,
+    /// and all others, where there are such, as rows.
+    package func insertOutbox(_ records: [OutboxRecord], pack: UUIDValue) -> [Statement] {
         let firsts = records.filter(\.isFirstEvent)
         let others = records.filter { !$0.isFirstEvent }
-        return (firsts.isEmpty ? [] : [insertFirstEvents(firsts)]) + (others.isEmpty ? [] : [insertOthers(others)])
-    }
-
-    /// Events that nothing can be before or in place of: their transaction is the only one that writes their number.
-    private func insertFirstEvents(_ records: [OutboxRecord]) -> Statement {
-        Statement(
-            """
-            INSERT INTO courier.outbox (stream, sequence, dead_letter, key, value, headers, lease_until)
-            SELECT
-                unnest($1::uuid[]), 1, false, unnest($2::bytea[]), unnest($3::bytea[]), unnest($4::bytea[]),
-                clock_timestamp() + $5 * interval '1 microsecond'
-            """,
-            [
-                .uuids(records.map(\.stream.value)), .bytesArray(records.map(\.key)),
-                .bytesArray(records.map(\.value)), .bytesArray(records.map { RecordField.encode($0.headers) }),
-                leaseParameter,
-            ]
-        )
+        return (firsts.isEmpty ? [] : [insertPack(pack, firsts)]) + (others.isEmpty ? [] : [insertOthers(others)])
     }
 
     /// Later events, and what has a stream made from its record, which may be there when the record has come once more.
@@ -46,8 +29,12 @@ extension PostgresLedger {
             """
             INSERT INTO courier.outbox (stream, sequence, dead_letter, key, value, headers, lease_until)
             SELECT u.stream, u.sequence, u.dead_letter, u.key, u.value, u.headers, CASE
-                WHEN u.follows OR u.sequence > 1 AND EXISTS (
-                    SELECT FROM courier.outbox o WHERE o.stream = u.stream AND o.sequence < u.sequence
+                WHEN u.follows OR u.sequence > 1 AND (
+                    EXISTS (SELECT FROM courier.outbox o WHERE o.stream = u.stream AND o.sequence < u.sequence)
+                    OR EXISTS (
+                        SELECT FROM courier.outbox_pack p
+                        WHERE p.id = (SELECT v.pack FROM courier.verification v WHERE v.id = u.stream)
+                    )
                 ) THEN clock_timestamp() - interval '1 microsecond'
                 ELSE clock_timestamp() + $7 * interval '1 microsecond' END
             FROM (
@@ -74,8 +61,15 @@ extension PostgresLedger {
         return records.map { !streams.insert($0.stream).inserted }
     }
 
-    /// The records that this worker publishes itself, in their order, by the answers to their statements.
-    static func handedOver(_ records: [OutboxRecord], _ answers: some Sequence<Rows>) throws -> [OutboxRecord] {
+    /// The records that this worker publishes itself, in their order, by the answers to their statements, which are
+    /// committed.
+    func handedOver(
+        _ records: [OutboxRecord],
+        pack: UUIDValue,
+        _ answers: some Sequence<Rows>
+    ) throws -> [OutboxRecord] {
+        let firsts = records.filter(\.isFirstEvent)
+        if !firsts.isEmpty { packs.add(pack, firsts.map(\.stream), lease: settings.lease) }
         var handedOver: Set<OutboxKey> = []
         for rows in answers {
             for row in rows where try !row.bool(2) {
@@ -89,7 +83,7 @@ extension PostgresLedger {
 
     package func sweepOutbox() async throws -> [OutboxRecord] {
         let start = unpublished.next()
-        let statements = [Self.oldestDue(since: start), takeOverOutbox(since: start)]
+        let statements = [Self.oldestDue(since: start), Self.unpackDue(since: start), takeOverOutbox(since: start)]
         return try await pool.withTransaction { transaction in
             let answers = try transaction.commit(statements)
             let look = try answers[0].onlyRow
@@ -97,7 +91,7 @@ extension PostgresLedger {
             let oldest = try look.optionalTimestamp(0).map { Timestamp(microseconds: $0) }
             unpublished.note(oldest.map { .some(since: $0) } ?? .nothing, at: try Timestamp(look, 1))
             var records: [OutboxRecord] = []
-            for row in answers[1] where try row.bool(6) {
+            for row in answers[2] where try row.bool(6) {
                 records.append(
                     OutboxRecord(
                         stream: UUIDValue(try row.uuid(0)),
@@ -117,11 +111,15 @@ extension PostgresLedger {
     static func oldestDue(since start: Timestamp?) -> Statement {
         Statement(
             """
-            SELECT (
+            SELECT least((
                 SELECT o.lease_until FROM courier.outbox o
                 WHERE o.lease_until < statement_timestamp() AND o.lease_until >= coalesce($1::timestamptz, '-infinity')
                 ORDER BY o.lease_until LIMIT 1
-            ), statement_timestamp()
+            ), (
+                SELECT p.lease_until FROM courier.outbox_pack p
+                WHERE p.lease_until < statement_timestamp() AND p.lease_until >= coalesce($1::timestamptz, '-infinity')
+                ORDER BY p.lease_until LIMIT 1
+            )), statement_timestamp()
             """,
             [.timestamp(microsecondsSinceUnixEpoch: start?.microseconds)]
         )
@@ -147,13 +145,17 @@ extension PostgresLedger {
             ), placed AS (
                 -- 2. How many of its stream are unpublished before it, and how many of them are due: numbers have no gap.
                 SELECT d.*,
+                    EXISTS (
+                        SELECT FROM courier.outbox_pack p
+                        WHERE p.id = (SELECT v.pack FROM courier.verification v WHERE v.id = d.stream)
+                    ) AS is_packed,
                     d.sequence - (SELECT min(e.sequence) FROM courier.outbox e WHERE e.stream = d.stream) AS earlier,
                     row_number() OVER (PARTITION BY d.stream ORDER BY d.sequence) - 1 AS earlier_due,
                     min(d.lease_until) OVER (PARTITION BY d.stream) AS since
                 FROM due d
             ), judged AS (
-                -- 3. It goes when all of them go.
-                SELECT p.*, p.earlier = p.earlier_due AND p.earlier < $4 AS goes FROM placed p
+                -- 3. It goes when all of them go, and its first event is in no pack.
+                SELECT p.*, p.earlier = p.earlier_due AND p.earlier < $4 AND NOT p.is_packed AS goes FROM placed p
             ), counted AS (
                 -- 4. How many and how much go with it.
                 SELECT j.stream, j.sequence, j.earlier, j.goes,
@@ -193,26 +195,47 @@ extension PostgresLedger {
     /// one of its stream, whose own transaction writes the log as far as this.
     @discardableResult
     package func published(_ records: [OutboxRecord]) async throws -> Bool {
-        let statements = Self.forget(records)
-        return try await pool.withTransaction { transaction in
-            let answers = try transaction.commit(statements)
-            return try answers[2].contains { try $0.bool(0) }
+        let plan = packs.plan(published: records)
+        let statements = Self.forget(plan)
+        var isAnyParked = false
+        if !statements.isEmpty {
+            let answers = try await pool.withTransaction { try $0.commit(statements) }
+            isAnyParked = try answers.last?.contains { try $0.bool(0) } ?? false
+            // Whose lease was over meanwhile is a row now, or somebody else's.
+            let deleted = plan.published.isEmpty ? [] : Set(try answers[1].map { UUIDValue(try $0.uuid(0)) })
+            let lost = plan.published.filter { !deleted.contains($0.id) }.flatMap(\.streams)
+            if !lost.isEmpty {
+                let statement = Self.delete(lost.map { ($0, 1) })
+                try await pool.withTransaction { _ = try $0.commit([statement]) }
+            }
         }
+        packs.finish(plan)
+        return isAnyParked
     }
 
     /// One round trip: deletes records, and tells whether some are parked behind them.
-    package static func forget(_ records: [OutboxRecord]) -> [Statement] {
-        [
-            Statement("SELECT set_config('synchronous_commit', 'off', true)"), delete(records),
-            isAnyParked(behind: records),
-        ]
+    package static func forget(_ plan: OpenPacks.Plan) -> [Statement] {
+        var statements: [Statement] = []
+        if !plan.published.isEmpty { statements.append(deletePacks(plan.published.map(\.id))) }
+        if !plan.unpacked.isEmpty {
+            statements.append(unpack(plan.unpacked.map(\.id), left: plan.unpacked.flatMap(\.streams)))
+        }
+        if !plan.rows.isEmpty { statements.append(delete(plan.rows.map { ($0.stream, $0.sequence) })) }
+        guard !statements.isEmpty else { return [] }
+        let streams = plan.published.flatMap(\.streams) + plan.rows.map(\.stream)
+        let setting = Statement("SELECT set_config('synchronous_commit', 'off', true)")
+        return [setting] + statements + [isAnyParked(behind: streams)]
     }
 
     package func giveBack(_ records: [OutboxRecord], after pause: Duration) async throws {
-        let statement = Self.shortenLeases(of: records, to: pause)
-        try await pool.withTransaction { transaction in
-            _ = try transaction.commit([statement])
+        let plan = packs.plan(givenBack: records)
+        var statements: [Statement] = []
+        if !plan.unpacked.isEmpty {
+            statements.append(Self.unpack(plan.packs, left: plan.unpacked.flatMap(\.streams)))
         }
+        statements.append(Self.shortenLeases(of: records, to: pause))
+        try await pool.withTransaction { [statements] in _ = try $0.commit(statements) }
+        packs.finish(plan)
     }
 
     /// Shortens leases of whole streams: what follows a record goes with it.
@@ -239,7 +262,7 @@ extension PostgresLedger {
     }
 
     /// Whether a record of these streams is parked.
-    static func isAnyParked(behind records: [OutboxRecord]) -> Statement {
+    static func isAnyParked(behind streams: [UUIDValue]) -> Statement {
         Statement(
             """
             SELECT EXISTS (
@@ -247,7 +270,7 @@ extension PostgresLedger {
                 SELECT FROM courier.outbox o WHERE o.stream = ANY ($1) AND (o.lease_until <= clock_timestamp()) IS TRUE
             )
             """,
-            [.uuids(records.map(\.stream.value))]
+            [.uuids(streams.map(\.value))]
         )
     }
 
@@ -255,7 +278,7 @@ extension PostgresLedger {
     ///
     /// The table is nearly empty at one moment and full at the next. As a join this is planned to begin at the table
     /// when one row was left at the last look, and then compares every record in it with every one of the batch.
-    static func delete(_ records: [OutboxRecord]) -> Statement {
+    static func delete(_ records: [(stream: UUIDValue, sequence: Int32)]) -> Statement {
         Statement(
             """
             DELETE FROM courier.outbox o
@@ -266,11 +289,6 @@ extension PostgresLedger {
             [.uuids(records.map(\.stream.value)), .int32s(records.map(\.sequence))]
         )
     }
-}
-
-extension OutboxRecord {
-    /// Of a verification: a stream that is made from a record is no UUIDv7.
-    fileprivate var isFirstEvent: Bool { sequence == 1 && stream.version7Time != nil }
 }
 
 private struct OutboxKey: Hashable {

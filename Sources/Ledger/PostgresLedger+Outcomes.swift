@@ -35,7 +35,8 @@ extension PostgresLedger {
             // 1. Those as they were claimed change in one statement, unless they have changed since.
             let known = Self.byID(open.compactMap(\.verification))
             var changes = settle(open, known, now)
-            let written = try writeKnown(changes.verifications, known, transaction)
+            let pack = UUIDValue.newPack
+            let written = try writeKnown(changes.verifications, known, pack, transaction)
             changes.keep(written)
 
             // 2. The others are read first.
@@ -43,7 +44,7 @@ extension PostgresLedger {
             let others = settle(rest, try readOthers(Set(rest.map(\.send.verificationID)), transaction), now)
             changes.outbox += others.outbox
             changes.verifications = others.verifications
-            return Recorded([], outbox: try write(changes, transaction))
+            return Recorded([], outbox: try write(changes, pack, transaction))
         }
     }
 
@@ -77,7 +78,7 @@ extension PostgresLedger {
             let evidence = late.isEmpty ? [] : [Self.keepEvidence(late)]
             let extended = waiting.filter { lockedSends.contains($0.send.id) }
             let leases = extended.isEmpty ? [] : [extendLeases(extended)]
-            return Recorded(waiting, outbox: try write(changes, transaction, after: evidence + leases))
+            return Recorded(waiting, outbox: try write(changes, .newPack, transaction, after: evidence + leases))
         }
     }
 
@@ -96,10 +97,11 @@ extension PostgresLedger {
     private func writeKnown(
         _ verifications: [StoredVerification],
         _ known: [VerificationID: StoredVerification],
+        _ pack: UUIDValue,
         _ transaction: Transaction
     ) throws -> Set<VerificationID> {
         guard !verifications.isEmpty else { return [] }
-        let rows = try transaction.run([Self.settleVerifications(verifications, known: known)])[0]
+        let rows = try transaction.run([Self.settleVerifications(verifications, known: known, pack: pack)])[0]
         return try Self.verificationIDs(rows)
     }
 

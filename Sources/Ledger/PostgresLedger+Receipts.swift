@@ -61,15 +61,16 @@ extension PostgresLedger {
         adding deadLetters: [OutboxRecord] = [],
         _ transaction: Transaction
     ) throws -> [OutboxRecord] {
+        let pack = UUIDValue.newPack
         var statements = earlier.map { [$0] } ?? []
         if !changes.sends.isEmpty { statements.append(Self.settleReportedSends(changes.sends.values)) }
         if !changes.waiting.isEmpty { statements.append(insertReceipts(changes.waiting)) }
         let verifications = changes.verifications.values.sorted { $0.id < $1.id }
-        if !verifications.isEmpty { statements.append(Self.updateVerifications(verifications)) }
+        if !verifications.isEmpty { statements.append(Self.updateVerifications(verifications, pack: pack)) }
         let outbox = try numbered(deadLetters + changes.outbox, transaction)
-        let inserts = insertOutbox(outbox)
+        let inserts = insertOutbox(outbox, pack: pack)
         let answers = try transaction.commit(statements + inserts)
-        return try Self.handedOver(outbox, answers.suffix(inserts.count))
+        return try handedOver(outbox, pack: pack, answers.suffix(inserts.count))
     }
 }
 

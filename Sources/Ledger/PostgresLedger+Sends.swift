@@ -146,15 +146,18 @@ extension PostgresLedger {
     /// Writes settled verifications and their events, and commits.
     func write(
         _ changes: OutcomeDecision.Changes,
+        _ pack: UUIDValue,
         _ transaction: Transaction,
         after earlier: [Statement] = []
     ) throws -> [OutboxRecord] {
         var statements = earlier
-        if !changes.verifications.isEmpty { statements.append(Self.updateVerifications(changes.verifications)) }
+        if !changes.verifications.isEmpty {
+            statements.append(Self.updateVerifications(changes.verifications, pack: pack))
+        }
         let outbox = try numbered(changes.outbox, transaction)
-        let inserts = insertOutbox(outbox)
+        let inserts = insertOutbox(outbox, pack: pack)
         let answers = try transaction.commit(statements + inserts)
-        return try Self.handedOver(outbox, answers.suffix(inserts.count))
+        return try handedOver(outbox, pack: pack, answers.suffix(inserts.count))
     }
 
     /// Takes results whose claim still holds; a write with an old fence changes nothing.

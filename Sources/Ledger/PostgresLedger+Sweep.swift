@@ -54,7 +54,7 @@ extension PostgresLedger {
             var statements: [Statement] = []
             if !swept.results.isEmpty { statements.append(settleSends(swept.results)) }
             if !swept.claims.isEmpty { statements.append(claim(swept.claims)) }
-            let outbox = try write(changes, transaction, after: statements)
+            let outbox = try write(changes, .newPack, transaction, after: statements)
             let takesAll = isAll && swept.claims.count + swept.results.count == found.count
             dueSends.note(capacity == 0 ? .unknown : takesAll ? .nothing : left, at: now)
             for mismatch in swept.mismatches { onMismatch(mismatch) }
@@ -70,7 +70,7 @@ extension PostgresLedger {
             let verifications = try Self.verifications(answers[0]).values.sorted { $0.id < $1.id }
             let now = try answers[1].clock()
             let changes = SweepDecision.expire(verifications, now: now, source: settings.source)
-            let outbox = try write(changes, transaction)
+            let outbox = try write(changes, .newPack, transaction)
             let isAll = verifications.count < settings.sweepSize
             expiries.note(isAll ? .nothing : oldest.map { .some(since: $0) } ?? .unknown, at: now)
             return Recorded((), outbox: outbox)

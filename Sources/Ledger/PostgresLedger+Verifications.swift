@@ -68,14 +68,15 @@ extension PostgresLedger {
         return verifications
     }
 
-    package static func insertVerifications(_ rows: [StoredVerification]) -> Statement {
+    /// `pack` is the transaction's own, which the first events of verifications are in.
+    package static func insertVerifications(_ rows: [StoredVerification], pack: UUIDValue) -> Statement {
         Statement(
             """
             INSERT INTO courier.verification (
                 id, tenant, purpose, channel, subject, fingerprint, region, masked, sealed, seal_key, code_key,
                 hash_key, generation, code_hash, code_length, state, status, checks_used, max_checks, sends_used,
                 max_sends, send_open, sequence, resend_after, expires_at, policy_version,
-                request_id, fictional, short_hash, short_until, used_providers
+                request_id, fictional, short_hash, short_until, used_providers, pack
             )
             SELECT
                 unnest($1::uuid[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
@@ -85,7 +86,7 @@ extension PostgresLedger {
                 unnest($19::int2[]), unnest($20::int2[]), unnest($21::int2[]), unnest($22::bool[]),
                 unnest($23::int4[]), unnest($24::timestamptz[]), unnest($25::timestamptz[]), unnest($26::text[]),
                 unnest($27::text[]), unnest($28::bool[]), unnest($29::bytea[]), unnest($30::timestamptz[]),
-                unnest($31::text[])
+                unnest($31::text[]), unnest($32::uuid[])
             """,
             [
                 .uuids(rows.map(\.id.uuid.value)), .texts(rows.map(\.tenant)),
@@ -103,7 +104,7 @@ extension PostgresLedger {
                 .timestamps(rows.map(\.expiresAt.microseconds)), .texts(rows.map(\.policyVersion)),
                 .texts(rows.map(\.requestID)), .bools(rows.map(\.isFictional)),
                 .bytesArray(rows.map(\.shortCode?.hash)), .timestamps(rows.map(\.shortCode?.until.microseconds)),
-                .texts(rows.map(\.usedProvidersText)),
+                .texts(rows.map(\.usedProvidersText)), .uuids(rows.map { $0.sequence > 0 ? pack.value : nil }),
             ]
         )
     }
@@ -113,14 +114,15 @@ extension PostgresLedger {
     /// `known` has the rows as they were then.
     package static func settleVerifications(
         _ rows: [StoredVerification],
-        known: [VerificationID: StoredVerification]
+        known: [VerificationID: StoredVerification],
+        pack: UUIDValue
     ) -> Statement {
         Statement(
             """
             UPDATE courier.verification v
             SET status = u.status, sends_used = u.sends_used, send_open = u.send_open, sequence = u.sequence,
                 resend_after = u.resend_after, expires_at = u.expires_at, short_until = u.short_until,
-                used_providers = u.used_providers
+                used_providers = u.used_providers, pack = CASE u.sequence WHEN 1 THEN $11 ELSE v.pack END
             FROM (
                 SELECT
                     unnest($1::uuid[]) AS id, unnest($2::text[]) AS status, unnest($3::int2[]) AS sends_used,
@@ -138,13 +140,13 @@ extension PostgresLedger {
                 .timestamps(rows.map(\.resendAfter.microseconds)),
                 .timestamps(rows.map(\.expiresAt.microseconds)),
                 .timestamps(rows.map(\.shortCode?.until.microseconds)), .texts(rows.map(\.usedProvidersText)),
-                .timestamps(rows.map { known[$0.id]?.expiresAt.microseconds }),
+                .timestamps(rows.map { known[$0.id]?.expiresAt.microseconds }), .uuid(pack.value),
             ]
         )
     }
 
     /// Writes what decisions change; the rows are locked by their readers before.
-    package static func updateVerifications(_ rows: [StoredVerification]) -> Statement {
+    package static func updateVerifications(_ rows: [StoredVerification], pack: UUIDValue) -> Statement {
         Statement(
             """
             UPDATE courier.verification v
@@ -154,6 +156,7 @@ extension PostgresLedger {
                 resend_after = u.resend_after, expires_at = u.expires_at, policy_version = u.policy_version,
                 state = u.state, short_hash = u.short_hash, short_until = u.short_until,
                 used_providers = u.used_providers,
+                pack = CASE WHEN v.sequence = 0 AND u.sequence > 0 THEN $19 ELSE v.pack END,
                 sealed = CASE u.state WHEN 'live' THEN v.sealed END,
                 ended_at = CASE WHEN u.state = 'expired' THEN coalesce(v.ended_at, clock_timestamp())
                     ELSE v.ended_at END
@@ -181,6 +184,7 @@ extension PostgresLedger {
                 .timestamps(rows.map(\.expiresAt.microseconds)), .texts(rows.map(\.policyVersion)),
                 .texts(rows.map(\.state.rawValue)), .bytesArray(rows.map(\.shortCode?.hash)),
                 .timestamps(rows.map(\.shortCode?.until.microseconds)), .texts(rows.map(\.usedProvidersText)),
+                .uuid(pack.value),
             ]
         )
     }

@@ -63,6 +63,7 @@ package struct PostgresLedger: Ledger {
 
     /// Records are parked at the time of their transaction, and else have a lease in the future.
     let unpublished = SweepStart(margin: .seconds(5))
+    let packs = OpenPacks()
     let fullWindows = FullWindows()
     let metLocks = MetLocks()
     let snapshots = SnapshotWatch()

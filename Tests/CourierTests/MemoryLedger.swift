@@ -278,6 +278,7 @@ extension MemoryLedger {
 
     @discardableResult
     func published(_ records: [OutboxRecord]) async throws -> Bool {
+        if records.isEmpty { return false }
         await state.withLock(\.deletion)?.pass()
         return try perform(.published) { state in
             state.outbox.remove(records)

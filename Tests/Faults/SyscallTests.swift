@@ -52,7 +52,7 @@ extension Drill {
                 try await cells[0].send(request)
                 _ = try await scenario.fleet.events(of: request.map(\.id))
                 try await eventually("the event is forgotten") {
-                    try await scenario.fleet.database.count("SELECT count(*) FROM courier.outbox") == 0
+                    try await scenario.fleet.database.count("SELECT count(*) FROM courier.unpublished") == 0
                 }
             }
             try await worker.stop()

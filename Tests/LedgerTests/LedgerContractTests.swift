@@ -22,7 +22,7 @@ import Verification
             #expect(events.allSatisfy { $0.json?.text("status") == "sent" })
             #expect(try await worker.settle(claims, .sent).outbox.isEmpty)
             try await worker.ledger.published(events)
-            #expect(try await database.count("SELECT count(*) FROM courier.outbox") == 0)
+            #expect(try await database.count("SELECT count(*) FROM courier.unpublished") == 0)
 
             let verifier = Verifier(pool: database.pool, hashKeys: CodeKeys.test.hash)
             for claim in claims {
@@ -51,7 +51,7 @@ import Verification
             #expect(Set(told.map(\.stream)).count == records.count)
             #expect(try await worker.intake(records).outbox.isEmpty)
             try await worker.ledger.published(told)
-            #expect(try await database.count("SELECT count(*) FROM courier.outbox") == 0)
+            #expect(try await database.count("SELECT count(*) FROM courier.unpublished") == 0)
         }
     }
 
@@ -70,13 +70,13 @@ import Verification
             _ = try await worker.settle(some + others, .sent)
             try await database.script("UPDATE courier.verification SET expires_at = clock_timestamp()")
             #expect(try await ledger.sweepExpired().outbox.isEmpty, "they are behind events that are not published")
-            try await database.script("UPDATE courier.outbox SET lease_until = clock_timestamp()")
+            try await database.lapseOutbox()
             let swept = try await ledger.sweepOutbox()
             let streams = Dictionary(grouping: swept, by: \.stream).values
             #expect(streams.count == Self.people)
             #expect(streams.allSatisfy { $0.map { $0.json?.text("status") } == ["sent", "expired"] })
             try await ledger.published(swept)
-            #expect(try await database.count("SELECT count(*) FROM courier.outbox") == 0)
+            #expect(try await database.count("SELECT count(*) FROM courier.unpublished") == 0)
             try await ledger.maintain()
         }
     }
@@ -100,7 +100,7 @@ import Verification
             #expect(try await worker.ledger.receive(receipts, deadLetters: []).outbox.isEmpty)
             #expect(try await database.count("SELECT count(*) FROM courier.receipt") == 0)
             try await worker.ledger.published(told.outbox)
-            #expect(try await database.count("SELECT count(*) FROM courier.outbox") == 0)
+            #expect(try await database.count("SELECT count(*) FROM courier.unpublished") == 0)
         }
     }
 
@@ -124,7 +124,7 @@ import Verification
             #expect(Set(told.map(\.stream)).count == Self.people)
             #expect(try await database.count("SELECT count(*) FROM courier.receipt") == 0)
             try await worker.ledger.published(told)
-            #expect(try await database.count("SELECT count(*) FROM courier.outbox") == 0)
+            #expect(try await database.count("SELECT count(*) FROM courier.unpublished") == 0)
         }
     }
 
@@ -139,7 +139,7 @@ import Verification
             let letters = try await worker.ledger.sweepReceipts().outbox
             #expect(letters.map(\.isDeadLetter) == [true])
             try await worker.ledger.published(letters)
-            #expect(try await database.count("SELECT count(*) FROM courier.outbox") == 0)
+            #expect(try await database.count("SELECT count(*) FROM courier.unpublished") == 0)
         }
     }
 }

@@ -16,7 +16,7 @@ import Verification
             let parked = try await worker.intake(.people(1, round: 1, at: now) + .people(1, round: 2, at: now))
 
             #expect(parked.outbox.isEmpty)
-            #expect(try await database.count("SELECT count(*) FROM courier.outbox") == 3)
+            #expect(try await database.count("SELECT count(*) FROM courier.unpublished") == 3)
             #expect(try await worker.ledger.sweepOutbox().isEmpty)
             #expect(try await worker.ledger.published(first.outbox), "others wait for this")
             let run = try await worker.ledger.sweepOutbox()
@@ -24,7 +24,7 @@ import Verification
             #expect(run.map { $0.json?.text("status") } == ["suppressed", "suppressed"])
             #expect(try await worker.ledger.sweepOutbox().isEmpty)
             #expect(try await !worker.ledger.published(run))
-            #expect(try await database.count("SELECT count(*) FROM courier.outbox") == 0)
+            #expect(try await database.count("SELECT count(*) FROM courier.unpublished") == 0)
         }
     }
 
@@ -67,7 +67,7 @@ import Verification
             // Both workers may publish it: the event's id is the same, and the second to forget it finds nothing.
             try await worker.ledger.published(swept)
             try await worker.publish(first)
-            #expect(try await database.count("SELECT count(*) FROM courier.outbox") == 0)
+            #expect(try await database.count("SELECT count(*) FROM courier.unpublished") == 0)
         }
     }
 
@@ -250,7 +250,7 @@ import Verification
             let sweeper = database.ledger(sweepSize: 20)
             let published = PublishedLog()
             _ = try await inParallel(8) { _ in
-                while try await database.count("SELECT count(*) FROM courier.outbox") > 0 {
+                while try await database.count("SELECT count(*) FROM courier.unpublished") > 0 {
                     let records = try await sweeper.sweepOutbox()
                     published.append(records)
                     try await sweeper.published(records)
@@ -359,10 +359,5 @@ extension LedgerDatabase {
             ORDER BY id, sequence
             """
         )
-    }
-
-    /// Lets every lease of a record be over.
-    fileprivate func lapseOutbox() async throws {
-        try await script("UPDATE courier.outbox SET lease_until = clock_timestamp() - interval '1 s'")
     }
 }

@@ -133,7 +133,7 @@ import Verification
 
             #expect(try await worker.settle(claims, .sent).outbox.isEmpty)
             #expect(try await worker.settle(claims, .failed(.providerUnavailable)).outbox.isEmpty)
-            #expect(try await database.count("SELECT count(*) FROM courier.outbox") == 3)
+            #expect(try await database.count("SELECT count(*) FROM courier.unpublished") == 3)
             #expect(try await database.texts("SELECT v::text FROM courier.verification v ORDER BY v.id") == before)
         }
     }
@@ -154,7 +154,7 @@ import Verification
             #expect(try await worker.settle(new, .sent).outbox.count == 1)
             #expect(try await worker.ledger.record(old.map { .init($0, .unknown(.timeout)) }).outbox.isEmpty)
             #expect(try await database.text("SELECT state FROM courier.send") == "sent")
-            #expect(try await database.count("SELECT count(*) FROM courier.outbox") == 1)
+            #expect(try await database.count("SELECT count(*) FROM courier.unpublished") == 1)
         }
     }
 

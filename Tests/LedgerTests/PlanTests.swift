@@ -78,7 +78,7 @@ import Verification
                 "DELETE FROM courier.outbox WHERE ctid <> (SELECT ctid FROM courier.outbox ORDER BY ctid DESC LIMIT 1)"
             )
             try await database.script("VACUUM ANALYZE courier.outbox")
-            let plan = try await Self.plan(of: PostgresLedger.delete([]), pool)
+            let plan = try await Self.plan(of: PostgresLedger.delete([(stream: UUIDValue, sequence: Int32)]()), pool)
             #expect(plan.contains(#""Index Cond""#) && !plan.contains(#""Join Filter""#), "\(plan)")
         }
     }
@@ -116,6 +116,7 @@ import Verification
     /// Every statement that reaches rows by the keys of a batch.
     private static func statements(_ ledger: PostgresLedger) -> [(name: String, statement: Statement)] {
         let keys = IntakeKeys([])
+        let pack = UUIDValue(0)
         return [
             ("read requests", PostgresLedger.readRequests([])),
             ("update requests", PostgresLedger.updateRequests([:])),
@@ -126,8 +127,8 @@ import Verification
             ("update windows", PostgresLedger.updateWindows([:])),
             ("lock verifications", PostgresLedger.lockVerifications([VerificationID]())),
             ("lock free verifications", PostgresLedger.lockFreeVerifications([VerificationID]())),
-            ("settle verifications", PostgresLedger.settleVerifications([], known: [:])),
-            ("update verifications", PostgresLedger.updateVerifications([])),
+            ("settle verifications", PostgresLedger.settleVerifications([], known: [:], pack: pack)),
+            ("update verifications", PostgresLedger.updateVerifications([], pack: pack)),
             ("mark", ledger.mark([])),
             ("hand back", PostgresLedger.handBack([])),
             ("settle sends", ledger.settleSends([])),
@@ -136,6 +137,9 @@ import Verification
             ("lock due dispatching sends", ledger.lockDueDispatching(since: nil)),
             ("lock expired", ledger.lockExpired(since: nil)),
             ("take over outbox", ledger.takeOverOutbox()),
+            ("delete packs", PostgresLedger.deletePacks([])),
+            ("unpack", PostgresLedger.unpack([], left: [])),
+            ("unpack due", PostgresLedger.unpackDue(since: nil)),
             ("lock free sends", PostgresLedger.lockFreeSends([])),
             ("existing sends", PostgresLedger.existingSends([])),
             ("existing verifications", PostgresLedger.existingVerifications([VerificationID]())),
@@ -145,7 +149,7 @@ import Verification
             ("settle reported sends", PostgresLedger.settleReportedSends([])),
             ("lock due receipts", ledger.lockDueReceipts()),
             ("delete receipts", PostgresLedger.deleteReceipts([])),
-            ("delete outbox", PostgresLedger.delete([])),
+            ("delete outbox", PostgresLedger.delete([(stream: UUIDValue, sequence: Int32)]())),
             ("shorten leases", PostgresLedger.shortenLeases(of: [], to: .seconds(2))),
             ("is any parked", PostgresLedger.isAnyParked(behind: [])),
         ]
@@ -189,7 +193,7 @@ import Verification
     /// Any value of a type; the planner looks at the length of an array only.
     private static func value(of type: String) -> String {
         guard type.hasSuffix("[]") else {
-            return ["boolean": "true", "timestamp with time zone": "now()"][type] ?? "500"
+            return ["boolean": "true", "timestamp with time zone": "now()", "uuid": "gen_random_uuid()"][type] ?? "500"
         }
         let element =
             switch type.dropLast(2) {

@@ -20,6 +20,7 @@ import Testing
         "verification": "worker: raw",
         "send": "worker: raw",
         "outbox": "worker: rawd",
+        "outbox_pack": "worker: rawd",
         "limit_window": "worker: rawd",
         "tenant_admission": "worker: rawd",
         "tenant_gate": "worker: rawd",
@@ -59,10 +60,17 @@ import Testing
             let tables = try await database.texts(
                 """
                 SELECT c.relname::text FROM pg_class c
-                WHERE c.relnamespace = 'courier'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+                WHERE c.relnamespace = 'courier'::regnamespace AND c.relkind IN ('r', 'p', 'f')
                 ORDER BY 1
                 """
             ).compactMap(\.self)
+            let views = try await database.texts(
+                """
+                SELECT c.relname::text FROM pg_class c
+                WHERE c.relnamespace = 'courier'::regnamespace AND c.relkind IN ('v', 'm') AND c.relacl IS NOT NULL
+                """
+            )
+            #expect(views.isEmpty, "views are their owner's")
             let parents = tables.filter { !$0.isPartition }
             #expect(Set(parents) == Set(Self.tables.keys))
             for role in Self.roles {

@@ -141,7 +141,10 @@ private struct Steps {
         let results = again.map { SendResult($0, .sent) }
         #expect(try await step("record") { try await ledger.record(results) }.outbox.count == size)
         try await database.script(
-            "UPDATE courier.outbox SET lease_until = '-infinity' WHERE lease_until < now() + interval '5 min'"
+            """
+            UPDATE courier.outbox SET lease_until = '-infinity' WHERE lease_until < now() + interval '5 min';
+            UPDATE courier.outbox_pack SET lease_until = '-infinity' WHERE lease_until < now() + interval '5 min';
+            """
         )
         let records = try await step("sweepOutbox") { try await ledger.sweepOutbox() }
         #expect(records.count == size)

@@ -21,11 +21,11 @@ import Verification
             let recorded = try await clocked.decide(queues, .desk(), at: .test)
             #expect(recorded.flatMap(\.value).map(\.reference.number) == [1])
             let reasons = try await clocked.database.texts(
-                "SELECT DISTINCT convert_from(value, 'UTF8')::json ->> 'reason' FROM courier.outbox"
+                "SELECT DISTINCT convert_from(value, 'UTF8')::json ->> 'reason' FROM courier.unpublished"
             )
             #expect(reasons == ["resend_window"])
-            #expect(try await clocked.database.count("SELECT max(sequence)::bigint FROM courier.outbox") == 999)
-            #expect(try await clocked.database.count("SELECT count(*) FROM courier.outbox") == 999)
+            #expect(try await clocked.database.count("SELECT max(sequence)::bigint FROM courier.unpublished") == 999)
+            #expect(try await clocked.database.count("SELECT count(*) FROM courier.unpublished") == 999)
             #expect(try await clocked.database.count("SELECT count(*) FROM courier.send") == 1)
             #expect(try await clocked.database.count("SELECT count(*) FROM courier.verification") == 1)
         }

@@ -153,3 +153,15 @@ package struct LedgerDatabase: Sendable {
         return base[...slash] + database + (parts.count > 1 ? "?" + parts[1] : "")
     }
 }
+
+extension LedgerDatabase {
+    /// Lets every lease of a record that waits to be published be over.
+    package func lapseOutbox() async throws {
+        try await script(
+            """
+            UPDATE courier.outbox SET lease_until = clock_timestamp() - interval '1 s';
+            UPDATE courier.outbox_pack SET lease_until = clock_timestamp() - interval '1 s';
+            """
+        )
+    }
+}

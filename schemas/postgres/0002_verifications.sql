@@ -32,6 +32,7 @@ CREATE TABLE IF NOT EXISTS courier.verification (
     id uuid NOT NULL,
     resend_after timestamptz NOT NULL,
     expires_at timestamptz NOT NULL,
+    pack uuid,                         -- of the outbox, that its first event was written in
     generation integer NOT NULL,
     sequence integer NOT NULL,         -- of the newest event
     seal_key smallint NOT NULL,

@@ -45,6 +45,9 @@ package protocol Ledger: Sendable {
     func sweepOutbox() async throws -> [OutboxRecord]
 
     /// Forgets records that the broker has; true when some wait behind these.
+    ///
+    /// To be called now and then without any, too: what was written together is forgotten together, unless some of it
+    /// has to wait for long.
     @discardableResult func published(_ records: [OutboxRecord]) async throws -> Bool
 
     /// Lets the unpublished records of these records' streams be taken over after a pause, and not when their lease is

@@ -52,6 +52,7 @@ struct BatchMaker {
             )
         }
         let claimed = verifications
+        let pack = UUIDValue.newPack
         let outcome = OutcomeDecision.settle(
             results,
             verifications: verifications,
@@ -65,10 +66,10 @@ struct BatchMaker {
                 [[ledger.mark(changes.sends)]],
                 [
                     [ledger.settleSends(results), Statement("SELECT clock_timestamp()")],
-                    [PostgresLedger.settleVerifications(outcome.verifications, known: claimed)],
-                    ledger.insertOutbox(outcome.outbox),
+                    [PostgresLedger.settleVerifications(outcome.verifications, known: claimed, pack: pack)],
+                    ledger.insertOutbox(outcome.outbox, pack: pack),
                 ],
-                [PostgresLedger.forget(changes.outbox + outcome.outbox)],
+                [PostgresLedger.forget(.init(published: [(pack, outcome.outbox.map(\.stream))], rows: changes.outbox))],
             ],
             requests: records.count
         )

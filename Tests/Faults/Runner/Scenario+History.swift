@@ -42,7 +42,7 @@ extension Scenario {
                 try await fleet.database.count(
                     """
                     SELECT (SELECT count(*) FROM courier.send WHERE lease_until IS NOT NULL)
-                        + (SELECT count(*) FROM courier.outbox)
+                        + (SELECT count(*) FROM courier.unpublished)
                     """
                 ) == 0
             }
@@ -78,7 +78,7 @@ extension Scenario {
                     """
                 ),
                 Statement("SELECT id::text, request_id, sequence, send_open FROM courier.verification"),
-                Statement("SELECT stream::text, sequence FROM courier.outbox"),
+                Statement("SELECT stream::text, sequence FROM courier.unpublished"),
                 Statement("SELECT stream::text, sequence FROM courier_test.outbox_insert"),
                 Statement(
                     """

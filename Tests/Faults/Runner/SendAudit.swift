@@ -42,7 +42,17 @@ enum SendAudit {
             CREATE FUNCTION courier_test.note_outbox() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
             SET search_path = pg_catalog, pg_temp AS $$
             BEGIN
-                INSERT INTO courier_test.outbox_insert VALUES (NEW.stream, NEW.sequence);
+                -- First events come from packs.
+                INSERT INTO courier_test.outbox_insert
+                SELECT NEW.stream, NEW.sequence
+                WHERE NEW.sequence > 1 OR NOT EXISTS (SELECT FROM courier.verification v WHERE v.id = NEW.stream);
+                RETURN NULL;
+            END
+            $$;
+            CREATE FUNCTION courier_test.note_pack() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+            SET search_path = pg_catalog, pg_temp AS $$
+            BEGIN
+                INSERT INTO courier_test.outbox_insert SELECT unnest(NEW.streams), 1;
                 RETURN NULL;
             END
             $$;
@@ -50,6 +60,8 @@ enum SendAudit {
                 FOR EACH ROW EXECUTE FUNCTION courier_test.note_send();
             CREATE TRIGGER note_outbox AFTER INSERT ON courier.outbox
                 FOR EACH ROW EXECUTE FUNCTION courier_test.note_outbox();
+            CREATE TRIGGER note_pack AFTER INSERT ON courier.outbox_pack
+                FOR EACH ROW EXECUTE FUNCTION courier_test.note_pack();
             """
         )
     }

@@ -100,8 +100,15 @@ struct Crowd {
 }
 
 extension Crowd {
-    private func publishAll(_ handedOver: [OutboxRecord]) async throws -> [OutboxRecord] {
-        try await clocked.worker(policy).ledger.publishAll(handedOver)
+    /// Publishes all that there is, once another worker may.
+    private mutating func publishAll(_ handedOver: [OutboxRecord]) async throws -> [OutboxRecord] {
+        try await clocked.database.script(
+            "UPDATE courier.outbox SET lease_until = '-infinity'; UPDATE courier.outbox_pack SET lease_until = '-infinity'"
+        )
+        let ledger = clocked.worker(policy).ledger
+        let all = try await ledger.publishAll(ledger.sweepOutbox())
+        if !handedOver.allSatisfy(all.contains) { faults.append("an event was handed over and is in no table") }
+        return all
     }
 
     private mutating func check(_ records: [ModelRecord], _ claims: [ClaimedSend], _ outbox: [OutboxRecord]) {

@@ -226,7 +226,7 @@ extension HistoryGroup {
             }
         }
         try compare("rows", expected.sorted(), actual.sorted())
-        let left = try await clocked.database.count("SELECT count(*) FROM courier.outbox")
+        let left = try await clocked.database.count("SELECT count(*) FROM courier.unpublished")
         try compare("outbox", ["0"], ["\(left)"])
     }
 }
