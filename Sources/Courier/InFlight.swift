@@ -70,8 +70,9 @@ final class InFlight: Sendable {
     /// The sends held.
     var count: Int { places.withLock(\.held) }
 
-    /// Whether so much is under way that a few milliseconds more are nothing to it.
-    var isBusy: Bool { count >= limit / 8 }
+    /// How long what comes one by one is gathered, so that many cost one transaction: not at all while few sends are
+    /// under way, and longer the more there are.
+    func gathering(upTo milliseconds: Int) -> Duration { .milliseconds(min(milliseconds, count / 8)) }
 
     /// Reserves what is free, up to a number, and returns how many places that are.
     ///

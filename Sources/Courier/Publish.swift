@@ -54,7 +54,7 @@ struct Publish: Service {
                     sources.addTask { await tick() }
                     sources.addTask { await catchUp() }
                     let batches = context.outbox.batches(of: 2 * context.settings.batchSize) {
-                        .milliseconds(context.inFlight.isBusy ? 10 : 0)
+                        context.inFlight.gathering(upTo: 10)
                     }
                     var rest = batches.makeAsyncIterator()
                     // Until there is room they stay in the queue, where they count.
@@ -130,7 +130,9 @@ struct Publish: Service {
 
     /// Tells the table what has become of records, many together.
     private func end() async {
-        for await batch in endings.batches(of: 2 * context.settings.batchSize, after: { .milliseconds(25) }) {
+        // Later events of a verification wait until its earlier ones are out of the table.
+        let moment = { @Sendable in context.inFlight.gathering(upTo: 25) }
+        for await batch in endings.batches(of: 2 * context.settings.batchSize, after: moment) {
             var published: [OutboxRecord] = []
             var left: [OutboxRecord] = []
             var isLookDue = false

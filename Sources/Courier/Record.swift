@@ -15,8 +15,8 @@ struct Record: Service {
         let waiting = BatchQueue<SendResult>()
         await withDiscardingTaskGroup { group in
             group.addTask { await recordWaiting(waiting) }
-            // Answers come one by one, and a transaction for each would cost the database more than the sends did.
-            for await batch in results.batches(of: context.settings.batchSize, after: { .milliseconds(5) }) {
+            let moment = { @Sendable in context.inFlight.gathering(upTo: 5) }
+            for await batch in results.batches(of: context.settings.batchSize, after: moment) {
                 let rest = await write(batch)
                 if !rest.isEmpty { waiting.append(rest) }
             }
