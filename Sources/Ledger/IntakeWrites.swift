@@ -8,7 +8,9 @@ package struct IntakeWrites {
     package private(set) var statements: [Statement] = []
     private let ledger: PostgresLedger
     private let outbox: [OutboxRecord]
-    private let pack = UUIDValue.newPack
+    private let pack = UUIDValue.random
+    private let claims: [SendReference]
+    package let parcel = UUIDValue.random
     private let inserts: Range<Int>
 
     /// `outbox` is that of the changes.
@@ -27,7 +29,10 @@ package struct IntakeWrites {
         }
         if !changes.requests.isEmpty { statements.append(PostgresLedger.updateRequests(changes.requests)) }
         if !changes.slots.isEmpty { statements.append(PostgresLedger.updateSlots(changes.slots)) }
-        if !changes.sends.isEmpty { statements.append(ledger.insertSends(changes.sends)) }
+        claims = changes.sends.map(\.reference)
+        if !claims.isEmpty {
+            statements += [PostgresLedger.insertSends(changes.sends), ledger.insertParcel(parcel, claims)]
+        }
         self.ledger = ledger
         self.outbox = outbox
         let inserts = ledger.insertOutbox(outbox, pack: pack)
@@ -39,6 +44,7 @@ package struct IntakeWrites {
     /// Writes behind statements that may fail, so that little is undone then, and returns what to publish.
     func tryCommit(behind windows: [Statement], _ transaction: Transaction) throws -> [OutboxRecord] {
         let answers = Array(try transaction.tryCommit(windows + statements).dropFirst(windows.count))
+        if !claims.isEmpty { ledger.held.add(parcel, claims, lease: ledger.settings.lease) }
         return try ledger.handedOver(outbox, pack: pack, answers[inserts])
     }
 }

@@ -25,8 +25,12 @@ extension PostgresLedger: BacklogGauge {
             SELECT
                 (SELECT count(*) FROM (
                     SELECT FROM courier.send s
-                    WHERE s.lease_until < statement_timestamp() AND s.lease_until >= coalesce($2::timestamptz, '-infinity')
-                    LIMIT $1
+                    WHERE s.id = ANY (ARRAY(
+                        SELECT unnest(p.sends) FROM courier.parcel p
+                        WHERE p.lease_until < statement_timestamp()
+                          AND p.lease_until >= coalesce($2::timestamptz, '-infinity')
+                        LIMIT $1
+                    )) AND s.state IN ('pending', 'claimed', 'dispatching')
                 ) AS due),
                 (SELECT count(*) FROM (
                     SELECT FROM courier.outbox o WHERE o.lease_until >= coalesce($3::timestamptz, '-infinity') LIMIT $1

@@ -24,7 +24,7 @@ extension PostgresLedger {
     /// Records results of verifications that are as they were when their sends were claimed, which is nearly always so.
     private func recordAsClaimed(_ results: [SendResult]) async throws -> Recorded<[SendResult]> {
         try await pool.withTransaction { transaction in
-            let answers = try transaction.run([settleSends(results), Statement("SELECT clock_timestamp()")])
+            let answers = try transaction.run([Self.settleSends(results), Statement("SELECT clock_timestamp()")])
             let settled = try Self.sendIDs(answers[0])
             if results.contains(where: { !settled.contains($0.send.id) && $0.attempt?.messageID != nil }) {
                 throw ChangedSinceClaim()
@@ -35,7 +35,7 @@ extension PostgresLedger {
             // 1. Those as they were claimed change in one statement, unless they have changed since.
             let known = Self.byID(open.compactMap(\.verification))
             var changes = settle(open, known, now)
-            let pack = UUIDValue.newPack
+            let pack = UUIDValue.random
             let written = try writeKnown(changes.verifications, known, pack, transaction)
             changes.keep(written)
 
@@ -44,7 +44,7 @@ extension PostgresLedger {
             let others = settle(rest, try readOthers(Set(rest.map(\.send.verificationID)), transaction), now)
             changes.outbox += others.outbox
             changes.verifications = others.verifications
-            return Recorded([], outbox: try write(changes, pack, transaction))
+            return Recorded([], outbox: try write(changes, pack, ending: results, transaction))
         }
     }
 
@@ -70,16 +70,37 @@ extension PostgresLedger {
             let free = results.filter { !ids.contains($0.send.id) }
 
             // 2. Those are written.
-            let answers = try transaction.run([settleSends(free), Statement("SELECT clock_timestamp()")])
+            let answers = try transaction.run([Self.settleSends(free), Statement("SELECT clock_timestamp()")])
             let settled = try Self.sendIDs(answers[0])
             let late = free.filter { !settled.contains($0.send.id) && $0.attempt?.messageID != nil }
             let open = free.filter { settled.contains($0.send.id) && $0.disposition.settles }
             let changes = settle(open, read, try answers[1].clock())
             let evidence = late.isEmpty ? [] : [Self.keepEvidence(late)]
-            let extended = waiting.filter { lockedSends.contains($0.send.id) }
-            let leases = extended.isEmpty ? [] : [extendLeases(extended)]
-            return Recorded(waiting, outbox: try write(changes, .newPack, transaction, after: evidence + leases))
+            let parcels = Array(Set(held.parcels(of: waiting.map(\.send)).compactMap(\.self)))
+            let leases = parcels.isEmpty ? [] : [extendParcels(parcels)]
+            let outbox = try write(changes, .random, ending: free, transaction, after: evidence + leases)
+            held.extend(parcels, lease: settings.lease)
+            return Recorded(waiting, outbox: outbox)
         }
+    }
+
+    /// Writes what follows, and what becomes of the parcels of these results.
+    private func write(
+        _ changes: OutcomeDecision.Changes,
+        _ pack: UUIDValue,
+        ending results: [SendResult],
+        _ transaction: Transaction,
+        after earlier: [Statement] = []
+    ) throws -> [OutboxRecord] {
+        let sends = results.map(\.send)
+        let delays = results.compactMap { result in result.disposition.retryAfter.map { (result.send, $0) } }
+        let emptied = held.emptied(by: sends)
+        var statements = earlier
+        if !delays.isEmpty { statements.append(Self.insertDelays(delays)) }
+        if !emptied.isEmpty { statements.append(Self.deleteParcels(emptied)) }
+        let outbox = try write(changes, pack, transaction, after: statements)
+        held.end(sends, deleted: emptied)
+        return outbox
     }
 
     private func settle(

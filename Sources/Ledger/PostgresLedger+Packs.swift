@@ -71,8 +71,8 @@ extension PostgresLedger {
 }
 
 extension UUIDValue {
-    /// The id of a transaction's pack.
-    package static var newPack: UUIDValue { UUIDValue(.random(in: .min ... .max)) }
+    /// The id of a pack or a parcel.
+    package static var random: UUIDValue { UUIDValue(.random(in: .min ... .max)) }
 }
 
 extension OutboxRecord {

@@ -61,7 +61,7 @@ extension PostgresLedger {
         adding deadLetters: [OutboxRecord] = [],
         _ transaction: Transaction
     ) throws -> [OutboxRecord] {
-        let pack = UUIDValue.newPack
+        let pack = UUIDValue.random
         var statements = earlier.map { [$0] } ?? []
         if !changes.sends.isEmpty { statements.append(Self.settleReportedSends(changes.sends.values)) }
         if !changes.waiting.isEmpty { statements.append(insertReceipts(changes.waiting)) }

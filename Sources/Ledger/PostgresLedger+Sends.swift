@@ -4,24 +4,17 @@ package import PostgresClient
 package import Verification
 
 extension PostgresLedger {
-    package func insertSends(_ sends: [ClaimedSend]) -> Statement {
+    package static func insertSends(_ sends: [ClaimedSend]) -> Statement {
         Statement(
             """
             INSERT INTO courier.send (
-                id, verification_id, number, generation, request_id, state, lease_until, deadline, resend_window_ms,
-                validity_ms, rendering, traceparent
+                id, verification_id, number, generation, request_id, state, deadline, resend_window_ms, validity_ms,
+                rendering, traceparent
             )
-            SELECT u.id, u.verification_id, u.number, u.generation, u.request_id, 'claimed',
-                clock_timestamp() + $11 * interval '1 microsecond', u.deadline, u.resend_window_ms, u.validity_ms,
-                u.rendering, u.traceparent
-            FROM (
-                SELECT
-                    unnest($1::uuid[]) AS id, unnest($2::uuid[]) AS verification_id, unnest($3::int2[]) AS number,
-                    unnest($4::int4[]) AS generation, unnest($5::text[]) AS request_id,
-                    unnest($6::timestamptz[]) AS deadline, unnest($7::int4[]) AS resend_window_ms,
-                    unnest($8::int4[]) AS validity_ms, unnest($9::text[]) AS rendering,
-                    unnest($10::text[]) AS traceparent
-            ) AS u
+            SELECT
+                unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::int2[]), unnest($4::int4[]), unnest($5::text[]),
+                'claimed', unnest($6::timestamptz[]), unnest($7::int4[]), unnest($8::int4[]), unnest($9::text[]),
+                unnest($10::text[])
             """,
             [
                 .uuids(sends.map(\.id.uuid.value)), .uuids(sends.map(\.reference.verificationID.uuid.value)),
@@ -30,7 +23,7 @@ extension PostgresLedger {
                 .timestamps(sends.map(\.deadline.microseconds)),
                 .int32s(sends.map(\.reference.resendWindow.milliseconds)),
                 .int32s(sends.map { $0.reference.validity?.milliseconds }), .texts(sends.map(\.rendering.json)),
-                .texts(sends.map { $0.reference.trace?.traceparent }), leaseParameter,
+                .texts(sends.map { $0.reference.trace?.traceparent }),
             ]
         )
     }
@@ -38,61 +31,71 @@ extension PostgresLedger {
     /// Rows that another transaction locks are left out: their claims go back, and nobody else's send waits for them.
     package func markDispatching(_ claims: [ClaimedSend], tried: [SendID: [String]]) async throws -> Set<SendID> {
         let claims = Self.inLockOrder(claims)
+        let parcels = held.parcels(of: claims.map(\.reference))
         do {
             return try await pool.withTransaction { transaction in
-                try Self.sendIDs(transaction.commit([mark(claims, tried: tried)])[0])
+                try Self.sendIDs(transaction.commit([mark(claims, in: parcels, tried: tried)])[0])
             }
         } catch let error as PostgresError where error.isLockConflict {
             return try await pool.withTransaction { transaction in
                 let free = try Self.sendIDs(transaction.run([Self.lockFreeSends(claims.map(\.id))])[0])
+                let pairs = zip(claims, parcels).filter { free.contains($0.0.id) }
                 return try Self.sendIDs(
-                    transaction.commit([mark(claims.filter { free.contains($0.id) }, tried: tried)])[0]
+                    transaction.commit([mark(pairs.map(\.0), in: pairs.map(\.1), tried: tried)])[0]
                 )
             }
         }
     }
 
-    package func mark(_ claims: [ClaimedSend], tried: [SendID: [String]] = [:]) -> Statement {
+    /// `parcels` are those that the claims belong to.
+    package func mark(_ claims: [ClaimedSend], in parcels: [UUIDValue?], tried: [SendID: [String]] = [:]) -> Statement {
         Statement(
             """
             UPDATE courier.send s
             SET state = 'dispatching', tried_providers = u.tried_providers
             FROM (
-                SELECT unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence, unnest($4::text[]) AS tried_providers
+                SELECT unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence, unnest($4::text[]) AS tried_providers,
+                    unnest($5::uuid[]) AS parcel
             ) AS u
             WHERE s.id = u.id AND s.fence = u.fence AND s.state IN ('claimed', 'dispatching')
               AND s.deadline > clock_timestamp()
-              -- At least half of the lease is left for the call. In this form the time implies no index: where few sends
-              -- are leased, each of them would be compared with each of the batch.
-              AND (s.lease_until > clock_timestamp() + $3 * interval '1 microsecond' / 2) IS TRUE
+              -- At least half of the lease is left for the call.
+              AND u.parcel = ANY (ARRAY(
+                  SELECT p.id FROM courier.parcel p
+                  WHERE p.id = ANY ($6) AND p.lease_until > clock_timestamp() + $3 * interval '1 microsecond' / 2
+              ))
             RETURNING s.id
             """,
             [
                 .uuids(claims.map(\.id.uuid.value)), .int32s(claims.map(\.reference.fence)), leaseParameter,
-                .texts(claims.map { tried[$0.id]?.joined(separator: " ") }),
+                .texts(claims.map { tried[$0.id]?.joined(separator: " ") }), .uuids(parcels.map(\.?.value)),
+                .uuids(Set(parcels.compactMap(\.self)).map(\.value)),
             ]
         )
     }
 
     package func release(_ claims: [ClaimedSend]) async throws {
-        let statement = Self.handBack(Self.inLockOrder(claims))
-        try await pool.withTransaction { transaction in
-            _ = try transaction.commit([statement])
-        }
+        let sends = Self.inLockOrder(claims).map(\.reference)
+        let emptied = held.emptied(by: sends)
+        let statements = [
+            Self.handBack(sends), Self.insertDelays(sends.map { ($0, .zero) }), Self.deleteParcels(emptied),
+        ]
+        try await pool.withTransaction { _ = try $0.commit(statements) }
+        held.end(sends, deleted: emptied)
     }
 
     /// Rows are locked in the order in which a statement is given them, as everywhere in that of their ids.
     private static func inLockOrder(_ claims: [ClaimedSend]) -> [ClaimedSend] { claims.sorted { $0.id < $1.id } }
 
-    static func handBack(_ claims: [ClaimedSend]) -> Statement {
+    static func handBack(_ claims: [SendReference]) -> Statement {
         Statement(
             """
             UPDATE courier.send s
-            SET state = 'pending', lease_until = clock_timestamp()
+            SET state = 'pending', fence = s.fence + 1
             FROM (SELECT unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence) AS u
             WHERE s.id = u.id AND s.fence = u.fence AND s.state IN ('claimed', 'dispatching')
             """,
-            [.uuids(claims.map(\.id.uuid.value)), .int32s(claims.map(\.reference.fence))]
+            [.uuids(claims.map(\.id.uuid.value)), .int32s(claims.map(\.fence))]
         )
     }
 
@@ -106,19 +109,6 @@ extension PostgresLedger {
 
     static func existingSends(_ ids: [SendID]) -> Statement {
         Statement("SELECT s.id FROM courier.send s WHERE s.id = ANY ($1::uuid[])", [.uuids(ids.map(\.uuid.value))])
-    }
-
-    /// Extends the leases of claims that still hold: their worker knows what became of them, and waits to write it.
-    func extendLeases(_ results: [SendResult]) -> Statement {
-        Statement(
-            """
-            UPDATE courier.send s
-            SET lease_until = clock_timestamp() + $3 * interval '1 microsecond'
-            FROM (SELECT unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence) AS u
-            WHERE s.id = u.id AND s.fence = u.fence AND s.state IN ('claimed', 'dispatching')
-            """,
-            [.uuids(results.map(\.send.id.uuid.value)), .int32s(results.map(\.send.fence)), leaseParameter]
-        )
     }
 
     /// What a worker learned after its claim was lost: the provider's id, by which a receipt finds the send.
@@ -163,12 +153,12 @@ extension PostgresLedger {
     /// Takes results whose claim still holds; a write with an old fence changes nothing.
     ///
     /// What a message was made from goes when it is over: the target of a link may name a person.
-    package func settleSends(_ results: [SendResult]) -> Statement {
+    package static func settleSends(_ results: [SendResult]) -> Statement {
         Statement(
             """
             UPDATE courier.send s
             SET state = u.state, attempts = u.attempts, repeated = s.repeated OR u.repeated,
-                lease_until = clock_timestamp() + u.retry_after_ms * interval '1 millisecond',
+                fence = CASE u.state WHEN 'pending' THEN s.fence + 1 ELSE s.fence END,
                 refused_by = coalesce(u.refused_by, s.refused_by),
                 rendering = CASE u.state WHEN 'pending' THEN s.rendering ELSE '' END,
                 -- Where nobody knows who has it, nobody is named.
@@ -178,10 +168,10 @@ extension PostgresLedger {
             FROM (
                 SELECT
                     unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence, unnest($3::text[]) AS state,
-                    unnest($4::int2[]) AS attempts, unnest($5::int4[]) AS retry_after_ms,
-                    unnest($6::text[]) AS provider, unnest($7::text[]) AS provider_message_id,
-                    unnest($8::int2[]) AS segments, unnest($9::text[]) AS encoding, unnest($10::text[]) AS error_code,
-                    unnest($11::bool[]) AS repeated, unnest($12::text[]) AS refused_by
+                    unnest($4::int2[]) AS attempts, unnest($5::text[]) AS provider,
+                    unnest($6::text[]) AS provider_message_id, unnest($7::int2[]) AS segments,
+                    unnest($8::text[]) AS encoding, unnest($9::text[]) AS error_code, unnest($10::bool[]) AS repeated,
+                    unnest($11::text[]) AS refused_by
             ) AS u
             WHERE s.id = u.id AND s.fence = u.fence
               AND CASE u.state WHEN 'delivered' THEN s.state = 'sent'
@@ -191,7 +181,6 @@ extension PostgresLedger {
             [
                 .uuids(results.map(\.send.id.uuid.value)), .int32s(results.map(\.send.fence)),
                 .texts(results.map(\.disposition.sendState)), .int16s(results.map(\.attempts)),
-                .int32s(results.map(\.disposition.retryAfter?.milliseconds)),
                 .texts(results.map(\.attempt?.provider)), .texts(results.map(\.attempt?.messageID)),
                 .int16s(results.map { $0.attempt?.segments.map { Int16(clamping: $0) } }),
                 .texts(results.map(\.attempt?.encoding)), .texts(results.map(\.attempt?.errorCode)),
@@ -209,7 +198,8 @@ extension PostgresLedger {
 }
 
 extension SendDisposition {
-    fileprivate var retryAfter: Duration? {
+    /// The pause before the send is due once more.
+    var retryAfter: Duration? {
         switch self {
         case .retry(let after): after
         case .repeatOnce: .zero

@@ -13,22 +13,18 @@ extension PostgresLedger {
             // Behind an outage, claims that ran out meanwhile are first recorded by those who know what became of them. Asked
             // here, since this transaction's connection may just have been found dead and replaced.
             if pool.sawOutage(within: Self.outageGrace) { return Recorded([], outbox: []) }
-            let start = dueSends.next()
-            let looks = try transaction.run([
-                capacity > 0 ? lockDue(since: start) : lockDueDispatching(since: start),
-                Statement("SELECT clock_timestamp()"),
-            ])
-            let found = try Self.dueSends(looks[0])
-            let left =
-                try looks[0].first { _ in true }.map { SweepStart.Left.some(since: try Timestamp($0, 15)) } ?? .nothing
-            let isAll = found.count < settings.sweepSize
-            // Behind a lock, too: a worker that waited for it writes what it knows first.
-            let isContended = pool.sawContention(within: Self.outageGrace)
-            let timely = isContended ? found.filter { $0.state != .dispatching } : found
-            if timely.isEmpty {
-                dueSends.note(capacity > 0 ? left : .unknown, at: try looks[1].clock())
+            let parcels = try dueParcels(capacity: capacity, transaction)
+            if parcels.ids.isEmpty {
+                dueSends.note(capacity > 0 ? .nothing : .unknown, at: parcels.time)
                 return Recorded([], outbox: [])
             }
+            let rows = try transaction.run([Self.lockOpenSends(parcels.sends.keys)])[0]
+            let found = try Self.dueSends(rows).filter { parcels.sends[$0.reference.id] == $0.reference.fence }
+            // Behind a lock, too: a worker that waited for it writes what it knows first.
+            let isContended = pool.sawContention(within: Self.outageGrace)
+            let timely = found.filter {
+                $0.state == .dispatching ? !isContended : capacity > 0
+            }.prefix(Int(settings.sweepSize))
             let ids = Set(timely.map(\.reference.verificationID))
             let answers = try transaction.run([
                 Self.lockFreeVerifications(ids), Self.existingVerifications(ids), Statement("SELECT clock_timestamp()"),
@@ -51,15 +47,59 @@ extension PostgresLedger {
                 now: now,
                 source: settings.source
             )
+            let parcel = UUIDValue.random
             var statements: [Statement] = []
-            if !swept.results.isEmpty { statements.append(settleSends(swept.results)) }
-            if !swept.claims.isEmpty { statements.append(claim(swept.claims)) }
-            let outbox = try write(changes, .newPack, transaction, after: statements)
-            let takesAll = isAll && swept.claims.count + swept.results.count == found.count
+            if !swept.results.isEmpty { statements.append(Self.settleSends(swept.results)) }
+            if !swept.claims.isEmpty {
+                statements += [Self.claim(swept.claims), insertParcel(parcel, swept.claims.map(\.reference))]
+            }
+            statements.append(Self.deleteEmptyParcels(Array(parcels.ids)))
+            let outbox = try write(changes, .random, transaction, after: statements)
+            if !swept.claims.isEmpty { held.add(parcel, swept.claims.map(\.reference), lease: settings.lease) }
+            let left = parcels.oldest.map { SweepStart.Left.some(since: $0) } ?? .nothing
+            let takesAll = parcels.isAll && swept.claims.count + swept.results.count == found.count
             dueSends.note(capacity == 0 ? .unknown : takesAll ? .nothing : left, at: now)
             for mismatch in swept.mismatches { onMismatch(mismatch) }
             return Recorded(swept.claims, outbox: outbox)
         }
+    }
+
+    /// Parcels that nobody holds, locked.
+    private struct DueParcels {
+        var ids: Set<UUIDValue> = []
+
+        /// What is in them, with the fences.
+        var sends: [SendID: Int32] = [:]
+
+        /// Since when the first of them is due.
+        var oldest: Timestamp?
+
+        /// Whether there are no others.
+        var isAll = true
+        let time: Timestamp
+    }
+
+    /// Locks as many as hold what a sweep takes.
+    ///
+    /// A worker that may claim nothing only settles sends whose worker died as it called a provider. It looks for them
+    /// among four times as many.
+    private func dueParcels(capacity: Int, _ transaction: Transaction) throws -> DueParcels {
+        let most = Int(settings.sweepSize) * (capacity > 0 ? 1 : 4)
+        let answers = try transaction.run([
+            lockDueParcels(since: dueSends.next(), holding: most), Statement("SELECT clock_timestamp()"),
+        ])
+        var parcels = DueParcels(time: try answers[1].clock())
+        var count: Int64 = 0
+        for row in answers[0] {
+            parcels.ids.insert(UUIDValue(try row.uuid(0)))
+            parcels.oldest = try min(parcels.oldest ?? .init(row, 1), .init(row, 1))
+            count = try row.int64(2)
+            let (send, fence) = (SendID(UUIDValue(try row.uuid(3))), try row.int32(4))
+            // The highest is of the parcel that it belongs to, if it does to any of these.
+            parcels.sends[send] = max(fence, parcels.sends[send] ?? fence)
+        }
+        parcels.isAll = count == parcels.ids.count && count < settings.sweepSize
+        return parcels
     }
 
     package func sweepExpired() async throws -> Recorded<Void> {
@@ -70,7 +110,7 @@ extension PostgresLedger {
             let verifications = try Self.verifications(answers[0]).values.sorted { $0.id < $1.id }
             let now = try answers[1].clock()
             let changes = SweepDecision.expire(verifications, now: now, source: settings.source)
-            let outbox = try write(changes, .newPack, transaction)
+            let outbox = try write(changes, .random, transaction)
             let isAll = verifications.count < settings.sweepSize
             expiries.note(isAll ? .nothing : oldest.map { .some(since: $0) } ?? .unknown, at: now)
             return Recorded((), outbox: outbox)
@@ -102,60 +142,32 @@ extension PostgresLedger {
         return due.sorted { $0.reference.id < $1.reference.id }
     }
 
-    func lockDue(since start: Timestamp?) -> Statement {
+    /// Locks those of the sends that have no outcome and that nobody else locks.
+    static func lockOpenSends(_ ids: some Sequence<SendID>) -> Statement {
         Statement(
             """
             SELECT s.id, s.verification_id, s.fence, s.number, s.request_id, s.resend_window_ms, s.validity_ms,
                 s.traceparent, s.generation, s.state, s.deadline, s.attempts, s.repeated, s.rendering,
-                s.tried_providers, s.lease_until, s.refused_by
+                s.tried_providers, s.refused_by
             FROM courier.send s
-            WHERE s.lease_until < statement_timestamp() AND s.lease_until >= coalesce($2::timestamptz, '-infinity')
-            ORDER BY s.lease_until
-            LIMIT $1
+            WHERE s.id = ANY ($1) AND s.state IN ('pending', 'claimed', 'dispatching')
             FOR UPDATE SKIP LOCKED
             """,
-            [.int32(settings.sweepSize), .timestamp(microsecondsSinceUnixEpoch: start?.microseconds)]
-        )
-    }
-
-    /// For a worker that may claim nothing: sends whose worker died as it called a provider, which are only settled.
-    ///
-    /// It looks for them among four times as many that are due, however many more there are.
-    func lockDueDispatching(since start: Timestamp?) -> Statement {
-        Statement(
-            """
-            WITH due AS MATERIALIZED (
-                SELECT d.id, d.state
-                FROM courier.send d
-                WHERE d.lease_until < statement_timestamp() AND d.lease_until >= coalesce($2::timestamptz, '-infinity')
-                ORDER BY d.lease_until
-                LIMIT 4 * $1
-            )
-            SELECT s.id, s.verification_id, s.fence, s.number, s.request_id, s.resend_window_ms, s.validity_ms,
-                s.traceparent, s.generation, s.state, s.deadline, s.attempts, s.repeated, s.rendering,
-                s.tried_providers, s.lease_until, s.refused_by
-            FROM (SELECT due.id FROM due WHERE due.state = 'dispatching' LIMIT $1) AS u
-            JOIN courier.send s ON s.id = u.id
-            -- In this form the time implies no index: each send is looked up by its id.
-            WHERE coalesce(s.lease_until < statement_timestamp(), false) AND s.state = 'dispatching'
-            FOR UPDATE OF s SKIP LOCKED
-            """,
-            [.int32(settings.sweepSize), .timestamp(microsecondsSinceUnixEpoch: start?.microseconds)]
+            [.uuids(ids.map(\.uuid.value))]
         )
     }
 
     /// Takes sends over; the raised fence makes every write of the claim before change nothing.
-    func claim(_ claims: [ClaimedSend]) -> Statement {
+    static func claim(_ claims: [ClaimedSend]) -> Statement {
         Statement(
             """
             UPDATE courier.send s
-            SET state = 'claimed', fence = u.fence, repeated = u.repeated,
-                lease_until = clock_timestamp() + $3 * interval '1 microsecond'
-            FROM (SELECT unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence, unnest($4::bool[]) AS repeated) AS u
+            SET state = 'claimed', fence = u.fence, repeated = u.repeated
+            FROM (SELECT unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence, unnest($3::bool[]) AS repeated) AS u
             WHERE s.id = u.id
             """,
             [
-                .uuids(claims.map(\.id.uuid.value)), .int32s(claims.map(\.reference.fence)), leaseParameter,
+                .uuids(claims.map(\.id.uuid.value)), .int32s(claims.map(\.reference.fence)),
                 .bools(claims.map(\.isRepeat)),
             ]
         )
@@ -172,7 +184,7 @@ extension DueSend {
             deadline: try Timestamp(row, 10),
             attempts: try row.int16(11),
             isRepeated: try row.bool(12),
-            refusers: try Self.names(row.optionalText(16)) ?? [],
+            refusers: try Self.names(row.optionalText(15)) ?? [],
             triedProviders: try Self.names(row.optionalText(14)),
             rendering: Rendering(json: try row.text(13))
         )

@@ -7,7 +7,7 @@ package import Verification
 ///
 /// Every method is one transaction of set-based statements, whose number does not depend on the size of the batch.
 /// Each follows one pattern: lock and read the facts, let a pure function decide, write the changes and commit.
-/// Locks are taken in one order: slot, window, request, send, verification, new window, tenant gate; within a table
+/// Locks are taken in one order: slot, window, request, parcel, send, verification, new window, tenant gate; within a table
 /// by key.
 ///
 /// A batch travels as one array for each column. `unnest` in a SELECT list makes rows of them as they are read; in FROM
@@ -64,6 +64,7 @@ package struct PostgresLedger: Ledger {
     /// Records are parked at the time of their transaction, and else have a lease in the future.
     let unpublished = SweepStart(margin: .seconds(5))
     let packs = OpenPacks()
+    let held = OpenParcels()
     let fullWindows = FullWindows()
     let metLocks = MetLocks()
     let snapshots = SnapshotWatch()

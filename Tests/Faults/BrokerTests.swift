@@ -25,7 +25,7 @@ extension Outage {
                 scenario.countFaults()
                 try await eventually("accepted sends go out without a broker", within: .seconds(60)) {
                     try await scenario.fleet.database.count(
-                        "SELECT count(*) FROM courier.send WHERE lease_until IS NOT NULL"
+                        "SELECT count(*) FROM courier.parcel"
                     ) == 0
                 }
                 scenario.note("sent_without_broker", Double(scenario.fleet.messages.count))

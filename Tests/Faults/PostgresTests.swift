@@ -26,7 +26,7 @@ extension Outage {
                     }
                     let database = scenario.fleet.database
                     try await eventually("every send is settled") {
-                        try await database.count("SELECT count(*) FROM courier.send WHERE lease_until IS NOT NULL") == 0
+                        try await database.count("SELECT count(*) FROM courier.parcel") == 0
                     }
                     // In a short run the few whose calls a busy machine cut short weigh too much.
                     guard Campaign.isFull else { return }

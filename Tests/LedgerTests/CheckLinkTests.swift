@@ -113,7 +113,7 @@ import Verification
             let claim = try await worker.mail()
             let rendering = try #require(try await database.text("SELECT rendering FROM courier.send"))
             #expect(!rendering.contains("example.com") && !rendering.contains("ada"))
-            try await database.script("UPDATE courier.send SET lease_until = clock_timestamp()")
+            try await database.script("UPDATE courier.parcel SET lease_until = clock_timestamp()")
             let again = try #require(try await worker.ledger.sweepSends(capacity: 9).value.first)
             #expect(again.credential == claim.credential)
             #expect(again.recipient == claim.recipient)
@@ -129,7 +129,7 @@ import Verification
         try await withMail { database, worker, verifier in
             let now = try await worker.now()
             let claim = try #require(try await worker.intake([.push(id: "r1", at: now)]).value.first)
-            try await database.script("UPDATE courier.send SET lease_until = clock_timestamp()")
+            try await database.script("UPDATE courier.parcel SET lease_until = clock_timestamp()")
             let again = try #require(try await worker.ledger.sweepSends(capacity: 9).value.first)
             #expect(again.credential == claim.credential)
             #expect(again.recipient == claim.recipient)

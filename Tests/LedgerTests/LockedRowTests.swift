@@ -153,7 +153,7 @@ import Verification
             let ledger = database.ledger()
             let claims = try await LedgerWorker(ledger).claims(3)
             _ = try await ledger.markDispatching(claims)
-            try await database.script("UPDATE courier.send SET lease_until = clock_timestamp() + interval '5 s'")
+            try await database.script("UPDATE courier.parcel SET lease_until = clock_timestamp() + interval '5 s'")
             async let holder: Void = database.script(Self.hold(Self.row(claims[0])))
             try await database.waitForHolder()
 
@@ -163,7 +163,7 @@ import Verification
             #expect(recorded.value.map(\.send.id) == [claims[0].id])
             #expect(Set(recorded.outbox.map(\.stream)) == Set(claims[1...].map(\.reference.verificationID.uuid)))
             let extended = try await database.count(
-                "SELECT count(*) FROM courier.send WHERE lease_until > clock_timestamp() + interval '20 s'"
+                "SELECT count(*) FROM courier.parcel WHERE lease_until > clock_timestamp() + interval '20 s'"
             )
             #expect(extended == 1)
 
@@ -178,7 +178,7 @@ import Verification
     @Test func `a sweep leaves a send whose verification is locked, and takes the others`() async throws {
         try await LedgerDatabase.with { database in
             let claims = try await LedgerWorker(database.ledger()).claims(3)
-            try await database.script("UPDATE courier.send SET lease_until = clock_timestamp() - interval '1 s'")
+            try await database.script("UPDATE courier.parcel SET lease_until = clock_timestamp() - interval '1 s'")
             async let holder: Void = database.script(Self.hold(Self.row(claims[0])))
             try await database.waitForHolder()
             let swept = try await database.ledger().sweepSends(capacity: 10)
@@ -199,7 +199,7 @@ import Verification
             try await database.waitForHolder()
             let error = await #expect(throws: PostgresError.self) { try await ledger.record(results) }
             #expect(error?.isContention == true)
-            try await database.script("UPDATE courier.send SET lease_until = clock_timestamp() - interval '1 s'")
+            try await database.script("UPDATE courier.parcel SET lease_until = clock_timestamp() - interval '1 s'")
             try await Self.release(database)
             try await holder
             // By a worker that met the lock, too.
@@ -214,7 +214,7 @@ import Verification
             let worker = LedgerWorker(database.ledger())
             let late = try await worker.claim(1)
             _ = try await worker.ledger.markDispatching([late])
-            try await database.script("UPDATE courier.send SET lease_until = clock_timestamp() - interval '1 second'")
+            try await database.script("UPDATE courier.parcel SET lease_until = clock_timestamp() - interval '1 second'")
             try await worker.publish(try await worker.ledger.sweepSends(capacity: 10))
             let other = try await worker.claim(2)
 

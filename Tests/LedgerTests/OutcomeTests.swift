@@ -68,8 +68,8 @@ import Verification
             #expect(
                 try await database.text(
                     """
-                    SELECT concat_ws(' ', state, attempts, provider, provider_message_id, segments, encoding, lease_until)
-                    FROM courier.send
+                    SELECT concat_ws(' ', state, attempts, provider, provider_message_id, segments, encoding, parcel.id)
+                    FROM courier.send LEFT JOIN courier.parcel ON true
                     """
                 ) == "\(expected.sendState) 1 main SM1 1 GSM-7"
             )
@@ -89,7 +89,7 @@ import Verification
                     """
                     SELECT concat_ws(' ', state, attempts,
                         lease_until - clock_timestamp() BETWEEN interval '3 s' AND interval '5 s')
-                    FROM courier.send
+                    FROM courier.send JOIN courier.parcel ON sends = ARRAY[send.id] AND fences = ARRAY[fence]
                     """
                 ) == "pending 1 t"
             )
@@ -142,7 +142,7 @@ import Verification
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())
             let old = try await worker.claims()
-            try await database.script("UPDATE courier.send SET lease_until = clock_timestamp() - interval '1 s'")
+            try await database.script("UPDATE courier.parcel SET lease_until = clock_timestamp() - interval '1 s'")
             let new = try await worker.ledger.sweepSends(capacity: 10).value
             #expect(new.map(\.reference.fence) == [2])
 
@@ -170,7 +170,7 @@ import Verification
 
             let swept = try await worker.ledger.sweepSends(capacity: 10).value
             #expect(Set(swept.map(\.id)) == Set(claims[..<2].map(\.id)))
-            #expect(swept.allSatisfy { $0.reference.fence == 2 })
+            #expect(swept.allSatisfy { $0.reference.fence == 3 })
         }
     }
 

@@ -165,7 +165,7 @@ import Verification
                 """
                 UPDATE courier.verification SET ended_at = clock_timestamp()
                 WHERE id = (SELECT id FROM courier.verification_other ORDER BY id DESC LIMIT 1);
-                UPDATE courier.send SET lease_until = NULL
+                UPDATE courier.send SET state = 'sent'
                 WHERE id = (SELECT id FROM courier.send_other ORDER BY id DESC LIMIT 1);
                 """
             )
@@ -176,7 +176,8 @@ import Verification
     }
 
     @Test(arguments: [
-        "UPDATE courier.verification SET ended_at = NULL", "UPDATE courier.send SET lease_until = clock_timestamp()",
+        "UPDATE courier.verification SET ended_at = NULL",
+        "INSERT INTO courier.parcel SELECT id, now(), ARRAY[id], ARRAY[fence] FROM courier.send",
     ])
     func `a day whose work is not over is kept until it is, and for a week at most`(isOpen: String) async throws {
         try await LedgerDatabase.with { database in
@@ -193,13 +194,13 @@ import Verification
                 )
             }
             try await database.script(
-                "UPDATE courier.send SET lease_until = NULL; UPDATE courier.verification SET ended_at = clock_timestamp()"
+                "DELETE FROM courier.parcel; UPDATE courier.verification SET ended_at = clock_timestamp()"
             )
             try await database.script(isOpen)
             _ = try await database.maintainDays()
             #expect(try await database.rowsOfBoth() == 1)
             try await database.script(
-                "UPDATE courier.send SET lease_until = NULL; UPDATE courier.verification SET ended_at = clock_timestamp()"
+                "DELETE FROM courier.parcel; UPDATE courier.verification SET ended_at = clock_timestamp()"
             )
             _ = try await database.maintainDays()
             #expect(try await database.rowsOfBoth() == 0)

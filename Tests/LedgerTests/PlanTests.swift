@@ -35,7 +35,7 @@ import Verification
         try await Self.withFullTables { database, pool in
             try await database.script(
                 """
-                UPDATE courier.send SET lease_until = NULL, state = 'sent' WHERE right(request_id, 3) <> '000';
+                UPDATE courier.send SET state = 'sent' WHERE right(request_id, 3) <> '000';
                 UPDATE courier.verification SET ended_at = clock_timestamp() WHERE right(request_id, 3) <> '000';
                 """
             )
@@ -129,12 +129,15 @@ import Verification
             ("lock free verifications", PostgresLedger.lockFreeVerifications([VerificationID]())),
             ("settle verifications", PostgresLedger.settleVerifications([], known: [:], pack: pack)),
             ("update verifications", PostgresLedger.updateVerifications([], pack: pack)),
-            ("mark", ledger.mark([])),
+            ("mark", ledger.mark([], in: [])),
             ("hand back", PostgresLedger.handBack([])),
-            ("settle sends", ledger.settleSends([])),
-            ("claim", ledger.claim([])),
-            ("lock due sends", ledger.lockDue(since: nil)),
-            ("lock due dispatching sends", ledger.lockDueDispatching(since: nil)),
+            ("settle sends", PostgresLedger.settleSends([])),
+            ("claim", PostgresLedger.claim([])),
+            ("lock due parcels", ledger.lockDueParcels(since: nil, holding: 500)),
+            ("lock open sends", PostgresLedger.lockOpenSends([])),
+            ("insert delays", PostgresLedger.insertDelays([])),
+            ("delete parcels", PostgresLedger.deleteParcels([])),
+            ("delete empty parcels", PostgresLedger.deleteEmptyParcels([])),
             ("lock expired", ledger.lockExpired(since: nil)),
             ("take over outbox", ledger.takeOverOutbox()),
             ("delete packs", PostgresLedger.deletePacks([])),
@@ -143,7 +146,7 @@ import Verification
             ("lock free sends", PostgresLedger.lockFreeSends([])),
             ("existing sends", PostgresLedger.existingSends([])),
             ("existing verifications", PostgresLedger.existingVerifications([VerificationID]())),
-            ("extend leases", ledger.extendLeases([])),
+            ("extend parcels", ledger.extendParcels([])),
             ("keep evidence", PostgresLedger.keepEvidence([])),
             ("lock reported sends", PostgresLedger.lockReportedSends([])),
             ("settle reported sends", PostgresLedger.settleReportedSends([])),

@@ -21,6 +21,7 @@ import Testing
         "send": "worker: raw",
         "outbox": "worker: rawd",
         "outbox_pack": "worker: rawd",
+        "parcel": "worker: rawd",
         "limit_window": "worker: rawd",
         "tenant_admission": "worker: rawd",
         "tenant_gate": "worker: rawd",

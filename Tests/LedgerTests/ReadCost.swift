@@ -67,10 +67,16 @@ struct ReadCost: Equatable, CustomStringConvertible {
 }
 
 extension LedgerDatabase {
+    /// Puts all sends in parcels, thirty in each.
+    static let lease = """
+        INSERT INTO courier.parcel
+        SELECT gen_random_uuid(), clock_timestamp() + interval '1 hour', array_agg(id), array_agg(fence)
+        FROM courier.send GROUP BY right(request_id, 3);
+        """
+
     /// Fills every table that grows with 30,000 rows of yesterday and today, and keeps the planner in the dark about them.
     ///
-    /// All verifications live and all sends are claimed, so that the sweeps' partial indexes hold every row; nothing is
-    /// due yet.
+    /// All verifications live and all sends are claimed, so that the sweeps' indexes are full; nothing is due yet.
     func fill() async throws {
         try await script(
             """
@@ -108,12 +114,11 @@ extension LedgerDatabase {
                 clock_timestamp() + interval '1 hour' + n * interval '1 s', 'old'
             FROM person;
             INSERT INTO courier.send (
-                id, verification_id, number, generation, request_id, state, lease_until, deadline, resend_window_ms,
-                rendering
+                id, verification_id, number, generation, request_id, state, deadline, resend_window_ms, rendering
             )
-            SELECT id, id, 1, 1, 'old-' || n, 'claimed', clock_timestamp() + interval '1 hour',
-                clock_timestamp() + interval '2 hours', 60000, '{}'
+            SELECT id, id, 1, 1, 'old-' || n, 'claimed', clock_timestamp() + interval '2 hours', 60000, '{}'
             FROM person;
+            \(Self.lease)
             INSERT INTO courier.outbox
             SELECT id, 2, false, '', '', '', clock_timestamp() + interval '1 hour' FROM person;
             DROP TABLE person;

@@ -56,7 +56,7 @@ import Verification
             try await worker.ledger.maintain()
             let claim = try await worker.claim()
             try await database.script(
-                "UPDATE courier.send SET lease_until = NULL; UPDATE courier.verification SET ended_at = '2000-01-01Z'"
+                "DELETE FROM courier.parcel; UPDATE courier.verification SET ended_at = '2000-01-01Z'"
             )
             let days: StaticString =
                 "SELECT count(*) FROM pg_inherits WHERE inhparent = 'courier.verification'::regclass"

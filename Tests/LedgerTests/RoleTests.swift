@@ -30,7 +30,7 @@ import Verification
                 #expect(try await pool.executableFunctions() == ["due_sends"])
                 #expect(try await pool.dueSends() == 0, "they are claimed")
                 try await database.script(
-                    "UPDATE courier.send SET lease_until = clock_timestamp() - interval '1 second'"
+                    "UPDATE courier.parcel SET lease_until = clock_timestamp() - interval '1 second'"
                 )
                 #expect(try await pool.dueSends() == Int64(claims.count))
             }

@@ -50,7 +50,7 @@ import Verification
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger(sweepSize: 100))
             _ = try await worker.claims(30)
-            try await database.script("UPDATE courier.send SET lease_until = clock_timestamp() - interval '1 day'")
+            try await database.script("UPDATE courier.parcel SET lease_until = clock_timestamp() - interval '1 day'")
             for _ in 0..<3 { #expect(try await worker.ledger.sweepSends(capacity: 10).value.count == 10) }
         }
     }
@@ -60,9 +60,9 @@ import Verification
             let worker = LedgerWorker(database.ledger(sweepSize: 100))
             let claims = try await worker.claims(30)
             #expect(try await worker.ledger.sweepSends(capacity: 100).value.isEmpty)
-            try await database.script("UPDATE courier.send SET lease_until = clock_timestamp() WHERE true")
+            try await database.script("UPDATE courier.parcel SET lease_until = clock_timestamp()")
             #expect(try await worker.ledger.sweepSends(capacity: 100).value.count == claims.count)
-            try await database.script("UPDATE courier.send SET lease_until = '-infinity'")
+            try await database.script("UPDATE courier.parcel SET lease_until = '-infinity'")
             try await eventually("the old ones are looked at") {
                 try await worker.ledger.sweepSends(capacity: 100).value.count == claims.count
             }

@@ -72,9 +72,8 @@ CREATE TABLE IF NOT EXISTS courier.send (
     id uuid NOT NULL,
     verification_id uuid NOT NULL,
     deadline timestamptz NOT NULL,     -- after it the message is never handed over
-    lease_until timestamptz,           -- of the claim, or the due time of a retry; NULL once there is an outcome
     generation integer NOT NULL,
-    fence integer NOT NULL DEFAULT 1,  -- raised by every claim; a write that names an older one changes nothing
+    fence integer NOT NULL DEFAULT 1,  -- raised by every claim and delay; a write that names an older one changes nothing
     resend_window_ms integer NOT NULL,
     validity_ms integer,               -- fresh validity from the moment of this send; NULL for the same code again
     number smallint NOT NULL,
@@ -99,17 +98,31 @@ CREATE TABLE IF NOT EXISTS courier.send (
     PRIMARY KEY (id)
 ) PARTITION BY RANGE (id);
 
--- For the sweeper; like verification_unended it is never implied by an UPDATE by id.
-CREATE INDEX IF NOT EXISTS send_leased ON courier.send (lease_until) WHERE lease_until IS NOT NULL;
+-- The leases of sends without an outcome: of those that one worker claimed together, or of one that is due at some time.
+-- A send belongs to the parcel that names it with the fence that it has.
+CREATE TABLE IF NOT EXISTS courier.parcel (
+    id uuid NOT NULL,
+    lease_until timestamptz NOT NULL,  -- from then on it is anybody's
+    sends uuid[] NOT NULL,
+    fences integer[] NOT NULL,         -- one for each send
+    PRIMARY KEY (id)
+) WITH (
+    autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
+    toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 5000
+);
+
+CREATE INDEX IF NOT EXISTS parcel_lease ON courier.parcel (lease_until);
 
 -- For receipts: the provider's own id finds the send.
 CREATE INDEX IF NOT EXISTS send_provider_message ON courier.send (provider_message_id)
     WHERE provider_message_id IS NOT NULL;
 
 GRANT SELECT, INSERT, UPDATE ON courier.request, courier.slot, courier.verification, courier.send TO courier_worker;
+GRANT SELECT, INSERT, UPDATE, DELETE ON courier.parcel TO courier_worker;
 
 SELECT courier.sample_less('courier.request'), courier.sample_less('courier.slot'),
-    courier.sample_less('courier.verification'), courier.sample_less('courier.send');
+    courier.sample_less('courier.verification'), courier.sample_less('courier.send'),
+    courier.sample_less('courier.parcel');
 
 -- How many sends are due and wait for a worker, up to 100,000: the backlog that Kafka's lag does not show.
 -- It is the only right of an autoscaler.
@@ -118,7 +131,10 @@ LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT count(*) FROM (
-        SELECT FROM courier.send WHERE lease_until < statement_timestamp() LIMIT 100000
+        SELECT FROM courier.send s
+        WHERE s.id = ANY (ARRAY(
+            SELECT unnest(p.sends) FROM courier.parcel p WHERE p.lease_until < statement_timestamp() LIMIT 100000
+        )) AND s.state IN ('pending', 'claimed', 'dispatching')
     ) AS due
 $$;
 

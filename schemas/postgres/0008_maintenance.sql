@@ -148,10 +148,17 @@ BEGIN
         is_ours := false;
         BEGIN
             IF old.over_at >= oldest - interval '7 days' AND parent <> 'request' THEN
-                EXECUTE format(
-                    'SELECT EXISTS (SELECT FROM courier.%I WHERE %s)', old.relname,
-                    CASE parent WHEN 'send' THEN 'lease_until IS NOT NULL' ELSE 'ended_at IS NULL' END
-                ) INTO is_kept;
+                IF parent = 'send' THEN
+                    is_kept := EXISTS (
+                        SELECT FROM (SELECT unnest(p.sends) AS id FROM courier.parcel p) AS u
+                        WHERE u.id >= courier.uuid_floor(old.over_at - interval '24 hours')
+                          AND u.id < courier.uuid_floor(old.over_at)
+                    );
+                ELSE
+                    EXECUTE format(
+                        'SELECT EXISTS (SELECT FROM courier.%I WHERE ended_at IS NULL)', old.relname
+                    ) INTO is_kept;
+                END IF;
                 CONTINUE WHEN is_kept;
             END IF;
             -- The table first: then only readers of its partitions can be in the way, and nobody waits for those while
@@ -241,7 +248,10 @@ BEGIN
             WHEN 'limit_window' THEN format('o.expires_at < %L', clock_timestamp())
             WHEN 'request_other' THEN format('o.day < %L', (oldest AT TIME ZONE 'UTC')::date)
             WHEN 'send_other' THEN
-                format('o.id < %L AND (o.lease_until IS NULL OR o.id < %L)', oldest_id, last_id)
+                format(
+                    'o.id < %L AND (o.state NOT IN (''pending'', ''claimed'', ''dispatching'') OR o.id < %L)',
+                    oldest_id, last_id
+                )
             WHEN 'verification_other' THEN
                 format('o.id < %L AND (o.ended_at IS NOT NULL OR o.id < %L)', oldest_id, last_id)
         END;

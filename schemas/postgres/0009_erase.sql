@@ -59,8 +59,10 @@ BEGIN
     -- 4. Unsent messages stay unsent: the deadline of every send without an outcome ends now, and the next sweep
     --    reports it as expired_unsent. A receipt that waits for one of them may hold the number.
     open_sends := ARRAY(
-        SELECT s.id FROM courier.send s
-        WHERE s.lease_until IS NOT NULL AND s.verification_id = ANY (ids)
+        SELECT DISTINCT s.id
+        FROM (SELECT unnest(p.sends) AS id FROM courier.parcel p) AS u
+        JOIN courier.send s ON s.id = u.id
+        WHERE s.state IN ('pending', 'claimed', 'dispatching') AND s.verification_id = ANY (ids)
         ORDER BY s.id
     );
     DELETE FROM courier.receipt r WHERE r.send_id = ANY (open_sends);

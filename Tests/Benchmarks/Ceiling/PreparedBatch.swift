@@ -52,7 +52,7 @@ struct BatchMaker {
             )
         }
         let claimed = verifications
-        let pack = UUIDValue.newPack
+        let pack = UUIDValue.random
         let outcome = OutcomeDecision.settle(
             results,
             verifications: verifications,
@@ -60,14 +60,16 @@ struct BatchMaker {
             source: rules.settings.source
         )
         for verification in outcome.verifications { verifications[verification.id] = verification }
+        let writes = IntakeWrites(changes, intake, ledger, outbox: changes.outbox, at: now)
+        let parcels = changes.sends.map { _ in Optional(writes.parcel) }
         return PreparedBatch(
             transactions: [
-                intakeTrips(intake, known, changes, facts),
-                [[ledger.mark(changes.sends)]],
+                intakeTrips(intake, known, changes, writes, facts),
+                [[ledger.mark(changes.sends, in: parcels)]],
                 [
-                    [ledger.settleSends(results), Statement("SELECT clock_timestamp()")],
+                    [PostgresLedger.settleSends(results), Statement("SELECT clock_timestamp()")],
                     [PostgresLedger.settleVerifications(outcome.verifications, known: claimed, pack: pack)],
-                    ledger.insertOutbox(outcome.outbox, pack: pack),
+                    ledger.insertOutbox(outcome.outbox, pack: pack) + [PostgresLedger.deleteParcels([writes.parcel])],
                 ],
                 [PostgresLedger.forget(.init(published: [(pack, outcome.outbox.map(\.stream))], rows: changes.outbox))],
             ],
@@ -79,6 +81,7 @@ struct BatchMaker {
         _ keys: IntakeKeys,
         _ known: Set<VerificationID>,
         _ changes: IntakeChanges,
+        _ writes: IntakeWrites,
         _ facts: IntakeFacts
     ) -> [PreparedBatch.RoundTrip] {
         var trips = [
@@ -94,7 +97,7 @@ struct BatchMaker {
         if !continued.isEmpty { windows.append(PostgresLedger.updateWindows(continued)) }
         // Batches run side by side here, and an address of two of them would be begun twice.
         if !begun.isEmpty { windows.append(PostgresLedger.insertWindows(begun)) }
-        return trips + [windows + IntakeWrites(changes, keys, ledger, outbox: changes.outbox, at: facts.now).statements]
+        return trips + [windows + writes.statements]
     }
 
     private func facts(for candidates: [Candidate], at now: Timestamp) -> IntakeFacts {

@@ -143,10 +143,9 @@ class Peer:
             now + timedelta(minutes=10),
         )
         await connection.execute(
-            "INSERT INTO courier.send (id, verification_id, number, generation, request_id, state, lease_until, "
-            "deadline, resend_window_ms, validity_ms, rendering) "
-            "VALUES ($1, $2, 1, 1, $3, 'claimed', $4, $5, 60000, 600000, '{}')",
-            send, verification, key, now + timedelta(seconds=30), now + timedelta(minutes=5),
+            "INSERT INTO courier.send (id, verification_id, number, generation, request_id, state, deadline, "
+            "resend_window_ms, validity_ms, rendering) VALUES ($1, $2, 1, 1, $3, 'claimed', $4, 60000, 600000, '{}')",
+            send, verification, key, now + timedelta(minutes=5),
         )
         await connection.execute(
             "INSERT INTO courier.tenant_admission (tenant, admitted_at, count) VALUES ($1, $2, 1)",
@@ -160,7 +159,7 @@ class Peer:
         async with self.pool.acquire() as connection:
             async with connection.transaction():
                 await connection.execute(
-                    "UPDATE courier.send SET state = 'sent', attempts = 1, lease_until = NULL, provider = 'main', "
+                    "UPDATE courier.send SET state = 'sent', attempts = 1, provider = 'main', "
                     "provider_message_id = $2, segments = 1 WHERE id = $1 AND fence = 1", send, answer["sid"],
                 )
                 sequence = await connection.fetchval(

@@ -20,11 +20,12 @@ extension Checker {
                 counts.staleWrites += 1
                 report(.fenced, "send \(change.send): the fence falls from \(change.oldFence) to \(change.newFence)")
             }
-            let isClaim = change.oldState == nil || change.newFence > change.oldFence
+            if change.newFence > change.oldFence + 1 {
+                report(.fenced, "send \(change.send): the fence jumps from \(change.oldFence)")
+            }
+            // A holder that lets its send wait raises the fence, too.
+            let isClaim = change.oldState == nil || change.newFence > change.oldFence && change.newState != "pending"
             if isClaim {
-                if change.newFence > change.oldFence + 1 {
-                    report(.fenced, "send \(change.send): the fence jumps from \(change.oldFence)")
-                }
                 if change.oldState != nil, !change.leaseWasOver {
                     counts.staleWrites += 1
                     report(.fenced, "send \(change.send) is claimed from a holder whose lease is not over")

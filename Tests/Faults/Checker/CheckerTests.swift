@@ -166,6 +166,9 @@ private struct Breach: Sendable, CustomTestStringConvertible {
         Breach(.fenced, "a claim of a lease that is not over") {
             $0.sendChanges.append(.make("s-one", "second", "dispatching", "claimed", 1, 2))
         },
+        Breach(.fenced, "a delay by another than the holder") {
+            $0.sendChanges.insert(.make("s-one", "second", "dispatching", "pending", 1, 2), at: 2)
+        },
         Breach(.fenced, "a write of a lost claim") {
             $0.sendChanges.insert(.make("s-two", "first", "claimed", "sent", 2, 2), at: 4)
         },

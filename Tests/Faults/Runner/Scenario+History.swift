@@ -41,7 +41,7 @@ extension Scenario {
             try await eventually("nothing is open in the tables", within: plan.quietTime) {
                 try await fleet.database.count(
                     """
-                    SELECT (SELECT count(*) FROM courier.send WHERE lease_until IS NOT NULL)
+                    SELECT (SELECT count(*) FROM courier.parcel)
                         + (SELECT count(*) FROM courier.unpublished)
                     """
                 ) == 0

@@ -34,7 +34,10 @@ enum SendAudit {
                     (send, writer, old_state, new_state, old_fence, new_fence, lease_was_over)
                 VALUES (
                     NEW.id, coalesce(current_setting('courier_test.writer', true), ''), OLD.state, NEW.state,
-                    coalesce(OLD.fence, 0), NEW.fence, coalesce(OLD.lease_until < clock_timestamp(), false)
+                    coalesce(OLD.fence, 0), NEW.fence, EXISTS (
+                        SELECT FROM courier.parcel p
+                        WHERE p.lease_until < clock_timestamp() AND p.sends @> ARRAY[OLD.id]
+                    )
                 );
                 RETURN NULL;
             END

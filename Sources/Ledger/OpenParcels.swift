@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Verification
+
+/// The parcels that this worker claimed, with the claims of each that it has not ended yet.
+///
+/// Who ends the last claim of a parcel deletes the parcel. One that stays is for the sweeps, when its lease is over.
+final class OpenParcels: Sendable {
+    private struct Parcel {
+        let sends: [SendID]
+        var end: ContinuousClock.Instant
+        var left: Int
+    }
+
+    private struct State {
+        var parcels: [UUIDValue: Parcel] = [:]
+
+        /// Of each send that is claimed, with the claim's fence.
+        var places: [SendID: (parcel: UUIDValue, fence: Int32)] = [:]
+
+        func parcel(of claim: SendReference) -> UUIDValue? {
+            guard let place = places[claim.id], place.fence == claim.fence else { return nil }
+            return place.parcel
+        }
+
+        mutating func forget(_ id: UUIDValue) {
+            guard let parcel = parcels.removeValue(forKey: id) else { return }
+            for send in parcel.sends where places[send]?.parcel == id { places[send] = nil }
+        }
+    }
+
+    private let state = Mutex(State())
+
+    func add(_ id: UUIDValue, _ claims: [SendReference], lease: Duration, now: ContinuousClock.Instant = .now) {
+        state.withLock { state in
+            // Nobody may ever end some of their claims: what the database can't take is left to sweeps.
+            for id in state.parcels.filter({ $0.value.end < now }).keys { state.forget(id) }
+            state.parcels[id] = Parcel(sends: claims.map(\.id), end: now + lease * 2, left: claims.count)
+            for claim in claims { state.places[claim.id] = (id, claim.fence) }
+        }
+    }
+
+    /// The parcel of each claim; nil for one that is not held any more.
+    func parcels(of claims: [SendReference]) -> [UUIDValue?] {
+        state.withLock { state in claims.map(state.parcel) }
+    }
+
+    /// The parcels that have no claim left once these have ended.
+    func emptied(by claims: [SendReference]) -> [UUIDValue] {
+        state.withLock { state in
+            var ends: [UUIDValue: Int] = [:]
+            for claim in claims {
+                if let id = state.parcel(of: claim) { ends[id, default: 0] += 1 }
+            }
+            // Of one with nothing left other transactions ended the last claims at the same time.
+            return state.parcels.filter { $0.value.left == ends[$0.key, default: 0] }.map(\.key)
+        }
+    }
+
+    /// Takes note that leases are extended.
+    func extend(_ ids: some Sequence<UUIDValue>, lease: Duration, now: ContinuousClock.Instant = .now) {
+        state.withLock { state in
+            for id in ids { state.parcels[id]?.end = now + lease * 2 }
+        }
+    }
+
+    /// Takes note that claims have ended, and that parcels are deleted.
+    func end(_ claims: [SendReference], deleted: [UUIDValue]) {
+        state.withLock { state in
+            for claim in claims {
+                guard let id = state.parcel(of: claim) else { continue }
+                state.places[claim.id] = nil
+                state.parcels[id]?.left -= 1
+            }
+            for id in deleted { state.forget(id) }
+        }
+    }
+}

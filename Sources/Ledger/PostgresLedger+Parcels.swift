@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import PostgresClient
+package import Verification
+
+/// A parcel is the lease of sends: those that one worker claimed together, or one that is due at some time.
+///
+/// It names its sends with their fences. A send belongs to a parcel while it has that fence and no outcome; every claim
+/// and every delay raises the fence, so a send that has left its parcel needs no write there.
+extension PostgresLedger {
+    package func insertParcel(_ id: UUIDValue, _ claims: [SendReference]) -> Statement {
+        Statement(
+            """
+            INSERT INTO courier.parcel (id, lease_until, sends, fences)
+            VALUES ($1, clock_timestamp() + $2 * interval '1 microsecond', $3, $4)
+            """,
+            [.uuid(id.value), leaseParameter, .uuids(claims.map(\.id.uuid.value)), .int32s(claims.map(\.fence))]
+        )
+    }
+
+    /// Makes sends that a statement before has set to wait due, each at its own time; the rows are locked by that.
+    static func insertDelays(_ waiting: [(send: SendReference, after: Duration)]) -> Statement {
+        Statement(
+            """
+            INSERT INTO courier.parcel (id, lease_until, sends, fences)
+            SELECT gen_random_uuid(), clock_timestamp() + u.after * interval '1 microsecond', ARRAY[s.id], ARRAY[s.fence]
+            FROM (
+                SELECT unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence, unnest($3::int8[]) AS after
+            ) AS u
+            JOIN courier.send s ON s.id = u.id AND s.fence = u.fence + 1
+            WHERE s.state = 'pending'
+            """,
+            [
+                .uuids(waiting.map(\.send.id.uuid.value)), .int32s(waiting.map(\.send.fence)),
+                .int64s(waiting.map(\.after.microseconds)),
+            ]
+        )
+    }
+
+    package static func deleteParcels(_ ids: [UUIDValue]) -> Statement {
+        Statement("DELETE FROM courier.parcel p WHERE p.id = ANY ($1)", [.uuids(ids.map(\.value))])
+    }
+
+    /// Deletes those of the parcels that no send belongs to any more.
+    static func deleteEmptyParcels(_ ids: [UUIDValue]) -> Statement {
+        Statement(
+            """
+            DELETE FROM courier.parcel p
+            WHERE p.id = ANY ($1) AND NOT EXISTS (
+                SELECT FROM unnest(p.sends, p.fences) AS u (send, fence)
+                JOIN courier.send s ON s.id = u.send AND s.fence = u.fence
+                WHERE s.state IN ('pending', 'claimed', 'dispatching')
+            )
+            """,
+            [.uuids(ids.map(\.value))]
+        )
+    }
+
+    /// Extends leases: their worker knows what became of some sends, and waits to write it.
+    func extendParcels(_ ids: [UUIDValue]) -> Statement {
+        Statement(
+            """
+            UPDATE courier.parcel p SET lease_until = clock_timestamp() + $2 * interval '1 microsecond'
+            WHERE p.id = ANY ($1)
+            """,
+            [.uuids(ids.map(\.value)), leaseParameter]
+        )
+    }
+
+    /// Locks parcels that nobody holds, the longest waiting first, and tells what is in as many of them as hold so many
+    /// sends, and how many parcels there are.
+    func lockDueParcels(since start: Timestamp?, holding sends: Int) -> Statement {
+        Statement(
+            """
+            WITH due AS MATERIALIZED (
+                SELECT p.id, p.lease_until, p.sends, p.fences
+                FROM courier.parcel p
+                WHERE p.lease_until < statement_timestamp() AND p.lease_until >= coalesce($2::timestamptz, '-infinity')
+                ORDER BY p.lease_until
+                LIMIT $1
+                FOR UPDATE SKIP LOCKED
+            ), counted AS (
+                SELECT d.*, count(*) OVER () AS parcels,
+                    sum(cardinality(d.sends)) OVER (ORDER BY d.lease_until, d.id) - cardinality(d.sends) AS earlier
+                FROM due d
+            )
+            SELECT c.id, c.lease_until, c.parcels, unnest(c.sends), unnest(c.fences)
+            FROM counted c
+            WHERE c.earlier < $3
+            """,
+            [
+                .int32(settings.sweepSize), .timestamp(microsecondsSinceUnixEpoch: start?.microseconds),
+                .int64(Int64(sends)),
+            ]
+        )
+    }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Testing
+import Verification
+
+@testable import Ledger
+
+/// The leases of sends, which are of all that were claimed together.
+@Suite struct ParcelTests {
+    @Test func `claims are one parcel until the last of them has an outcome`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claims = try await worker.claims(5)
+            #expect(try await database.parcels == 1)
+            _ = try await worker.settle(Array(claims[..<4]), .sent)
+            #expect(try await database.parcels == 1)
+            _ = try await worker.settle([claims[4]], .sent)
+            #expect(try await database.parcels == 0)
+        }
+    }
+
+    @Test func `what is delayed comes at its own time, though its parcel is due before`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claims = try await worker.claims(3)
+            _ = try await worker.settle([claims[0]], .retry(after: .seconds(600)))
+            try await worker.ledger.release([claims[1]])
+            #expect(try await database.parcels == 3)
+            #expect(try await worker.ledger.sweepSends(capacity: 9).value.map(\.id) == [claims[1].id])
+
+            try await database.script(
+                "UPDATE courier.parcel SET lease_until = clock_timestamp() WHERE cardinality(sends) = 3"
+            )
+            let swept = try await database.ledger().sweepSends(capacity: 9).value
+            #expect(swept.map(\.id) == [claims[2].id])
+            #expect(try await database.parcels == 3)
+        }
+    }
+
+    @Test func `a delay that is recorded twice is due once`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claim = try await worker.claim()
+            for _ in 0..<2 { _ = try await worker.settle([claim], .retry(after: .zero)) }
+            let swept = try await worker.ledger.sweepSends(capacity: 9).value
+            #expect(swept.map(\.id) == [claim.id])
+            #expect(swept.map(\.reference.fence) == [3])
+            _ = try await worker.settle(swept, .sent)
+            #expect(try await worker.ledger.sweepSends(capacity: 9).value.isEmpty)
+            #expect(try await database.parcels == 0)
+        }
+    }
+
+    @Test func `a parcel whose worker forgot it goes with the next sweep behind its lease`() async throws {
+        try await LedgerDatabase.with { database in
+            let claims = try await LedgerWorker(database.ledger()).claims(2)
+            // As after a COMMIT whose answer was lost.
+            _ = try await LedgerWorker(database.ledger()).settle(claims, .sent)
+            #expect(try await database.parcels == 1)
+            try await database.lapseSends()
+            #expect(try await database.ledger().sweepSends(capacity: 9).value.isEmpty)
+            #expect(try await database.parcels == 0)
+        }
+    }
+
+    @Test func `outcomes of two transactions at a time empty their parcel`() {
+        let held = OpenParcels()
+        let claims = [1, 2].map { number in
+            SendReference(
+                id: SendID(UUIDValue(number)),
+                verificationID: VerificationID(UUIDValue(number)),
+                fence: 1,
+                number: 1,
+                requestID: "r",
+                resendWindow: .zero,
+                validity: nil,
+                trace: nil
+            )
+        }
+        held.add(UUIDValue(7), claims, lease: .seconds(30))
+        for claim in claims { #expect(held.emptied(by: [claim]).isEmpty) }
+        for claim in claims { held.end([claim], deleted: []) }
+        #expect(held.emptied(by: []) == [UUIDValue(7)])
+        held.end([], deleted: [UUIDValue(7)])
+        #expect(held.emptied(by: []).isEmpty)
+    }
+
+    @Test func `a claim of an older fence is in no parcel, and a parcel is forgotten long after its lease`() {
+        let held = OpenParcels()
+        let start = ContinuousClock.now
+        let old = SendReference(
+            id: SendID(UUIDValue(1)),
+            verificationID: VerificationID(UUIDValue(1)),
+            fence: 1,
+            number: 1,
+            requestID: "r",
+            resendWindow: .zero,
+            validity: nil,
+            trace: nil
+        )
+        held.add(UUIDValue(7), [old], lease: .seconds(30), now: start)
+        held.add(UUIDValue(8), [old.reclaimed], lease: .seconds(30), now: start + .seconds(31))
+        #expect(held.parcels(of: [old, old.reclaimed]) == [nil, UUIDValue(8)])
+        held.extend([UUIDValue(8)], lease: .seconds(30), now: start + .seconds(80))
+        held.add(UUIDValue(9), [], lease: .seconds(30), now: start + .seconds(120))
+        #expect(held.parcels(of: [old.reclaimed]) == [UUIDValue(8)])
+        held.add(UUIDValue(9), [], lease: .seconds(30), now: start + .seconds(150))
+        #expect(held.parcels(of: [old.reclaimed]) == [nil])
+    }
+}
+
+extension LedgerDatabase {
+    fileprivate var parcels: Int64 {
+        get async throws { try await count("SELECT count(*) FROM courier.parcel") }
+    }
+}
