@@ -10,7 +10,7 @@ extension PostgresLedger {
             let takesPartitions = try session.execute(Statement("SELECT courier.take_partitions()")).onlyRow.bool(0)
             // Each in a transaction of its own; one that is read by somebody for long keeps up no other.
             var failure: (any Error)?
-            for table in takesPartitions ? ["request", "verification", "send"] : [] {
+            for table in takesPartitions ? ["request", "verification", "send", "message"] : [] {
                 do {
                     try session.execute(
                         Statement(

@@ -87,8 +87,9 @@ extension PostgresLedger {
             WHERE s.id = ANY (ARRAY(
                 SELECT unnest($1::uuid[])
                 UNION
-                SELECT m.id FROM courier.send m WHERE m.provider_message_id = ANY ($2::text[])
-            ))
+                SELECT m.id FROM courier.message m
+                WHERE m.digest = ANY (ARRAY(SELECT hashtextextended(unnest($2::text[]), 0)))
+            )) AND (s.id = ANY ($1) OR s.provider_message_id = ANY ($2))
             """,
             reported(by: receipts)
         )
@@ -111,8 +112,9 @@ extension PostgresLedger {
             WHERE s.id = ANY (ARRAY(
                 SELECT unnest($1::uuid[])
                 UNION
-                SELECT m.id FROM courier.send m WHERE m.provider_message_id = ANY ($2::text[])
-            ))
+                SELECT m.id FROM courier.message m
+                WHERE m.digest = ANY (ARRAY(SELECT hashtextextended(unnest($2::text[]), 0)))
+            )) AND (s.id = ANY ($1) OR s.provider_message_id = ANY ($2))
             ORDER BY s.id
             FOR UPDATE SKIP LOCKED
             """,
@@ -125,16 +127,25 @@ extension PostgresLedger {
         let rows = sends.sorted { $0.reference.id < $1.reference.id }
         return Statement(
             """
-            UPDATE courier.send s
-            SET state = u.state, provider = u.provider, provider_message_id = u.provider_message_id,
-                error_code = u.error_code
-            FROM (
-                SELECT
-                    unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence, unnest($3::text[]) AS state,
-                    unnest($4::text[]) AS provider, unnest($5::text[]) AS provider_message_id,
-                    unnest($6::text[]) AS error_code
-            ) AS u
-            WHERE s.id = u.id AND s.fence = u.fence
+            WITH settled AS (
+                UPDATE courier.send s
+                SET state = u.state, provider = u.provider, provider_message_id = u.provider_message_id,
+                    error_code = u.error_code
+                FROM (
+                    SELECT
+                        unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence, unnest($3::text[]) AS state,
+                        unnest($4::text[]) AS provider, unnest($5::text[]) AS provider_message_id,
+                        unnest($6::text[]) AS error_code
+                ) AS u
+                WHERE s.id = u.id AND s.fence = u.fence
+                RETURNING s.id, u.provider_message_id
+            )
+            INSERT INTO courier.message (id, digest)
+            SELECT t.id, hashtextextended(t.provider_message_id, 0) FROM settled t
+            WHERE t.provider_message_id IS NOT NULL AND NOT EXISTS (
+                SELECT FROM courier.message m
+                WHERE m.digest = hashtextextended(t.provider_message_id, 0) AND m.id = t.id
+            )
             """,
             [
                 .uuids(rows.map(\.reference.id.uuid.value)), .int32s(rows.map(\.reference.fence)),

@@ -117,14 +117,19 @@ extension PostgresLedger {
     static func keepEvidence(_ results: [SendResult]) -> Statement {
         Statement(
             """
-            UPDATE courier.send s
-            SET provider = u.provider, provider_message_id = u.provider_message_id
-            FROM (
-                SELECT
-                    unnest($1::uuid[]) AS id, unnest($2::text[]) AS provider,
-                    unnest($3::text[]) AS provider_message_id
-            ) AS u
-            WHERE s.id = u.id AND s.state = 'unknown' AND s.provider_message_id IS NULL
+            WITH kept AS (
+                UPDATE courier.send s
+                SET provider = u.provider, provider_message_id = u.provider_message_id
+                FROM (
+                    SELECT
+                        unnest($1::uuid[]) AS id, unnest($2::text[]) AS provider,
+                        unnest($3::text[]) AS provider_message_id
+                ) AS u
+                WHERE s.id = u.id AND s.state = 'unknown' AND s.provider_message_id IS NULL
+                RETURNING s.id, s.provider_message_id
+            )
+            INSERT INTO courier.message (id, digest)
+            SELECT k.id, hashtextextended(k.provider_message_id, 0) FROM kept k
             """,
             [
                 .uuids(results.map(\.send.id.uuid.value)), .texts(results.map(\.attempt?.provider)),
@@ -156,27 +161,34 @@ extension PostgresLedger {
     package static func settleSends(_ results: [SendResult]) -> Statement {
         Statement(
             """
-            UPDATE courier.send s
-            SET state = u.state, attempts = u.attempts, repeated = s.repeated OR u.repeated,
-                fence = CASE u.state WHEN 'pending' THEN s.fence + 1 ELSE s.fence END,
-                refused_by = coalesce(u.refused_by, s.refused_by),
-                rendering = CASE u.state WHEN 'pending' THEN s.rendering ELSE '' END,
-                -- Where nobody knows who has it, nobody is named.
-                provider = CASE u.state WHEN 'unknown' THEN u.provider ELSE coalesce(u.provider, s.provider) END,
-                provider_message_id = u.provider_message_id,
-                segments = u.segments, encoding = u.encoding, error_code = u.error_code
-            FROM (
-                SELECT
-                    unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence, unnest($3::text[]) AS state,
-                    unnest($4::int2[]) AS attempts, unnest($5::text[]) AS provider,
-                    unnest($6::text[]) AS provider_message_id, unnest($7::int2[]) AS segments,
-                    unnest($8::text[]) AS encoding, unnest($9::text[]) AS error_code, unnest($10::bool[]) AS repeated,
-                    unnest($11::text[]) AS refused_by
-            ) AS u
-            WHERE s.id = u.id AND s.fence = u.fence
-              AND CASE u.state WHEN 'delivered' THEN s.state = 'sent'
-                  ELSE s.state IN ('pending', 'claimed', 'dispatching') END
-            RETURNING s.id
+            WITH settled AS (
+                UPDATE courier.send s
+                SET state = u.state, attempts = u.attempts, repeated = s.repeated OR u.repeated,
+                    fence = CASE u.state WHEN 'pending' THEN s.fence + 1 ELSE s.fence END,
+                    refused_by = coalesce(u.refused_by, s.refused_by),
+                    rendering = CASE u.state WHEN 'pending' THEN s.rendering ELSE '' END,
+                    -- Where nobody knows who has it, nobody is named.
+                    provider = CASE u.state WHEN 'unknown' THEN u.provider ELSE coalesce(u.provider, s.provider) END,
+                    provider_message_id = u.provider_message_id,
+                    segments = u.segments, encoding = u.encoding, error_code = u.error_code
+                FROM (
+                    SELECT
+                        unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence, unnest($3::text[]) AS state,
+                        unnest($4::int2[]) AS attempts, unnest($5::text[]) AS provider,
+                        unnest($6::text[]) AS provider_message_id, unnest($7::int2[]) AS segments,
+                        unnest($8::text[]) AS encoding, unnest($9::text[]) AS error_code, unnest($10::bool[]) AS repeated,
+                        unnest($11::text[]) AS refused_by
+                ) AS u
+                WHERE s.id = u.id AND s.fence = u.fence
+                  AND CASE u.state WHEN 'delivered' THEN s.state = 'sent'
+                      ELSE s.state IN ('pending', 'claimed', 'dispatching') END
+                RETURNING s.id, u.provider_message_id
+            ), named AS (
+                INSERT INTO courier.message (id, digest)
+                SELECT t.id, hashtextextended(t.provider_message_id, 0) FROM settled t
+                WHERE t.provider_message_id IS NOT NULL
+            )
+            SELECT t.id FROM settled t
             """,
             [
                 .uuids(results.map(\.send.id.uuid.value)), .int32s(results.map(\.send.fence)),

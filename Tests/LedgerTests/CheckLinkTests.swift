@@ -112,7 +112,7 @@ import Verification
         try await withMail { database, worker, _ in
             let claim = try await worker.mail()
             let rendering = try #require(try await database.text("SELECT rendering FROM courier.send"))
-            #expect(!rendering.contains("example.com") && !rendering.contains("ada"))
+            #expect(!rendering.contains("example.com") && !rendering.contains("user=ada"))
             try await database.script("UPDATE courier.parcel SET lease_until = clock_timestamp()")
             let again = try #require(try await worker.ledger.sweepSends(capacity: 9).value.first)
             #expect(again.credential == claim.credential)

@@ -185,7 +185,7 @@ import Verification
     @Test func `a migration that fails leaves nothing behind and can be done again`() async throws {
         try await LedgerDatabase.empty { database in
             // A view in the place of a table lets the second half of a file fail.
-            let view = "CREATE VIEW courier.send AS SELECT '' AS provider_message_id"
+            let view = "CREATE VIEW courier.message AS SELECT 1 AS digest"
             try await database.script("CREATE SCHEMA courier; \(view)")
             let failure = await #expect(throws: Migrator.Failure.self) {
                 try await Migrator(pool: database.pool).migrate()
@@ -193,7 +193,7 @@ import Verification
             #expect(failure?.name == "0002_verifications")
             #expect(failure?.description == "migration 0002_verifications failed: PostgreSQL server 42809")
             #expect(try await database.text("SELECT to_regclass('courier.verification')::text") == nil)
-            try await database.script("DROP VIEW courier.send")
+            try await database.script("DROP VIEW courier.message")
             #expect(try await Migrator(pool: database.pool).migrate() == Migration.all.dropFirst().map(\.name))
         }
     }

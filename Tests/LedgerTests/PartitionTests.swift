@@ -14,7 +14,7 @@ import Verification
             let expected = try await database.texts(
                 """
                 SELECT parent || suffix
-                FROM unnest(ARRAY['request', 'send', 'verification']) parent
+                FROM unnest(ARRAY['request', 'send', 'verification', 'message']) parent
                 CROSS JOIN (
                     SELECT '_other' UNION ALL
                     SELECT to_char((now() AT TIME ZONE 'UTC')::date + ahead, '_YYYYMMDD') FROM generate_series(-1, 3) ahead
@@ -22,7 +22,7 @@ import Verification
                 ORDER BY 1
                 """
             )
-            #expect(expected.count == 18)
+            #expect(expected.count == 24)
             #expect(try await database.partitions() == expected)
         }
     }
@@ -30,8 +30,8 @@ import Verification
     @Test func `maintenance creates what is ahead, and a second run finds nothing to do`() async throws {
         try await LedgerDatabase.with { database in
             let before = try await database.partitions()
-            #expect(try await database.maintainDays(ahead: 5) == 6)
-            #expect(try await database.partitions().count == before.count + 6)
+            #expect(try await database.maintainDays(ahead: 5) == 8)
+            #expect(try await database.partitions().count == before.count + 8)
             #expect(try await database.maintainDays(ahead: 5) == 0)
         }
     }
@@ -40,9 +40,9 @@ import Verification
         try await LedgerDatabase.with { database in
             // The tables for strays are made anew, too.
             try await database.script(
-                "DROP TABLE courier.request_other, courier.verification_other, courier.send_other"
+                "DROP TABLE courier.request_other, courier.verification_other, courier.send_other, courier.message_other"
             )
-            #expect(try await database.maintainDays(ahead: 5) == 6)
+            #expect(try await database.maintainDays(ahead: 5) == 8)
             let others = try await database.texts(
                 """
                 SELECT format('%s.%s: %s', c.relname, a.attname, a.attstattarget)
@@ -73,7 +73,7 @@ import Verification
             // With 24 hours, the oldest of them is over at any time of today.
             #expect(try await database.maintainDays() == 3)
             #expect(try await database.count("SELECT count(*) FROM courier.verification") == 0)
-            #expect(try await database.partitions().count == 18)
+            #expect(try await database.partitions().count == 24)
         }
     }
 
@@ -143,9 +143,9 @@ import Verification
             let worker = LedgerWorker(database.ledger())
             try await worker.takeStray(after: .seconds(10 * 86_400))
             let before = try await database.partitions().count
-            // Nine days of three tables, but for the one day of the verification and its send.
-            #expect(try await database.maintainDays(ahead: 12) == 25)
-            #expect(try await database.partitions().count == before + 25)
+            // Nine days of four tables, but for the one day of the verification and its send.
+            #expect(try await database.maintainDays(ahead: 12) == 34)
+            #expect(try await database.partitions().count == before + 34)
             #expect(try await database.count("SELECT count(*) FROM courier.verification_other") == 1)
         }
     }
@@ -292,12 +292,12 @@ extension LedgerDatabase {
         try await count("SELECT (SELECT count(*) FROM courier.verification) + (SELECT count(*) FROM courier.send)")
     }
 
-    /// Maintains the partitions of all three tables, and returns how many were created or dropped.
+    /// Maintains the partitions of all four tables, and returns how many were created or dropped.
     fileprivate func maintainDays(retention hours: Int32 = 24, ahead: Int32 = 3) async throws -> Int64 {
         try await count(
             """
             SELECT sum(courier.maintain_days(t.parent, $1 * interval '1 hour', $2))
-            FROM unnest(ARRAY['request', 'verification', 'send']) AS t(parent)
+            FROM unnest(ARRAY['request', 'verification', 'send', 'message']) AS t(parent)
             """,
             [.int32(hours), .int32(ahead)]
         )

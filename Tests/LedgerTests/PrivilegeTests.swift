@@ -20,6 +20,7 @@ import Testing
         "verification": "worker: raw",
         "send": "worker: raw",
         "outbox": "worker: rawd",
+        "message": "worker: ra",
         "outbox_pack": "worker: rawd",
         "parcel": "worker: rawd",
         "limit_window": "worker: rawd",
@@ -193,7 +194,7 @@ extension String {
     fileprivate var short: String { split(separator: "_").last.map(String.init) ?? self }
 
     fileprivate var isPartition: Bool {
-        ["request_", "verification_", "send_"].contains { hasPrefix($0) }
+        ["request_", "verification_", "send_", "message_"].contains { hasPrefix($0) }
     }
 }
 

@@ -2,7 +2,7 @@
 -- Requests, verifications and their sends. Every statement may be run again.
 --
 -- Text in keys is compared by its bytes, as workers sort it. The column that differs most comes first in a key.
--- request, verification and send are partitioned by day (0008_maintenance): retention drops a partition, no row.
+-- request, verification, send and message are partitioned by day (0008_maintenance): retention drops a partition, no row.
 
 -- The request ids seen, and the answer to a request that has no verification.
 CREATE TABLE IF NOT EXISTS courier.request (
@@ -113,16 +113,22 @@ CREATE TABLE IF NOT EXISTS courier.parcel (
 
 CREATE INDEX IF NOT EXISTS parcel_lease ON courier.parcel (lease_until);
 
--- For receipts: the provider's own id finds the send.
-CREATE INDEX IF NOT EXISTS send_provider_message ON courier.send (provider_message_id)
-    WHERE provider_message_id IS NOT NULL;
+-- For receipts: the provider's own id finds the send. In an index of courier.send it would cost each outcome an entry in
+-- every other index, too.
+CREATE TABLE IF NOT EXISTS courier.message (
+    id uuid NOT NULL,                  -- of the send
+    digest bigint NOT NULL             -- hashtextextended of its provider_message_id: several sends may have the same
+) PARTITION BY RANGE (id);
+
+CREATE INDEX IF NOT EXISTS message_digest ON courier.message (digest);
 
 GRANT SELECT, INSERT, UPDATE ON courier.request, courier.slot, courier.verification, courier.send TO courier_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON courier.parcel TO courier_worker;
+GRANT SELECT, INSERT ON courier.message TO courier_worker;
 
 SELECT courier.sample_less('courier.request'), courier.sample_less('courier.slot'),
     courier.sample_less('courier.verification'), courier.sample_less('courier.send'),
-    courier.sample_less('courier.parcel');
+    courier.sample_less('courier.message'), courier.sample_less('courier.parcel');
 
 -- How many sends are due and wait for a worker, up to 100,000: the backlog that Kafka's lag does not show.
 -- It is the only right of an autoscaler.

@@ -12,7 +12,8 @@ CREATE TABLE IF NOT EXISTS courier.maintenance (
 );
 
 INSERT INTO courier.maintenance (task)
-VALUES ('partitions'), ('slot'), ('limit_window'), ('request_other'), ('send_other'), ('verification_other')
+VALUES ('partitions'), ('slot'), ('limit_window'), ('request_other'), ('send_other'), ('message_other'),
+    ('verification_other')
 ON CONFLICT DO NOTHING;
 
 -- The tables with partitions, and since when all of a table's are as they should be: none to create, none to drop.
@@ -22,7 +23,7 @@ CREATE TABLE IF NOT EXISTS courier.day_table (
     whole_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
-INSERT INTO courier.day_table (parent) VALUES ('request'), ('verification'), ('send') ON CONFLICT DO NOTHING;
+INSERT INTO courier.day_table (parent) VALUES ('request'), ('verification'), ('send'), ('message') ON CONFLICT DO NOTHING;
 
 SELECT courier.sample_less('courier.maintenance'), courier.sample_less('courier.day_table');
 
@@ -112,7 +113,7 @@ DECLARE
     oldest timestamptz := courier.oldest_kept(retention);
     key text := CASE parent WHEN 'request' THEN 'day' ELSE 'id' END;
     -- Rows are updated soon after they were written: in the same page, if there is room.
-    room integer := CASE parent WHEN 'request' THEN 100 WHEN 'verification' THEN 70 ELSE 50 END;
+    room integer := CASE parent WHEN 'verification' THEN 70 WHEN 'send' THEN 50 ELSE 100 END;
     bounds text[];
     day date;
     old record;
@@ -122,7 +123,7 @@ DECLARE
     made integer := 0;
     changed integer := 0;
 BEGIN
-    IF parent NOT IN ('request', 'verification', 'send') THEN
+    IF parent NOT IN ('request', 'verification', 'send', 'message') THEN
         RAISE EXCEPTION 'no table of days: %', parent USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF (ahead BETWEEN 0 AND 31) IS NOT TRUE THEN
@@ -147,7 +148,7 @@ BEGIN
         CONTINUE WHEN old.over_at >= oldest;
         is_ours := false;
         BEGIN
-            IF old.over_at >= oldest - interval '7 days' AND parent <> 'request' THEN
+            IF old.over_at >= oldest - interval '7 days' AND parent IN ('verification', 'send') THEN
                 IF parent = 'send' THEN
                     is_kept := EXISTS (
                         SELECT FROM (SELECT unnest(p.sends) AS id FROM courier.parcel p) AS u
@@ -247,6 +248,7 @@ BEGIN
             -- Windows that no limit looks back to any more.
             WHEN 'limit_window' THEN format('o.expires_at < %L', clock_timestamp())
             WHEN 'request_other' THEN format('o.day < %L', (oldest AT TIME ZONE 'UTC')::date)
+            WHEN 'message_other' THEN format('o.id < %L', oldest_id)
             WHEN 'send_other' THEN
                 format(
                     'o.id < %L AND (o.state NOT IN (''pending'', ''claimed'', ''dispatching'') OR o.id < %L)',
@@ -286,4 +288,5 @@ GRANT EXECUTE ON FUNCTION courier.maintenance_age() TO courier_worker;
 GRANT EXECUTE ON FUNCTION courier.maintain_days(text, interval, integer) TO courier_worker;
 GRANT EXECUTE ON FUNCTION courier.forget_slices(interval, integer) TO courier_worker;
 
-SELECT courier.maintain_days('request'), courier.maintain_days('verification'), courier.maintain_days('send');
+SELECT courier.maintain_days('request'), courier.maintain_days('verification'), courier.maintain_days('send'),
+    courier.maintain_days('message');
