@@ -27,28 +27,17 @@ CREATE TABLE IF NOT EXISTS courier.slot (
     PRIMARY KEY (fingerprint, tenant, purpose)
 );
 
--- Columns of fixed width come first, so that a row has no padding.
+-- What changes comes last: an UPDATE in the same page logs what is between the first and the last byte that differ.
 CREATE TABLE IF NOT EXISTS courier.verification (
     id uuid NOT NULL,
-    resend_after timestamptz NOT NULL,
-    expires_at timestamptz NOT NULL,
-    pack uuid,                         -- of the outbox, that its first event was written in
     generation integer NOT NULL,
-    sequence integer NOT NULL,         -- of the newest event
     seal_key smallint NOT NULL,
     code_key smallint NOT NULL,
     hash_key smallint NOT NULL,
-    checks_used smallint NOT NULL DEFAULT 0,
     max_checks smallint NOT NULL,
-    sends_used smallint NOT NULL,
     max_sends smallint NOT NULL,
-    send_open boolean NOT NULL,        -- a send of this verification has no outcome yet
-    fictional boolean NOT NULL DEFAULT false, -- the recipient is a test number
-    ended_at timestamptz,
-    short_until timestamptz,           -- end of the code beside a link
     code_length smallint,              -- NULL for a push, of which nothing is typed
-    state text NOT NULL CHECK (state IN ('live', 'approved', 'expired', 'locked', 'cancelled')),
-    status text,                       -- of the newest published event, NULL before the first
+    fictional boolean NOT NULL DEFAULT false, -- the recipient is a test number
     request_id text NOT NULL,          -- of the request that began it
     tenant text NOT NULL,
     purpose text NOT NULL,
@@ -57,11 +46,22 @@ CREATE TABLE IF NOT EXISTS courier.verification (
     fingerprint bytea NOT NULL,
     region text,                       -- of a phone number
     masked text NOT NULL,
+    policy_version text NOT NULL,
     sealed bytea,                      -- the recipient under AES-GCM; NULL once the verification has ended
     code_hash bytea NOT NULL,          -- of the code, of a link's token or of a push's secret
     short_hash bytea,                  -- of the code beside a link; NULL without a link
+    short_until timestamptz,           -- end of the code beside a link
+    resend_after timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    ended_at timestamptz,
+    pack uuid,                         -- of the outbox, that its first event was written in
+    sequence integer NOT NULL,         -- of the newest event
+    checks_used smallint NOT NULL DEFAULT 0,
+    sends_used smallint NOT NULL,
+    send_open boolean NOT NULL,        -- a send of this verification has no outcome yet
+    state text NOT NULL CHECK (state IN ('live', 'approved', 'expired', 'locked', 'cancelled')),
+    status text,                       -- of the newest published event, NULL before the first
     used_providers text,               -- that have accepted a message of it, or may have; with a space between
-    policy_version text NOT NULL,
     PRIMARY KEY (id)
 ) PARTITION BY RANGE (id);
 
@@ -73,18 +73,18 @@ CREATE TABLE IF NOT EXISTS courier.send (
     verification_id uuid NOT NULL,
     deadline timestamptz NOT NULL,     -- after it the message is never handed over
     generation integer NOT NULL,
-    fence integer NOT NULL DEFAULT 1,  -- raised by every claim and delay; a write that names an older one changes nothing
     resend_window_ms integer NOT NULL,
     validity_ms integer,               -- fresh validity from the moment of this send; NULL for the same code again
     number smallint NOT NULL,
+    request_id text NOT NULL,
+    traceparent text,
+    rendering text NOT NULL,           -- the input of the message, as JSON without a recipient; '' once it is over
+    fence integer NOT NULL DEFAULT 1,  -- raised by every claim and delay; a write that names an older one changes nothing
     attempts smallint NOT NULL DEFAULT 0,
     segments smallint,
     repeated boolean NOT NULL DEFAULT false, -- handed over once more after an unknown outcome (resend_once)
     state text NOT NULL
         CHECK (state IN ('pending', 'claimed', 'dispatching', 'sent', 'failed', 'unknown', 'delivered', 'undelivered')),
-    request_id text NOT NULL,
-    rendering text NOT NULL,           -- the input of the message, as JSON without a recipient; '' once it is over
-    traceparent text,
     provider text,
     provider_message_id text,
     encoding text,
