@@ -35,7 +35,7 @@ final class WaitingRecords: Sendable {
     }
 
     /// Notes that the first records were tried: those at these places wait on, behind the others, and the rest is decided.
-    func tried(_ count: Int, leaving places: Set<String>) {
+    func tried(_ count: Int, leaving places: Set<RecordPlace>) {
         records.withLock { records in
             let waiting = records.prefix(count).filter { places.contains($0.place) }
             records.removeFirst(count)
@@ -50,7 +50,7 @@ package struct WaitingRecord: Sendable {
 
     /// Of the batch that it came in.
     package let position: SourcePosition
-    let place: String
+    let place: RecordPlace
 
     /// What a later request of the same person has in common with it.
     let slots: [SlotKey]

@@ -9,7 +9,7 @@ import Verification
 struct LockedKeys {
     private let slots: Set<SlotKey>
     private let windows: Set<LimitKey>
-    private let requests: Set<RequestKey>
+    private let requests: Set<UInt128>
 
     /// Windows that are known to be full are not locked.
     init(_ keys: IntakeKeys, _ full: [LimitKey: LimitWindow], _ transaction: Transaction) throws {
@@ -24,11 +24,12 @@ struct LockedKeys {
         ])
         let (freeSlots, allSlots) = (try Self.places(rows[1]), try Self.places(rows[2]))
         let (freeWindows, allWindows) = (try Self.windows(rows[3]), try Self.windows(rows[4]))
-        let (freeRequests, allRequests) = (try Self.places(rows[5]), try Self.places(rows[6]))
+        let freeRequests = Dictionary(try rows[5].map { (try $0.uuid(0), try $0.optionalUUID(1)) }) { day, _ in day }
+        let allRequests = Set(try rows[6].map { try $0.uuid(0) })
 
         // 2. The verifications that they point to.
         let slotTargets = try Self.targets(rows[1])
-        let requestTargets = try Self.targets(rows[5])
+        let requestTargets = freeRequests.compactMapValues { $0.map { VerificationID(UUIDValue($0)) } }
         var busy: Set<VerificationID> = []
         let known = keys.before(slotTargets.values).union(keys.before(requestTargets.values))
         if !known.isEmpty {
@@ -40,11 +41,10 @@ struct LockedKeys {
 
         // 3. What is there and not free, and what points to such a verification.
         let lockedSlots = allSlots.subtracting(freeSlots).union(slotTargets.filter { busy.contains($0.value) }.keys)
-        let lockedRequests = allRequests.subtracting(freeRequests)
-            .union(requestTargets.filter { busy.contains($0.value) }.keys)
         slots = Set(lockedSlots.map { keys.slots[$0].key })
         windows = allWindows.subtracting(freeWindows)
-        requests = Set(lockedRequests.map { keys.requests[$0].key })
+        requests = allRequests.subtracting(freeRequests.keys)
+            .union(requestTargets.filter { busy.contains($0.value) }.keys)
     }
 
     /// The candidates that need none of these rows, and the others.
@@ -58,7 +58,7 @@ struct LockedKeys {
     }
 
     private func needsLocked(_ candidate: Candidate) -> Bool {
-        requests.contains(candidate.key)
+        requests.contains(candidate.key.digest.value)
             || candidate.possiblyPassed.contains { passed in
                 slots.contains(passed.slot)
                     || passed.testNumber == nil && passed.limits.contains { windows.contains($0) }

@@ -37,6 +37,8 @@ extension PostgresLedger {
                 return try await intake(batch, pace, leavingLocked: leavingLocked)
             } catch is StaleWindow {
                 continue
+            } catch let error as PostgresError where error.meansKnownRequest {
+                continue
             } catch let error as PostgresError where pace == .together && error.meansOvertaken {
                 pace = .oneByOne
             }
@@ -147,13 +149,8 @@ extension PostgresLedger {
         ])
         let slots = try Self.slots(results[0], keys)
         var windows = try Self.windows(results[1]).merging(full) { locked, _ in locked }
-        var requests = try Self.insertedRequests(results[2], keys)
+        let requests = try Self.requests(results[2], keys)
         var time = try IntakeTime(results[3])
-        if requests.count < keys.requests.count {
-            let older = keys.requests.map(\.key).filter { requests[$0] == nil }
-            let rows = try transaction.run([Self.readRequests(older)])[0]
-            requests.merge(try Self.requests(rows)) { first, _ in first }
-        }
         let known = keys.before(slots.values).union(keys.before(requests.values.compactMap(\.verificationID)))
         var verifications: [VerificationID: StoredVerification] = [:]
         if !known.isEmpty {

@@ -4,9 +4,11 @@ package import PostgresClient
 package import Verification
 
 extension PostgresLedger {
-    /// A request id is written before its decision, so that another worker with the same id waits for it.
+    /// Locks and reads the rows of request ids that came before, and writes one for each of the others.
     ///
-    /// One that is there is locked and tells what it holds. Those of the day before are left to `readRequests`.
+    /// Rows of yesterday and today are looked up: what is older is too old to be sent, whatever its id. A new id is written
+    /// before its decision, so that another worker with the same id waits for it, and then fails by a unique violation and
+    /// decides its batch again.
     ///
     /// In the first minute of a day an id is also written to the day before, where a transaction that began before
     /// midnight may still be writing the same id: ids are unique within a partition only. Then each day has a row, and the
@@ -14,32 +16,50 @@ extension PostgresLedger {
     package static func insertRequests(_ keys: IntakeKeys) -> Statement {
         Statement(
             """
-            INSERT INTO courier.request (day, tenant, request_id, digest, places, verification_id)
-            SELECT d.day, r.*
-            FROM (
-                SELECT DISTINCT (moment AT TIME ZONE 'UTC')::date
-                FROM unnest(ARRAY[statement_timestamp() - interval '1 minute', statement_timestamp()]) AS moment
-            ) AS d(day)
-            CROSS JOIN (
-                SELECT
-                    unnest($1::text[]) AS tenant, unnest($2::text[]) AS request_id, unnest($3::bytea[]) AS digest,
-                    unnest($4::text[]) AS places, unnest($5::uuid[]) AS verification_id
-            ) AS r
-            WHERE (r.tenant, r.request_id) NOT IN (
-                SELECT o.tenant, o.request_id FROM courier.request o
-                WHERE o.request_id = ANY ($2) AND o.day = (statement_timestamp() AT TIME ZONE 'UTC')::date - 1
+            WITH known AS (
+                SELECT r.* FROM courier.request r
+                WHERE r.key = ANY ($1)
+                  AND r.day BETWEEN (statement_timestamp() AT TIME ZONE 'UTC')::date - 1
+                      AND (statement_timestamp() AT TIME ZONE 'UTC')::date
+                FOR UPDATE
+            ), begun AS (
+                INSERT INTO courier.request (
+                    day, key, digest, verification_id, record_topic, record_partition, record_offset, record_time
+                )
+                SELECT d.day, u.*
+                FROM (
+                    SELECT
+                        unnest($1::uuid[]) AS key, unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::int4[]),
+                        unnest($5::int4[]), unnest($6::int8[]), unnest($7::int8[])
+                ) AS u
+                CROSS JOIN (
+                    SELECT DISTINCT (moment AT TIME ZONE 'UTC')::date
+                    FROM unnest(ARRAY[statement_timestamp() - interval '1 minute', statement_timestamp()]) AS moment
+                ) AS d(day)
+                WHERE u.key NOT IN (SELECT k.key FROM known k)
             )
-            ON CONFLICT (tenant, request_id, day) DO UPDATE SET places = request.places
-            RETURNING tenant, request_id, digest, places, verification_id, status, reason, rule,
-                day < (statement_timestamp() AT TIME ZONE 'UTC')::date
+            SELECT k.key, k.digest, k.verification_id, k.status, k.reason, k.rule, k.places,
+                k.record_topic, k.record_partition, k.record_offset, k.record_time
+            FROM known k
+            ORDER BY k.day
             """,
             [
-                .texts(keys.requests.map(\.key.tenant)),
-                .texts(keys.requests.map(\.key.requestID)),
-                .bytesArray(keys.requests.map(\.digest)),
-                .texts(keys.requests.map(\.place)),
+                .uuids(keys.requests.map(\.key.digest.value)),
+                .uuids(keys.requests.map(\.digest.value)),
                 .uuids(keys.requests.map(\.verificationID.uuid.value)),
+                .int32s(keys.requests.map(\.place.topic)),
+                .int32s(keys.requests.map(\.place.partition)),
+                .int64s(keys.requests.map(\.place.offset)),
+                .int64s(keys.requests.map(\.place.time)),
             ]
+        )
+    }
+
+    /// What `insertRequests` tells: a row for each key, its own new one or one from before.
+    static func requests(_ rows: Rows, _ keys: IntakeKeys) throws -> [RequestKey: KnownRequest] {
+        let known = Dictionary(try rows.map { (try $0.uuid(0), try KnownRequest($0)) }) { first, _ in first }
+        return Dictionary(
+            uniqueKeysWithValues: keys.requests.map { ($0.key, known[$0.key.digest.value] ?? KnownRequest(of: $0)) }
         )
     }
 
@@ -47,124 +67,84 @@ extension PostgresLedger {
     static func lockFreeRequests(_ keys: IntakeKeys) -> Statement {
         Statement(
             """
-            SELECT u.place, r.verification_id
-            FROM (
-                SELECT unnest($1::text[]) AS tenant, unnest($2::text[]) AS request_id, unnest($3::int4[]) AS place
-            ) AS u
-            JOIN courier.request r ON r.tenant = u.tenant AND r.request_id = u.request_id
-            WHERE r.day BETWEEN (statement_timestamp() AT TIME ZONE 'UTC')::date - 1
-                AND (statement_timestamp() AT TIME ZONE 'UTC')::date
-            FOR UPDATE OF r SKIP LOCKED
+            SELECT r.key, r.verification_id FROM courier.request r
+            WHERE r.key = ANY ($1)
+              AND r.day BETWEEN (statement_timestamp() AT TIME ZONE 'UTC')::date - 1
+                  AND (statement_timestamp() AT TIME ZONE 'UTC')::date
+            FOR UPDATE SKIP LOCKED
             """,
-            requestPlaces(keys)
+            [.uuids(keys.requests.map(\.key.digest.value))]
         )
     }
 
     static func existingRequests(_ keys: IntakeKeys) -> Statement {
         Statement(
             """
-            SELECT u.place
-            FROM (
-                SELECT unnest($1::text[]) AS tenant, unnest($2::text[]) AS request_id, unnest($3::int4[]) AS place
-            ) AS u
-            JOIN courier.request r ON r.tenant = u.tenant AND r.request_id = u.request_id
-            WHERE r.day BETWEEN (statement_timestamp() AT TIME ZONE 'UTC')::date - 1
-                AND (statement_timestamp() AT TIME ZONE 'UTC')::date
+            SELECT r.key FROM courier.request r
+            WHERE r.key = ANY ($1)
+              AND r.day BETWEEN (statement_timestamp() AT TIME ZONE 'UTC')::date - 1
+                  AND (statement_timestamp() AT TIME ZONE 'UTC')::date
             """,
-            requestPlaces(keys)
+            [.uuids(keys.requests.map(\.key.digest.value))]
         )
     }
 
-    private static func requestPlaces(_ keys: IntakeKeys) -> [Parameter] {
-        [
-            .texts(keys.requests.map(\.key.tenant)), .texts(keys.requests.map(\.key.requestID)),
-            .int32s(keys.requests.indices.map(Int32.init)),
-        ]
-    }
-
-    /// Yesterday's rows and today's: what is older is too old to be sent, whatever its id.
-    static func readRequests(_ keys: [RequestKey]) -> Statement {
-        Statement(
-            """
-            SELECT DISTINCT ON (r.tenant, r.request_id)
-                r.tenant, r.request_id, r.digest, r.places, r.verification_id, r.status, r.reason, r.rule
-            FROM (SELECT unnest($1::text[]) AS tenant, unnest($2::text[]) AS request_id) AS k
-            JOIN courier.request r ON r.tenant = k.tenant AND r.request_id = k.request_id
-            WHERE r.day BETWEEN (statement_timestamp() AT TIME ZONE 'UTC')::date - 1
-                AND (statement_timestamp() AT TIME ZONE 'UTC')::date
-            ORDER BY r.tenant, r.request_id, r.day
-            """,
-            [.texts(keys.map(\.tenant)), .texts(keys.map(\.requestID))]
-        )
-    }
-
+    /// Writes what has become of locked requests.
+    ///
+    /// A join with the batch could be planned to begin at the table; the place of a row's key in the batch costs no more.
     package static func updateRequests(_ requests: [RequestKey: KnownRequest]) -> Statement {
-        let rows = requests.sorted { $0.key < $1.key }
+        let rows = Array(requests)
         return Statement(
             """
             UPDATE courier.request r
-            SET places = u.places, verification_id = u.verification_id,
-                status = u.status, reason = u.reason, rule = u.rule
-            FROM (
-                SELECT
-                    unnest($1::text[]) AS tenant, unnest($2::text[]) AS request_id, unnest($3::text[]) AS places,
-                    unnest($4::uuid[]) AS verification_id, unnest($5::text[]) AS status, unnest($6::text[]) AS reason,
-                    unnest($7::text[]) AS rule
-            ) AS u
-            WHERE r.tenant = u.tenant AND r.request_id = u.request_id
+            SET (
+                verification_id, status, reason, rule, places,
+                record_topic, record_partition, record_offset, record_time
+            ) = (
+                SELECT ($2::uuid[])[n], ($3::text[])[n], ($4::text[])[n], ($5::text[])[n], ($6::text[])[n],
+                    ($7::int4[])[n], ($8::int4[])[n], ($9::int8[])[n], ($10::int8[])[n]
+                FROM array_position($1::uuid[], r.key) AS n
+            )
+            WHERE r.key = ANY ($1)
               AND r.day BETWEEN (statement_timestamp() AT TIME ZONE 'UTC')::date - 1
                   AND (statement_timestamp() AT TIME ZONE 'UTC')::date
             """,
             [
-                .texts(rows.map(\.key.tenant)),
-                .texts(rows.map(\.key.requestID)),
-                .texts(rows.map(\.value.placesText)),
+                .uuids(rows.map(\.key.digest.value)),
                 .uuids(rows.map(\.value.verificationID?.uuid.value)),
                 .texts(rows.map(\.value.status?.rawValue)),
                 .texts(rows.map(\.value.reason)),
                 .texts(rows.map(\.value.rule)),
+                .texts(rows.map(\.value.places)),
+                .int32s(rows.map(\.value.place.topic)),
+                .int32s(rows.map(\.value.place.partition)),
+                .int64s(rows.map(\.value.place.offset)),
+                .int64s(rows.map(\.value.place.time)),
             ]
         )
     }
-
-    /// What `insertRequests` tells; of a row that is a candidate's own, nothing is read that the candidate tells.
-    static func insertedRequests(_ rows: Rows, _ keys: IntakeKeys) throws -> [RequestKey: KnownRequest] {
-        var requests = [RequestKey: KnownRequest](minimumCapacity: rows.count)
-        for row in rows {
-            if let id = try row.optionalUUID(4), let own = keys.candidates[VerificationID(UUIDValue(id))] {
-                if requests[own.key] == nil { requests[own.key] = KnownRequest(of: own) }
-                continue
-            }
-            let key = try RequestKey(row)
-            let isOfDayBefore = try row.bool(8)
-            if isOfDayBefore || requests[key] == nil { requests[key] = try KnownRequest(row) }
-        }
-        return requests
-    }
-
-    /// What `readRequests` tells.
-    static func requests(_ rows: Rows) throws -> [RequestKey: KnownRequest] {
-        var requests = [RequestKey: KnownRequest](minimumCapacity: rows.count)
-        for row in rows { requests[try RequestKey(row)] = try KnownRequest(row) }
-        return requests
-    }
 }
 
-extension RequestKey {
-    fileprivate init(_ row: Row) throws {
-        self.init(tenant: try row.text(0), requestID: try row.text(1))
-    }
+extension PostgresError {
+    /// Whether another worker has written one of the request ids meanwhile; its row is read the next time.
+    var meansKnownRequest: Bool { sqlState == .uniqueViolation && table?.hasPrefix("request_") == true }
 }
 
 extension KnownRequest {
     fileprivate init(_ row: Row) throws {
         self.init(
-            placesText: try row.text(3),
-            digest: try row.bytes(2),
-            verificationID: try row.optionalUUID(4).map { VerificationID(UUIDValue($0)) },
-            status: try row.optionalText(5).flatMap(DeliveryStatus.init(rawValue:)),
-            reason: try row.optionalText(6),
-            rule: try row.optionalText(7)
+            place: RecordPlace(
+                topic: try row.int32(7),
+                partition: try row.int32(8),
+                offset: try row.int64(9),
+                time: try row.optionalInt64(10)
+            ),
+            places: try row.optionalText(6),
+            digest: UUIDValue(try row.uuid(1)),
+            verificationID: try row.optionalUUID(2).map { VerificationID(UUIDValue($0)) },
+            status: try row.optionalText(3).flatMap(DeliveryStatus.init(rawValue:)),
+            reason: try row.optionalText(4),
+            rule: try row.optionalText(5)
         )
     }
 }

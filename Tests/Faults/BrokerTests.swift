@@ -5,6 +5,7 @@ import KafkaClient
 import Sandbox
 import TestSupport
 import Testing
+import Verification
 
 extension Outage {
     @Suite struct BrokerFaults {
@@ -165,15 +166,16 @@ private struct CommitWatch {
     mutating func look(at scenario: Scenario) async throws -> Bool {
         let newest = try await scenario.fleet.committedOffsets()
         // Asked after the offsets: what was durable by then may only have become more.
-        let known = Set(try await scenario.fleet.database.texts("SELECT request_id FROM courier.request"))
+        let known = Set(try await scenario.fleet.database.texts("SELECT key::text FROM courier.request"))
         for (partition, offset) in newest {
             #expect(offset >= committed[partition] ?? 0, "the committed offset of partition \(partition) falls")
         }
         let hasMoved = newest != committed
         committed.merge(newest) { $1 }
         for request in scenario.requests {
+            let key = RequestKey(tenant: "default", requestID: request.id).digest.description
             for place in request.places where place.offset < newest[place.partition] ?? 0 {
-                #expect(known.contains(request.id), "\(place) is committed, and its request nowhere")
+                #expect(known.contains(key), "\(place) is committed, and its request nowhere")
             }
         }
         looks += 1

@@ -32,9 +32,11 @@ import Verification
     /// Writes the id for another person and commits when somebody waits for it.
     private static let holdRequest = """
         BEGIN;
-        INSERT INTO courier.request (day, tenant, request_id, digest, places, status, reason, rule)
-        SELECT (now AT TIME ZONE 'UTC')::date, '\(RuleDesk.tenant)', 'r', '\\x00', 'requests/0@0', 'rejected',
-            'region_not_allowed', 'regions'
+        INSERT INTO courier.request (
+            day, key, digest, record_topic, record_partition, record_offset, status, reason, rule
+        )
+        SELECT (now AT TIME ZONE 'UTC')::date, courier.request_key('\(RuleDesk.tenant)', 'r'), gen_random_uuid(), 0, 0, 0,
+            'rejected', 'region_not_allowed', 'regions'
         FROM fake.moment;
         SELECT pg_advisory_xact_lock(1);
         \(LedgerDatabase.untilSomebodyWaits)

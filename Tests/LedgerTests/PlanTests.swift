@@ -71,6 +71,24 @@ import Verification
         }
     }
 
+    @Test func `requests are reached by their keys, though there was none when they were last analysed`() async throws {
+        try await LedgerDatabase.with { database in
+            try await database.script("VACUUM ANALYZE courier.request")
+            try await database.script(Self.planOf)
+            try await database.withPool(connections: 1, settings: PostgresLedger.sessionSettings) { pool in
+                let keys = IntakeKeys([])
+                let statements = [
+                    PostgresLedger.insertRequests(keys), PostgresLedger.lockFreeRequests(keys),
+                    PostgresLedger.existingRequests(keys), PostgresLedger.updateRequests([:]),
+                ]
+                for statement in statements {
+                    let plan = try await Self.plan(of: statement, pool)
+                    #expect(plan.contains("(key = ANY ($1))") && !plan.contains(#""Join Filter""#), "\(plan)")
+                }
+            }
+        }
+    }
+
     @Test func `records are deleted by their keys, though one was left when the outbox was last analysed`() async throws
     {
         try await Self.withFullTables { database, pool in
@@ -118,7 +136,8 @@ import Verification
         let keys = IntakeKeys([])
         let pack = UUIDValue(0)
         return [
-            ("read requests", PostgresLedger.readRequests([])),
+            ("lock free requests", PostgresLedger.lockFreeRequests(keys)),
+            ("existing requests", PostgresLedger.existingRequests(keys)),
             ("update requests", PostgresLedger.updateRequests([:])),
             ("update slots", PostgresLedger.updateSlots([:])),
             ("insert requests", PostgresLedger.insertRequests(keys)),

@@ -37,6 +37,7 @@ import Testing
     /// Who may execute each function, and whether it runs with its owner's rights.
     private static let functions: [String: String] = [
         "uuid_floor": "",
+        "request_key": "",
         "maintain_days": "worker, definer",
         "take_partitions": "worker, definer",
         "maintenance_age": "worker, definer",

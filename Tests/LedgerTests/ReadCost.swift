@@ -98,8 +98,10 @@ extension LedgerDatabase {
             )::uuid AS id
             FROM generate_series(1, 30000) n
             CROSS JOIN LATERAL (SELECT clock_timestamp() - (n % 2) * interval '24 hours') AS m(moment);
-            INSERT INTO courier.request (day, tenant, request_id, digest, places, verification_id)
-            SELECT (moment AT TIME ZONE 'UTC')::date, 'default', 'old-' || n, '\\x00', 'verification.requests/0@' || n, id
+            INSERT INTO courier.request (
+                day, key, digest, verification_id, record_topic, record_partition, record_offset
+            )
+            SELECT (moment AT TIME ZONE 'UTC')::date, courier.request_key('default', 'old-' || n), id, id, 0, 0, n
             FROM person;
             INSERT INTO courier.slot SELECT 'default', 'sign_in', fingerprint, id FROM person;
             INSERT INTO courier.limit_window

@@ -59,8 +59,9 @@ extension WindowOrderTests {
     /// Holds a request of the batch until `lockWindows` has its first window.
     private static let holdRequest = """
         BEGIN;
-        INSERT INTO courier.request (day, tenant, request_id, digest, places)
-        SELECT (now AT TIME ZONE 'UTC')::date, 't', 'r0', '', '' FROM fake.moment;
+        INSERT INTO courier.request (day, key, digest, record_topic, record_partition, record_offset)
+        SELECT (now AT TIME ZONE 'UTC')::date, courier.request_key('t', 'r0'), gen_random_uuid(), 0, 0, 0
+        FROM fake.moment;
         SELECT pg_advisory_xact_lock(1);
         \(LedgerDatabase.waiting(for: lockTwo))
         ROLLBACK;

@@ -34,10 +34,9 @@ import Verification
         }
     }
 
-    @Test func `a payload's digest has 16 bytes and depends on the key`() {
+    @Test func `a payload's digest depends on the key`() {
         let keys = CodeKeys.test
         let other = CodeKeys(code: .test(1), hash: .test(2), fingerprint: .test(9), seal: .test(4))
-        #expect(keys.digest(of: [1, 2]).count == 16)
         #expect(keys.digest(of: [1, 2]) == keys.digest(of: [1, 2]))
         #expect(keys.digest(of: [1, 2]) != keys.digest(of: [1, 2, 0]))
         #expect(keys.digest(of: [1, 2]) != other.digest(of: [1, 2]))

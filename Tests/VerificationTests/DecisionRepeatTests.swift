@@ -40,18 +40,31 @@ import Testing
         #expect(tables.intake(next).outbox.count == 1)
     }
 
-    @Test(arguments: [
-        ("verification.requests/0@5", true), ("verification.requests/0@5 verification.requests/0#4@7", true),
-        ("verification.requests/0@5 verification.requests/0#5@7", false), ("verification.requests/0@4", false),
-        ("verification.requests/0@9 verification.requests/0#9@7 verification.requests/0^9@9000000000000", true),
-        ("verification.requests/0#5@7", false), ("x/1@9 verification.requests/0@5 verification.requests/0#x@7", true),
-    ])
-    func `a place without a time is compared by its offset alone`(text: String, isSeen: Bool) {
-        var known = KnownRequest(placesText: text, digest: [], verificationID: nil)
-        let record = InboundRecord.request(id: "r1", offset: 5, at: .test)
+    /// A record at offset 5, and the places that a row has: the newest one's time, and all of them.
+    @Test(
+        arguments: [
+            (5, nil, nil, true), (9, nil, nil, true), (4, nil, nil, false), (5, 7, nil, false), (9, 7, nil, false),
+            (9, 7, "T/0/9/7/9000000000000", true), (9, 7, "T/0/9/7/", true), (5, 7, "T/0/5/7/9000000000000", false),
+            (9, 7, "T/1/9/7/9000000000000", false), (9, 7, "1/1/9/7/7 T/0/5//", true), (5, nil, "no place", true),
+        ] as [(Int64, Int64?, String?, Bool)]
+    )
+    func `a place without a time is compared by its offset alone`(
+        offset: Int64,
+        time: Int64?,
+        places: String?,
+        isSeen: Bool
+    ) {
+        let record = RecordPlace(.request(id: "r1", offset: 5, at: .test))
+        var known = KnownRequest(
+            place: RecordPlace(topic: record.topic, partition: 0, offset: offset, time: time),
+            places: places?.replacing("T", with: "\(record.topic)"),
+            digest: UUIDValue(0)
+        )
         #expect(known.hasSeen(record) == isSeen)
         known.see(record)
         #expect(known.hasSeen(record))
+        let again = KnownRequest(place: known.place, places: known.places, digest: UUIDValue(0))
+        #expect(again == known)
     }
 
     @Test func `a record of a clock that was ahead is the same record, whatever came behind it`() {

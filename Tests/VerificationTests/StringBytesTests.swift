@@ -24,11 +24,4 @@ import Testing
         }
         #expect(alike > 100)
     }
-
-    @Test func `a request id comes before those that begin with it, as in every worker's order of locks`() {
-        let short = RequestKey(tenant: "default", requestID: "request")
-        let long = RequestKey(tenant: "default", requestID: "request-1")
-        #expect(short < long)
-        #expect(!(long < short))
-    }
 }

@@ -4,18 +4,37 @@
 -- Text in keys is compared by its bytes, as workers sort it. The column that differs most comes first in a key.
 -- request, verification, send and message are partitioned by day (0008_maintenance): retention drops a partition, no row.
 
--- The request ids seen, and the answer to a request that has no verification.
+-- The key of a request id's row: the first 16 bytes of SHA-256 over both, each behind its length as 4 bytes. It is not
+-- keyed: an id that comes again has the same key, whatever key of the workers has been rotated meanwhile.
+CREATE OR REPLACE FUNCTION courier.request_key(tenant text, request_id text) RETURNS uuid
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT encode(substring(sha256(
+        int4send(octet_length(tenant)) || convert_to(tenant, 'UTF8')
+            || int4send(octet_length(request_id)) || convert_to(request_id, 'UTF8')
+    ) FOR 16), 'hex')::uuid
+$$;
+
+REVOKE ALL ON FUNCTION courier.request_key(text, text) FROM PUBLIC;
+
+-- The request ids seen, and the answer to a request that has no verification. Columns of fixed width come first.
 CREATE TABLE IF NOT EXISTS courier.request (
-    day date NOT NULL,
-    tenant text COLLATE "C" NOT NULL,
-    request_id text COLLATE "C" NOT NULL,
-    digest bytea NOT NULL,             -- keyed digest of the payload: the same id with another payload is a conflict
-    places text NOT NULL,              -- topic/partition@offset of the newest record with this id in each partition
+    key uuid NOT NULL,                 -- courier.request_key
+    digest uuid NOT NULL,              -- keyed digest of the payload: the same id with another payload is a conflict
     verification_id uuid,
+    record_offset bigint NOT NULL,     -- of the newest record with this id
+    record_time bigint,                -- of that record, in milliseconds since 1970; NULL: it has none
+    day date NOT NULL,
+    record_partition integer NOT NULL,
+    record_topic integer NOT NULL,     -- FNV-1a of its topic's name
     status text,                       -- with reason and rule: the decision of a request without a verification
     reason text,
     rule text,
-    PRIMARY KEY (request_id, tenant, day)
+    -- The newest record in each partition, the newest of all first, with a space between:
+    -- topic/partition/offset/time/latest time up to it. NULL: the columns above say all.
+    places text,
+    PRIMARY KEY (key, day)
 ) PARTITION BY RANGE (day);
 
 -- The one verification that a (tenant, purpose, recipient) points to; its row is the lock for their decisions.

@@ -53,7 +53,7 @@ struct SimulatedLedger {
     mutating func decide(_ candidate: Candidate, at now: Timestamp) -> SimulatedDecision {
         let candidate = candidate.at(now)
         advance(towards: now)
-        if let known = requests.find(candidate) { return repeated(candidate, known) }
+        if let digest = requests.digest(of: candidate.key) { return repeated(candidate, digest) }
         let changes = rules.decide([candidate], facts: facts(candidate, now))
         let send: Send? = changes.sends.first.flatMap { claim in
             candidate.passed.map { (claim, $0.disposition(on: claim.recipient.channel)) }
@@ -66,11 +66,11 @@ struct SimulatedLedger {
     private typealias Send = (claim: ClaimedSend, disposition: SendDisposition)
 
     /// The same request id again changes nothing, whether its verification is still remembered or not.
-    private func repeated(_ candidate: Candidate, _ known: KnownRequest) -> SimulatedDecision {
+    private func repeated(_ candidate: Candidate, _ digest: UUIDValue) -> SimulatedDecision {
         if let refusal = candidate.refusalBeforeID {
             return SimulatedDecision(.rejected, rule: refusal.rule, reason: refusal.reason.rawValue)
         }
-        if known.digest == candidate.digest { return SimulatedDecision(.repeated, rule: "request_id") }
+        if digest == candidate.digest { return SimulatedDecision(.repeated, rule: "request_id") }
         let reason = RejectionReason.requestIDConflict.rawValue
         return SimulatedDecision(.rejected, rule: "request_id", reason: reason)
     }
@@ -99,7 +99,7 @@ struct SimulatedLedger {
     }
 
     private mutating func keep(_ changes: IntakeChanges, of candidate: Candidate, _ send: Send?, _ now: Timestamp) {
-        requests.remember(candidate, as: changes.requests[candidate.key] ?? KnownRequest(of: candidate))
+        requests.remember(candidate)
         for (key, entry) in changes.windows {
             windows[WindowKey(key)] = ExpiringWindow(window: entry.window, expiry: entry.expiry)
         }

@@ -29,12 +29,12 @@ package struct CodeKeys: Sendable {
 
     /// The keyed digest of a payload, by which the same request id with another payload is found.
     ///
-    /// Keyed, because a bare digest of a phone number is a phone number to whoever can count to 10^10. 16 bytes.
-    package func digest(of payload: [UInt8]) -> [UInt8] {
+    /// Keyed, because a bare digest of a phone number is a phone number to whoever can count to 10^10.
+    package func digest(of payload: [UInt8]) -> UUIDValue {
         var fields = FieldJoiner()
         fields.append("payload")
         fields.append(payload)
-        return Array(fingerprint.active.authenticate(fields).prefix(16))
+        return UUIDValue(digest: fingerprint.active.authenticate(fields))
     }
 }
 

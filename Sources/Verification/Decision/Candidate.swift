@@ -23,11 +23,10 @@ package final class Candidate: Sendable {
     /// A record without a readable request id is remembered by its own place.
     package let key: RequestKey
 
-    /// The record's place, as a request's row keeps it.
-    package let place: String
+    package let place: RecordPlace
 
-    /// Keyed, 16 bytes.
-    package let digest: [UInt8]
+    /// Of the payload, keyed.
+    package let digest: UUIDValue
 
     /// The ids of the verification and the send that this record may become; fresh for every attempt to decide it.
     package let verificationID: VerificationID
@@ -40,14 +39,14 @@ package final class Candidate: Sendable {
         record: InboundRecord,
         content: Content,
         key: RequestKey,
-        digest: [UInt8],
+        digest: UUIDValue,
         verificationID: VerificationID,
         sendID: SendID
     ) {
         self.record = record
         self.content = content
         self.key = key
-        place = KnownRequest.place(of: record)
+        place = RecordPlace(record)
         self.digest = digest
         self.verificationID = verificationID
         self.sendID = sendID

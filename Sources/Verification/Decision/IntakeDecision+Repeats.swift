@@ -5,7 +5,7 @@ extension IntakeDecision {
     /// Remembers that the request id has come once more.
     mutating func see(_ candidate: Candidate, _ known: KnownRequest) {
         var newest = known
-        newest.see(candidate.record)
+        newest.see(candidate.place)
         requests[candidate.key] = newest
         changes.requests[candidate.key] = newest
     }

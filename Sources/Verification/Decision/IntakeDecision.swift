@@ -63,7 +63,7 @@ struct IntakeDecision {
 
     private mutating func decide(_ candidate: Candidate) {
         if let known = requests[candidate.key], known.verificationID != candidate.verificationID {
-            if known.hasSeen(candidate.record) { return }
+            if known.hasSeen(candidate.place) { return }
             see(candidate, known)
             // A row whose verification is gone tells nothing any more: the request is decided like a new one.
             if known.verificationID.map({ verifications[$0] != nil }) ?? true {

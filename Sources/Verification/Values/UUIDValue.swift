@@ -8,6 +8,11 @@ package struct UUIDValue: Sendable, Hashable, Comparable, CustomStringConvertibl
         self.value = value
     }
 
+    /// The first 16 bytes of a digest, without a version of RFC 9562.
+    init(digest: some Sequence<UInt8>) {
+        value = digest.prefix(16).reduce(0) { $0 << 8 | UInt128($1) }
+    }
+
     /// A UUID from its 36-character form, either case.
     package init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8)

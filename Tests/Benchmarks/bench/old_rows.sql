@@ -11,8 +11,9 @@ FROM (
         AS moment
     FROM generate_series(1, $requests) AS n
 ) AS moments;
-INSERT INTO courier.request (day, tenant, request_id, digest, places, verification_id)
-SELECT (moment AT TIME ZONE 'UTC')::date, 'default', 'old-' || n, substring(fingerprint FOR 16), 'requests/0@' || n, id
+INSERT INTO courier.request (day, key, digest, verification_id, record_topic, record_partition, record_offset, record_time)
+SELECT (moment AT TIME ZONE 'UTC')::date, md5('old-' || n)::uuid, encode(substring(fingerprint FOR 16), 'hex')::uuid, id,
+    1, 0, n, (extract(epoch FROM moment) * 1000)::bigint
 FROM old;
 INSERT INTO courier.slot (tenant, purpose, fingerprint, verification_id)
 SELECT 'default', 'sign_in', fingerprint, id FROM old;

@@ -30,8 +30,12 @@ WINDOW = timedelta(seconds=60)
 CONCURRENCY, CONNECTIONS, BATCH = 64, 10, 500
 
 
+def joined(*fields):
+    return b"".join(struct.pack(">I", len(field)) + field for field in fields)
+
+
 def keyed(*fields):
-    return hmac.new(KEY, b"".join(struct.pack(">I", len(field)) + field for field in fields), hashlib.sha256).digest()
+    return hmac.new(KEY, joined(*fields), hashlib.sha256).digest()
 
 
 def uuid7():
@@ -83,14 +87,15 @@ class Peer:
         )
         verification, send, now = uuid7(), uuid7(), datetime.now(timezone.utc)
         fingerprint = keyed(b"recipient", b"sms", number.encode())
-        digest = keyed(b"payload", message.value())[:16]
-        place = f"{message.topic()}/{message.partition()}@{message.offset()}"
+        digest = uuid.UUID(bytes=keyed(b"payload", message.value())[:16])
+        row = uuid.UUID(bytes=hashlib.sha256(joined(request["tenant"].encode(), key.encode())).digest()[:16])
+        place = message.partition(), message.offset(), message.timestamp()[1]
         async with self.pool.acquire() as connection:
             async with connection.transaction():
                 known = await connection.fetchrow(
-                    "INSERT INTO courier.request (day, tenant, request_id, digest, places, verification_id) "
-                    "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING request_id",
-                    now.date(), request["tenant"], key, digest, place, verification if allowed else None,
+                    "INSERT INTO courier.request (day, key, digest, verification_id, record_topic, record_partition, "
+                    "record_offset, record_time) VALUES ($1, $2, $3, $4, 1, $5, $6, $7) ON CONFLICT DO NOTHING "
+                    "RETURNING key", now.date(), row, digest, verification if allowed else None, *place,
                 )
                 if known is None:
                     return await self.answer(connection, uuid7(), 1, key, "suppressed", "duplicate_request", region)

@@ -55,7 +55,7 @@ import Verification
         if let event = changes.events.first {
             return compactObject([
                 "status": event.status, "reason": event.reason, "rule": event.rule, "field": event.text("field"),
-                "digest": hexadecimal(candidate.digest),
+                "digest": hexadecimal(candidate.digest.bytes),
             ])
         }
         let verification = changes.insertedVerifications.first
@@ -64,7 +64,7 @@ import Verification
             "purpose": verification?.purpose.rawValue, "subject": verification?.subject,
             "masked": verification?.masked, "fingerprint": verification.map { hexadecimal($0.fingerprint) },
             "deadline": changes.sends.first?.deadline.rfc3339, "traceparent": trace(of: candidate),
-            "digest": hexadecimal(candidate.digest),
+            "digest": hexadecimal(candidate.digest.bytes),
         ])
     }
 
