@@ -103,36 +103,58 @@ extension PostgresLedger {
     }
 
     package func sweepExpired() async throws -> Recorded<Void> {
-        let statement = lockExpired(since: expiries.next())
+        let statement = lockDueVerifications(since: expiries.next())
         return try await pool.withTransaction { transaction in
             let answers = try transaction.run([statement, Statement("SELECT clock_timestamp()")])
-            let oldest = try answers[0].first { _ in true }.map { try Timestamp($0, 24) }
-            let verifications = try Self.verifications(answers[0]).values.sorted { $0.id < $1.id }
+            var oldest: Timestamp?
+            var (over, others) = ([StoredVerification](), [VerificationID]())
             let now = try answers[1].clock()
-            let changes = SweepDecision.expire(verifications, now: now, source: settings.source)
-            let outbox = try write(changes, .random, transaction)
-            let isAll = verifications.count < settings.sweepSize
+            for row in answers[0] {
+                let (verification, due) = (try StoredVerification(row), try Timestamp(row, 31))
+                oldest = min(oldest ?? due, due)
+                if !verification.sendOpen, verification.expiresAt <= now {
+                    over.append(verification)
+                } else {
+                    others.append(verification.id)
+                }
+            }
+            let isAll = over.count + others.count < settings.sweepSize
+            let changes = SweepDecision.expire(over.sorted { $0.id < $1.id }, now: now, source: settings.source)
+            let postponing = others.isEmpty ? [] : [Self.postpone(others)]
+            let outbox = try write(changes, .random, transaction, after: postponing)
             expiries.note(isAll ? .nothing : oldest.map { .some(since: $0) } ?? .unknown, at: now)
             return Recorded((), outbox: outbox)
         }
     }
 
-    func lockExpired(since start: Timestamp?) -> Statement {
+    func lockDueVerifications(since start: Timestamp?) -> Statement {
         Statement(
             """
             SELECT v.id, v.tenant, v.purpose, v.channel, v.subject, v.fingerprint, v.region, v.masked, v.sealed,
                 v.seal_key, v.code_key, v.hash_key, v.generation, v.code_hash, v.code_length, v.state, v.status,
                 v.checks_used, v.max_checks, v.sends_used, v.max_sends, v.send_open, v.sequence, v.resend_after,
                 v.expires_at, v.policy_version, v.request_id, v.fictional, v.short_hash, v.short_until,
-                v.used_providers
+                v.used_providers, v.due_at
             FROM courier.verification v
-            WHERE v.ended_at IS NULL AND NOT v.send_open AND v.expires_at <= statement_timestamp()
-              AND v.expires_at >= coalesce($2::timestamptz, '-infinity')
-            ORDER BY v.expires_at
+            WHERE v.ended_at IS NULL AND v.due_at <= statement_timestamp()
+              AND v.due_at >= coalesce($2::timestamptz, '-infinity')
+            ORDER BY v.due_at
             LIMIT $1
             FOR UPDATE SKIP LOCKED
             """,
             [.int32(settings.sweepSize), .timestamp(microsecondsSinceUnixEpoch: start?.microseconds)]
+        )
+    }
+
+    /// Lets verifications that are not over be looked at when they are, or a second later while a send is open.
+    static func postpone(_ ids: [VerificationID]) -> Statement {
+        Statement(
+            """
+            UPDATE courier.verification v
+            SET due_at = greatest(v.expires_at, clock_timestamp() + interval '1 second')
+            WHERE v.id = ANY ($1)
+            """,
+            [.uuids(ids.map(\.uuid.value))]
         )
     }
 

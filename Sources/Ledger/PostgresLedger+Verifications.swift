@@ -75,7 +75,7 @@ extension PostgresLedger {
             INSERT INTO courier.verification (
                 id, tenant, purpose, channel, subject, fingerprint, region, masked, sealed, seal_key, code_key,
                 hash_key, generation, code_hash, code_length, state, status, checks_used, max_checks, sends_used,
-                max_sends, send_open, sequence, resend_after, expires_at, policy_version,
+                max_sends, send_open, sequence, resend_after, expires_at, due_at, policy_version,
                 request_id, fictional, short_hash, short_until, used_providers, pack
             )
             SELECT
@@ -84,9 +84,9 @@ extension PostgresLedger {
                 unnest($11::int2[]), unnest($12::int2[]), unnest($13::int4[]), unnest($14::bytea[]),
                 unnest($15::int2[]), unnest($16::text[]), unnest($17::text[]), unnest($18::int2[]),
                 unnest($19::int2[]), unnest($20::int2[]), unnest($21::int2[]), unnest($22::bool[]),
-                unnest($23::int4[]), unnest($24::timestamptz[]), unnest($25::timestamptz[]), unnest($26::text[]),
-                unnest($27::text[]), unnest($28::bool[]), unnest($29::bytea[]), unnest($30::timestamptz[]),
-                unnest($31::text[]), unnest($32::uuid[])
+                unnest($23::int4[]), unnest($24::timestamptz[]), unnest($25::timestamptz[]),
+                unnest($25::timestamptz[]), unnest($26::text[]), unnest($27::text[]), unnest($28::bool[]),
+                unnest($29::bytea[]), unnest($30::timestamptz[]), unnest($31::text[]), unnest($32::uuid[])
             """,
             [
                 .uuids(rows.map(\.id.uuid.value)), .texts(rows.map(\.tenant)),
@@ -121,8 +121,9 @@ extension PostgresLedger {
             """
             UPDATE courier.verification v
             SET status = u.status, sends_used = u.sends_used, send_open = u.send_open, sequence = u.sequence,
-                resend_after = u.resend_after, expires_at = u.expires_at, short_until = u.short_until,
-                used_providers = u.used_providers, pack = CASE u.sequence WHEN 1 THEN $11 ELSE v.pack END
+                resend_after = u.resend_after, expires_at = u.expires_at, due_at = least(v.due_at, u.expires_at),
+                short_until = u.short_until, used_providers = u.used_providers,
+                pack = CASE u.sequence WHEN 1 THEN $11 ELSE v.pack END
             FROM (
                 SELECT
                     unnest($1::uuid[]) AS id, unnest($2::text[]) AS status, unnest($3::int2[]) AS sends_used,
@@ -153,7 +154,8 @@ extension PostgresLedger {
             SET code_key = u.code_key, hash_key = u.hash_key, generation = u.generation, code_hash = u.code_hash,
                 code_length = u.code_length, status = u.status, checks_used = u.checks_used,
                 sends_used = u.sends_used, send_open = u.send_open, sequence = u.sequence,
-                resend_after = u.resend_after, expires_at = u.expires_at, policy_version = u.policy_version,
+                resend_after = u.resend_after, expires_at = u.expires_at, due_at = least(v.due_at, u.expires_at),
+                policy_version = u.policy_version,
                 state = u.state, short_hash = u.short_hash, short_until = u.short_until,
                 used_providers = u.used_providers,
                 pack = CASE WHEN v.sequence = 0 AND u.sequence > 0 THEN $19 ELSE v.pack END,

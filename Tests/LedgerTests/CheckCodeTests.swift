@@ -91,7 +91,7 @@ import Verification
         try await withVerifier { database, worker, verifier in
             let claim = try await worker.claim()
             _ = try await worker.settle([claim], .sent)
-            try await database.script("UPDATE courier.verification SET expires_at = clock_timestamp()")
+            try await database.script("UPDATE courier.verification SET expires_at = now(), due_at = now()")
             #expect(try await verifier.check(claim).status == .expired)
             _ = try await worker.ledger.sweepExpired()
             #expect(try await verifier.check(claim).status == .expired)

@@ -84,7 +84,9 @@ import Verification
         let swept = try await worker.ledger.sweepSends(capacity: 10).value
         try await worker.publish(try await worker.settle(claims.dropLast() + swept, .sent))
         #expect(try await Verifier.test(pool).check(claims[0]).status == .approved)
-        try await database.script("UPDATE courier.verification SET expires_at = pg_catalog.clock_timestamp()")
+        try await database.script(
+            "UPDATE courier.verification SET expires_at = pg_catalog.now(), due_at = pg_catalog.now()"
+        )
         #expect(try await worker.ledger.sweepExpired().outbox.count == 3)
         _ = try await worker.ledger.sweepReceipts()
         _ = try await worker.ledger.sweepOutbox()

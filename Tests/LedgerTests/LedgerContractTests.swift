@@ -68,7 +68,7 @@ import Verification
             #expect(try await ledger.markDispatching(claims).isEmpty, "the claims of before are lost")
 
             _ = try await worker.settle(some + others, .sent)
-            try await database.script("UPDATE courier.verification SET expires_at = clock_timestamp()")
+            try await database.script("UPDATE courier.verification SET expires_at = now(), due_at = now()")
             #expect(try await ledger.sweepExpired().outbox.isEmpty, "they are behind events that are not published")
             try await database.lapseOutbox()
             let swept = try await ledger.sweepOutbox()

@@ -109,10 +109,11 @@ extension LedgerDatabase {
             INSERT INTO courier.verification (
                 id, request_id, tenant, purpose, channel, fingerprint, region, masked, sealed, seal_key, code_key,
                 hash_key, generation, code_hash, code_length, state, max_checks, sends_used, max_sends, send_open,
-                sequence, resend_after, expires_at, policy_version
+                sequence, resend_after, expires_at, due_at, policy_version
             )
             SELECT id, 'old-' || n, 'default', 'sign_in', 'sms', fingerprint, 'DE', '+4******1', '\\x00', 1, 1, 1, 1,
                 fingerprint, 6, 'live', 5, 1, 5, false, 0, clock_timestamp(),
+                clock_timestamp() + interval '1 hour' + n * interval '1 s',
                 clock_timestamp() + interval '1 hour' + n * interval '1 s', 'old'
             FROM person;
             INSERT INTO courier.send (

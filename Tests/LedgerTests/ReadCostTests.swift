@@ -156,7 +156,7 @@ private struct Steps {
         #expect(records.count == size)
         _ = try await step("published of swept") { try await ledger.published(records) }
         try await database.script(
-            "UPDATE courier.verification SET expires_at = '-infinity' WHERE policy_version <> 'old'"
+            "UPDATE courier.verification SET expires_at = '-infinity', due_at = '-infinity' WHERE policy_version <> 'old'"
         )
         let sweeper = database.ledger(on: pool)
         #expect(try await step("sweepExpired") { try await sweeper.sweepExpired() }.outbox.count == size)

@@ -65,7 +65,7 @@ import Verification
                 let receipts = swept.map { ReceivedReceipt(.of($0, .delivered)) }
                 let told = try await step("receive") { try await ledger.receive(receipts, deadLetters: []) }.outbox
                 #expect(told.count == size)
-                try await database.script("UPDATE courier.verification SET expires_at = clock_timestamp()")
+                try await database.script("UPDATE courier.verification SET expires_at = now(), due_at = now()")
                 _ = try await step("sweepExpired") { try await ledger.sweepExpired() }
                 return counts
             }

@@ -218,7 +218,7 @@ import Verification
             let worker = LedgerWorker(database.ledger())
             try await worker.publish(try await worker.settle(try await worker.claims(100), .sent))
             #expect(try await worker.ledger.sweepExpired().outbox.isEmpty)
-            try await database.script("UPDATE courier.verification SET expires_at = clock_timestamp()")
+            try await database.script("UPDATE courier.verification SET expires_at = now(), due_at = now()")
             let sweeper = database.ledger(sweepSize: 30)
             let events = try await inParallel(8) { _ in
                 var events: [OutboxRecord] = []
@@ -251,7 +251,7 @@ import Verification
             let (approved, locked) = (try #require(claims.first), try #require(claims.last))
             #expect(try await verifier.check(approved).status == .approved)
             for code in locked.wrongCodes(5) { _ = try await verifier.check(locked, code: code) }
-            try await database.script("UPDATE courier.verification SET expires_at = clock_timestamp()")
+            try await database.script("UPDATE courier.verification SET expires_at = now(), due_at = now()")
             let swept = try await worker.ledger.sweepExpired().outbox
 
             #expect(swept.map(\.stream) == [locked.reference.verificationID.uuid])
@@ -280,11 +280,44 @@ import Verification
             let worker = LedgerWorker(database.ledger())
             let claim = try await worker.claim()
             _ = try await worker.ledger.markDispatching([claim])
-            try await database.script("UPDATE courier.verification SET expires_at = clock_timestamp()")
+            try await database.script("UPDATE courier.verification SET expires_at = now(), due_at = now()")
             #expect(try await worker.ledger.sweepExpired().outbox.isEmpty)
             try await worker.publish(try await worker.settle([claim], .unknown(.timeout)))
             let swept = try await worker.ledger.sweepExpired().outbox
             #expect(swept.map { $0.json?.text("status") } == ["expired"])
+        }
+    }
+
+    @Test func `what lives longer than at first is looked at again at its end`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            try await worker.publish(try await worker.settle(try await worker.claims(2), .sent))
+            try await database.script("UPDATE courier.verification SET due_at = now()")
+            #expect(try await worker.ledger.sweepExpired().outbox.isEmpty)
+            let waiting: StaticString = "SELECT count(*) FROM courier.verification WHERE due_at = expires_at"
+            #expect(try await database.count(waiting) == 2)
+        }
+    }
+
+    @Test func `a mark and an outcome write to no index of their rows`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            try await worker.publish(try await worker.settle(try await worker.claims(5), .sent))
+            try await eventually("15 changes are counted") {
+                try await database.count(
+                    """
+                    SELECT coalesce(sum(n_tup_upd), 0)::int8 FROM pg_stat_user_tables
+                    WHERE relname ~ '^(verification|send)_'
+                    """
+                ) == 15
+            }
+            let moved = try await database.texts(
+                """
+                SELECT relname || ': ' || n_tup_upd - n_tup_hot_upd FROM pg_stat_user_tables
+                WHERE relname ~ '^(verification|send)_' AND n_tup_upd > n_tup_hot_upd
+                """
+            )
+            #expect(moved == [])
         }
     }
 }

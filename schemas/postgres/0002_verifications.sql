@@ -49,6 +49,7 @@ CREATE TABLE IF NOT EXISTS courier.slot (
 -- What changes comes last: an UPDATE in the same page logs what is between the first and the last byte that differ.
 CREATE TABLE IF NOT EXISTS courier.verification (
     id uuid NOT NULL,
+    due_at timestamptz NOT NULL DEFAULT '-infinity', -- when the sweeper looks at it: at its first end, or later
     generation integer NOT NULL,
     seal_key smallint NOT NULL,
     code_key smallint NOT NULL,
@@ -84,8 +85,9 @@ CREATE TABLE IF NOT EXISTS courier.verification (
     PRIMARY KEY (id)
 ) PARTITION BY RANGE (id);
 
--- For the sweeper. No UPDATE by id implies the predicate, so none is planned over this index.
-CREATE INDEX IF NOT EXISTS verification_unended ON courier.verification (expires_at) WHERE ended_at IS NULL;
+-- For the sweeper. No UPDATE by id implies the predicate, so none is planned over this index, and none but the end of a
+-- verification writes to it: what lives longer than at first is looked at once more.
+CREATE INDEX IF NOT EXISTS verification_unended ON courier.verification (due_at) WHERE ended_at IS NULL;
 
 CREATE TABLE IF NOT EXISTS courier.send (
     id uuid NOT NULL,
