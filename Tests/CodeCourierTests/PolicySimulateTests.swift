@@ -163,8 +163,8 @@ struct PolicySimulateTests {
         var sizes = (forgetful: 0, retentive: 0)
         for _ in 0..<20 {
             let screener = Screener(policy: policy, keys: .test, numbers: CallingCodes())
-            var forgetful = SimulatedLedger(policy: policy, keys: .test, maxRequestAge: .seconds(300), sizeToForget: 1)
-            var retentive = SimulatedLedger(
+            var forgetful = PolicySimulation(policy: policy, keys: .test, maxRequestAge: .seconds(300), sizeToForget: 1)
+            var retentive = PolicySimulation(
                 policy: policy,
                 keys: .test,
                 maxRequestAge: .seconds(300),
@@ -185,7 +185,7 @@ struct PolicySimulateTests {
     @Test func `memory does not grow with the range`() {
         let policy = Policy.test { $0.limits.perRecipient = [RateLimit(count: 2, per: .seconds(60))] }
         let screener = Screener(policy: policy, keys: .test, numbers: CallingCodes())
-        var ledger = SimulatedLedger(policy: policy, keys: .test, maxRequestAge: .seconds(300), sizeToForget: 100)
+        var simulation = PolicySimulation(policy: policy, keys: .test, maxRequestAge: .seconds(300), sizeToForget: 100)
         var largest = 0
         for index in 0..<5000 {
             let now = Timestamp.test + .seconds(10 * index)
@@ -195,9 +195,9 @@ struct PolicySimulateTests {
                 offset: Int64(index),
                 at: now
             )
-            let decision = ledger.decide(screener.candidate(for: record, now: now), at: now)
+            let decision = simulation.decide(screener.candidate(for: record, now: now), at: now)
             #expect(decision.kind == .sent)
-            largest = max(largest, ledger.size)
+            largest = max(largest, simulation.size)
         }
         // Sixty live slots and six windows at a time, and as much again before it is looked through.
         #expect(largest < 250)

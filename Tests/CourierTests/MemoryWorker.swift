@@ -13,7 +13,7 @@ struct MemoryWorker: Sendable {
     let source: MemorySource
     let receipts: MemorySource
     let sink: MemorySink
-    let ledger: MemoryLedger
+    let ledger: FailingLedger
     let rates = MemoryRates()
     let policies: PolicySource
     let log: LogRecord
@@ -72,7 +72,7 @@ struct MemoryWorker: Sendable {
         source = MemorySource(journal: journal)
         receipts = MemorySource(journal: journal)
         sink = MemorySink(journal: journal)
-        ledger = MemoryLedger(journal: journal)
+        ledger = FailingLedger(journal: journal)
         let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let policy = Policy.test { tenant in
             func route(_ channel: Channel) -> Route { .ordered(providers.filter { $0.channel == channel }.map(\.name)) }

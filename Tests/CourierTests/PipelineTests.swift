@@ -150,10 +150,10 @@ import Verification
         }
     }
 
-    @Test(arguments: MemoryLedger.Method.allCases, MemoryLedger.Failure.allCases)
+    @Test(arguments: FailingLedger.Method.allCases, FailingLedger.Failure.allCases)
     func `whichever call of the ledger fails, nothing is lost and nothing is sent twice`(
-        _ method: MemoryLedger.Method,
-        _ failure: MemoryLedger.Failure
+        _ method: FailingLedger.Method,
+        _ failure: FailingLedger.Failure
     ) async throws {
         let journal = Journal()
         let provider = MemoryProvider(journal: journal)
@@ -176,7 +176,7 @@ import Verification
 
     @Test func `claims whose mark had no answer until half of the lease are handed back, and sent`() async throws {
         try await MemoryWorker.with(settings: .test(lease: .seconds(4))) { worker in
-            worker.ledger.fail(.markDispatching, [MemoryLedger.Failure](repeating: .answerLost, count: 8))
+            worker.ledger.fail(.markDispatching, [FailingLedger.Failure](repeating: .answerLost, count: 8))
             worker.ledger.fail(.release, [.refused, .refused])
             worker.source.add([Self.numbers[0]])
             try await eventually("it is sent, and known to be") { worker.sink.answers == ["sent"] }

@@ -14,7 +14,7 @@ import Verification
 @Suite(.timeLimit(.minutes(2))) struct PublishTests {
     /// What runs, and where its records come from.
     private struct Stage {
-        let ledger: MemoryLedger
+        let ledger: FailingLedger
         let context: StageContext
 
         private var outbox: BatchQueue<OutboxRecord> { context.outbox }
@@ -25,7 +25,7 @@ import Verification
             _ body: (Stage) async throws -> Void
         ) async throws {
             let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-            let ledger = MemoryLedger(journal: Journal())
+            let ledger = FailingLedger(journal: Journal())
             let stage = Stage(
                 ledger: ledger,
                 context: StageContext(ledger: ledger, settings: .test, statistics: Statistics(), logger: quiet)

@@ -13,7 +13,7 @@ import Verification
 
     @Test func `what became of a send is recorded after an outage that is longer than its lease`() async throws {
         try await MemoryWorker.with(settings: .test(lease: .milliseconds(400))) { worker in
-            worker.ledger.fail(.record, [MemoryLedger.Failure](repeating: .refused, count: 6))
+            worker.ledger.fail(.record, [FailingLedger.Failure](repeating: .refused, count: 6))
             worker.source.add([Self.numbers[0]])
             try await eventually("the outcome is published") { worker.sink.answers == ["sent"] }
         }

@@ -36,7 +36,7 @@ final class Journal: Sendable {
     enum Entry: Hashable, Sendable {
         case taken(Int)
         case committed(Int)
-        case ledger(MemoryLedger.Method)
+        case ledger(FailingLedger.Method)
         case called(provider: String)
         case produced(Int)
         case left

@@ -53,8 +53,8 @@ struct PolicyExplanation {
         let screener = Screener(policy: policy, keys: keys, numbers: numbers)
         var generator = SystemRandomNumberGenerator()
         let candidate = screener.candidate(for: record, now: now, using: &generator).at(now)
-        var ledger = SimulatedLedger(policy: policy, keys: keys, maxRequestAge: maxRequestAge)
-        decision = ledger.decide(candidate, at: now)
+        var simulation = PolicySimulation(policy: policy, keys: keys, maxRequestAge: maxRequestAge)
+        decision = simulation.decide(candidate, at: now)
         policyVersion = policy.version
         var steps: [ScreeningStep: RuleVerdict] = [:]
         switch candidate.content {

@@ -3,13 +3,13 @@
 import Synchronization
 import Verification
 
-/// Decides the same records by two policies, each with a ledger of its own, and counts what differs.
+/// Decides the same records by two policies, each with a simulation of its own, and counts what differs.
 struct PolicyReplay {
     private(set) var report = ReplayReport()
     private let screeners: Pair<Screener>
     private let plan: NumberPlan
     private let numbers: LastNumber
-    private var ledgers: Pair<SimulatedLedger>
+    private var simulations: Pair<PolicySimulation>
     private var generator = IdentifierGenerator()
 
     /// No record is really from after this time: a producer's clock may be ahead.
@@ -33,7 +33,7 @@ struct PolicyReplay {
         self.latest = latest
         lastTime = start ?? latest
         screeners = policies.map { Screener(policy: $0, keys: keys, numbers: remembered) }
-        ledgers = policies.map { SimulatedLedger(policy: $0, keys: keys, maxRequestAge: maxRequestAge) }
+        simulations = policies.map { PolicySimulation(policy: $0, keys: keys, maxRequestAge: maxRequestAge) }
     }
 
     mutating func replay(_ record: InboundRecord) {
@@ -42,8 +42,8 @@ struct PolicyReplay {
         let candidate = screeners.current.candidate(for: record, now: now, using: &generator)
         let other = screened(candidate, by: screeners.candidate, at: now)
         let decisions = Pair(
-            current: ledgers.current.decide(candidate, at: now),
-            candidate: ledgers.candidate.decide(other, at: now)
+            current: simulations.current.decide(candidate, at: now),
+            candidate: simulations.candidate.decide(other, at: now)
         )
         report.add(decisions, tenant: tenant(of: candidate), region: region(of: candidate), at: now)
     }

@@ -3,10 +3,11 @@
 import Courier
 import Logs
 import Synchronization
+import TestSupport
 import Verification
 
-/// A ledger in memory, whose methods fail when they are told to.
-final class MemoryLedger: Ledger {
+/// The ledger in memory behind the pipeline's port, whose methods fail when they are told to.
+final class FailingLedger: Ledger {
     enum Method: String, CaseIterable, Sendable {
         case intake, markDispatching, record, release, sweepSends, sweepExpired, sweepOutbox, published
         case giveBack, maintain
@@ -57,8 +58,7 @@ final class MemoryLedger: Ledger {
     private struct State {
         var maintenanceAge = Duration.zero
         var requests: [RequestKey: KnownRequest] = [:]
-        var slots: [SlotKey: VerificationID] = [:]
-        var verifications: [VerificationID: StoredVerification] = [:]
+        var ledger = MemoryLedger()
         var sends: [SendID: Held] = [:]
         var outbox = MemoryOutbox()
 
@@ -151,7 +151,7 @@ final class MemoryLedger: Ledger {
 
 // MARK: - The port
 
-extension MemoryLedger {
+extension FailingLedger {
     func intake(_ candidates: [Candidate], by rules: IntakeRules) async throws -> Recorded<IntakeResult> {
         let poison = state.withLock(\.poison)
         if candidates.contains(where: { $0.passed != nil && poison.contains($0.record.offset) }) {
@@ -159,31 +159,16 @@ extension MemoryLedger {
         }
         return try perform(.intake) { state in
             let waiting = candidates.filter { candidate in
-                let id = candidate.possiblyPassed.first.flatMap { state.slots[$0.slot] }
+                let id = candidate.possiblyPassed.first.flatMap { state.ledger.slots[$0.slot] }
                 return id.map(state.locked.contains) ?? false
             }
             let places = Set(waiting.map(\.place))
             let candidates = candidates.filter { !places.contains($0.place) }
-            for candidate in candidates {
-                if state.requests[candidate.key] == nil { state.requests[candidate.key] = KnownRequest(of: candidate) }
-                if let slot = candidate.possiblyPassed.first?.slot, state.slots[slot] == nil {
-                    state.slots[slot] = candidate.verificationID
-                }
+            for candidate in candidates where state.requests[candidate.key] == nil {
+                state.requests[candidate.key] = KnownRequest(of: candidate)
             }
-            let changes = rules.decide(
-                candidates,
-                facts: IntakeFacts(
-                    now: .now,
-                    requests: state.requests,
-                    slots: state.slots,
-                    verifications: state.verifications
-                )
-            )
-            for verification in changes.insertedVerifications + changes.updatedVerifications {
-                state.verifications[verification.id] = verification
-            }
+            let changes = state.ledger.decide(candidates, by: rules, requests: state.requests, at: .now)
             state.requests.merge(changes.requests) { $1 }
-            state.slots.merge(changes.slots) { $1 }
             for send in changes.sends { state.sends[send.id] = Held(claim: send, state: .claimed, isLeased: true) }
             let result = IntakeResult(sends: changes.sends, waiting: waiting)
             return Recorded(result, outbox: state.outbox.add(changes.outbox))
@@ -225,23 +210,19 @@ extension MemoryLedger {
 
     func sweepSends(capacity: Int) async throws -> Recorded<[ClaimedSend]> {
         try perform(.sweepSends) { state in
-            var claims: [ClaimedSend] = []
-            var lost: [SendResult] = []
-            for held in state.sends.values where !held.isLeased {
-                switch held.state {
-                case .dispatching: lost.append(SendResult(unknown: held.claim))
-                case .claimed, .pending:
-                    guard claims.count < capacity else { continue }
-                    claims.append(ClaimedSend(again: held))
-                case nil: break
-                }
-            }
-            for claim in claims {
+            let swept = SweepDecision.decide(
+                state.sends.values.filter { !$0.isLeased }.compactMap(DueSend.init),
+                state.ledger.verifications,
+                now: .now,
+                capacity: capacity,
+                keys: .test
+            )
+            for claim in swept.claims {
                 state.sends[claim.id]?.claim = claim
                 state.sends[claim.id]?.state = .claimed
                 state.sends[claim.id]?.isLeased = true
             }
-            return Recorded(claims, outbox: Self.settle(lost, &state))
+            return Recorded(swept.claims, outbox: Self.settle(swept.results, &state))
         }
     }
 
@@ -263,11 +244,11 @@ extension MemoryLedger {
             let changes = ReceiptDecision.settle(
                 receipts,
                 sends: sends,
-                verifications: state.verifications,
+                verifications: state.ledger.verifications,
                 now: .now,
                 settings: .init(source: "/test")
             )
-            state.verifications.merge(changes.verifications) { $1 }
+            state.ledger.keep(changes.verifications.values)
             return Recorded(Array(changes.sends.values), outbox: state.outbox.add(deadLetters + changes.outbox))
         }
     }
@@ -296,28 +277,25 @@ extension MemoryLedger {
 
     private static func settle(_ results: [SendResult], _ state: inout State) -> [OutboxRecord] {
         for result in results {
-            if case .retry(let delay) = result.disposition {
+            let id = result.send.id
+            state.sends[id]?.attempts = result.attempts
+            switch result.disposition {
+            case .retry(let delay):
                 state.delays.append(delay)
-                state.sends[result.send.id]?.attempts = result.attempts
-                if !result.refusers.isEmpty { state.sends[result.send.id]?.refusers = result.refusers }
-                state.sends[result.send.id]?.state = .pending
-                state.sends[result.send.id]?.isLeased = false
-            } else if result.disposition == .repeatOnce {
-                state.sends[result.send.id]?.attempts = result.attempts
-                state.sends[result.send.id]?.state = .pending
-                state.sends[result.send.id]?.isLeased = false
-                state.sends[result.send.id]?.isRepeat = true
-            } else {
-                state.sends[result.send.id]?.state = nil
+                if !result.refusers.isEmpty { state.sends[id]?.refusers = result.refusers }
+            case .repeatOnce: state.sends[id]?.isRepeat = true
+            default:
+                state.sends[id]?.state = nil
+                continue
             }
+            state.sends[id]?.state = .pending
+            state.sends[id]?.isLeased = false
         }
-        let changes = OutcomeDecision.settle(results, verifications: state.verifications, now: .now, source: "/test")
-        for verification in changes.verifications { state.verifications[verification.id] = verification }
-        return state.outbox.add(changes.outbox)
+        return state.outbox.add(state.ledger.settle(results, at: .now, source: "/test"))
     }
 }
 
-extension MemoryLedger: BacklogGauge {
+extension FailingLedger: BacklogGauge {
     func backlog() async throws -> Backlog {
         Backlog(dueSends: 0, outbox: unpublished)
     }

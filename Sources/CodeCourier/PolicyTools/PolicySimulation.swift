@@ -2,38 +2,18 @@
 
 import Verification
 
-/// The ledger of a simulation: the decisions of the worker with facts that are kept in memory.
+/// The decisions of a policy on records that were, with a ledger in memory.
 ///
 /// One record is decided at a time, at its own time, and its message counts as accepted at once by any provider that its
 /// route leads to. Codes are never entered, so no verification is approved or locked. What time has ended is forgotten:
 /// memory grows with the live slots, the windows that limits look back to, and the request ids of two days.
-struct SimulatedLedger {
+struct PolicySimulation {
     private let rules: IntakeRules
+    private var ledger = MemoryLedger()
     private var requests = RememberedRequests()
-    private var slots: [SlotKey: StoredVerification] = [:]
-    private var windows: [WindowKey: ExpiringWindow] = [:]
-    private var tenants: [TenantLimit: AdmissionCount] = [:]
     private var horizon: Timestamp?
     private let smallestSizeToForget: Int
     private var sizeToForget: Int
-
-    private struct ExpiringWindow {
-        let window: LimitWindow
-        let expiry: Timestamp
-    }
-
-    /// A key in a fraction of its memory: fingerprints are random, so half of one tells two apart.
-    private struct WindowKey: Hashable {
-        let scope: LimitKey.Scope
-        let tenant: String
-        let identity: UInt128
-
-        init(_ key: LimitKey) {
-            scope = key.scope
-            tenant = key.tenant
-            identity = key.fingerprint.prefix(16).reduce(0) { $0 << 8 | UInt128($1) }
-        }
-    }
 
     /// From `sizeToForget` slots and windows on, what is over is looked for.
     init(policy: Policy, keys: CodeKeys, maxRequestAge: Duration, sizeToForget: Int = 16_384) {
@@ -47,18 +27,23 @@ struct SimulatedLedger {
     }
 
     /// The slots and windows that are held.
-    var size: Int { slots.count + windows.count }
+    var size: Int { ledger.size }
 
     /// Decides one record and keeps what follows from it.
     mutating func decide(_ candidate: Candidate, at now: Timestamp) -> SimulatedDecision {
         let candidate = candidate.at(now)
         advance(towards: now)
         if let digest = requests.digest(of: candidate.key) { return repeated(candidate, digest) }
-        let changes = rules.decide([candidate], facts: facts(candidate, now))
+        let known = [candidate.key: KnownRequest(of: candidate)]
+        let changes = ledger.decide([candidate], by: rules, requests: known, at: now)
         let send: Send? = changes.sends.first.flatMap { claim in
             candidate.passed.map { (claim, $0.disposition(on: claim.recipient.channel)) }
         }
-        keep(changes, of: candidate, send, now)
+        requests.remember(candidate)
+        if let send {
+            let end = SendResult(send: send.claim.reference, disposition: send.disposition, attempts: 1, attempt: nil)
+            _ = ledger.settle([end], at: now, source: rules.settings.source)
+        }
         return decision(on: candidate, changes, send)
     }
 
@@ -73,53 +58,6 @@ struct SimulatedLedger {
         if digest == candidate.digest { return SimulatedDecision(.repeated, rule: "request_id") }
         let reason = RejectionReason.requestIDConflict.rawValue
         return SimulatedDecision(.rejected, rule: "request_id", reason: reason)
-    }
-
-    private mutating func facts(_ candidate: Candidate, _ now: Timestamp) -> IntakeFacts {
-        let request = KnownRequest(of: candidate)
-        guard let passed = candidate.passed else {
-            return IntakeFacts(now: now, requests: [candidate.key: request], slots: [:], verifications: [:])
-        }
-        let verification = slots[passed.slot]
-        var limits: [LimitKey: LimitWindow] = [:]
-        for key in passed.limits { limits[key] = windows[WindowKey(key)]?.window }
-        var usage: [TenantLimit: Int] = [:]
-        for limit in passed.tenant.limits.perTenant {
-            let key = TenantLimit(tenant: passed.slot.tenant, limit: limit)
-            usage[key] = tenants[key, default: AdmissionCount()].count(at: now, per: limit.per)
-        }
-        return IntakeFacts(
-            now: now,
-            requests: [candidate.key: request],
-            slots: [passed.slot: verification?.id ?? candidate.verificationID],
-            verifications: verification.map { [$0.id: $0] } ?? [:],
-            windows: limits,
-            tenantUsage: usage
-        )
-    }
-
-    private mutating func keep(_ changes: IntakeChanges, of candidate: Candidate, _ send: Send?, _ now: Timestamp) {
-        requests.remember(candidate)
-        for (key, entry) in changes.windows {
-            windows[WindowKey(key)] = ExpiringWindow(window: entry.window, expiry: entry.expiry)
-        }
-        guard let passed = candidate.passed else { return }
-        if changes.admissions[passed.slot.tenant] != nil {
-            // Equal limits share one count.
-            for limit in Set(passed.tenant.limits.perTenant) {
-                tenants[TenantLimit(tenant: passed.slot.tenant, limit: limit), default: AdmissionCount()].admit(at: now)
-            }
-        }
-        guard let verification = (changes.insertedVerifications + changes.updatedVerifications).first else { return }
-        slots[passed.slot] = verification
-        guard let send else { return }
-        let settled = OutcomeDecision.settle(
-            [SendResult(send: send.claim.reference, disposition: send.disposition, attempts: 1, attempt: nil)],
-            verifications: [verification.id: verification],
-            now: now,
-            source: rules.settings.source
-        )
-        slots[passed.slot] = settled.verifications.first ?? verification
     }
 
     private func decision(on candidate: Candidate, _ changes: IntakeChanges, _ send: Send?) -> SimulatedDecision {
@@ -147,8 +85,7 @@ struct SimulatedLedger {
         horizon = next
         requests.advance(to: next)
         guard size >= sizeToForget else { return }
-        slots = slots.filter { $0.value.expiresAt > next }
-        windows = windows.filter { $0.value.expiry > next }
+        ledger.forget(before: next)
         sizeToForget = max(smallestSizeToForget, 2 * size)
     }
 }

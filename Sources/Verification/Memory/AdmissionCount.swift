@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Verification
-
 /// The admissions of a whole tenant within one sliding window, each in eight bytes.
 ///
 /// What has left the window is dropped in the order of the admissions, so a clock that steps back finds it gone.
