@@ -87,8 +87,7 @@ let package = Package(
         ),
         .target(
             name: "Ledger",
-            dependencies: ["Verification", "PostgresClient", .product(name: "Crypto", package: "swift-crypto")],
-            resources: [.embedInCode("Migrations")],
+            dependencies: ["Verification", "PostgresClient"],
             swiftSettings: settings
         ),
         .target(
@@ -106,6 +105,14 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOTLS", package: "swift-nio"),
             ],
+            swiftSettings: settings
+        ),
+
+        // The database beside the pipeline: its tables, the checks before it is used, erasure, a verifier
+        .target(
+            name: "Administration",
+            dependencies: ["Verification", "PostgresClient", .product(name: "Crypto", package: "swift-crypto")],
+            resources: [.embedInCode("Migrations")],
             swiftSettings: settings
         ),
 
@@ -141,8 +148,8 @@ let package = Package(
         .executableTarget(
             name: "CodeCourier",
             dependencies: [
-                "CBuild", "Courier", "Ledger", "LogReading", "Logs", "Providers", "PhoneNumbers", "KafkaClient",
-                "PostgresClient", "Sandbox", "SMTPClient", "Verification",
+                "Administration", "CBuild", "Courier", "Ledger", "LogReading", "Logs", "Providers", "PhoneNumbers",
+                "KafkaClient", "PostgresClient", "Sandbox", "SMTPClient", "Verification",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -159,7 +166,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "Ledger", "Logs", "PostgresClient", "Verification",
+                "Administration", "Ledger", "Logs", "PostgresClient", "Verification",
                 .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -199,7 +206,7 @@ let package = Package(
         ),
         .testTarget(
             name: "LedgerTests",
-            dependencies: ["Ledger", "PostgresClient", "TestSupport", "Verification"],
+            dependencies: ["Administration", "Ledger", "PostgresClient", "TestSupport", "Verification"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -236,8 +243,8 @@ let package = Package(
         .testTarget(
             name: "CodeCourierTests",
             dependencies: [
-                "CodeCourier", "Courier", "KafkaClient", "Logs", "PhoneNumbers", "Providers", "SMTPClient",
-                "TestSupport", "Verification",
+                "Administration", "CodeCourier", "Courier", "KafkaClient", "Logs", "PhoneNumbers", "Providers",
+                "SMTPClient", "TestSupport", "Verification",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -258,7 +265,7 @@ let package = Package(
         .target(
             name: "FleetSupport",
             dependencies: [
-                "KafkaClient", "Ledger", "Logs", "PostgresClient", "Sandbox", "TestSupport", "Verification",
+                "Administration", "KafkaClient", "Logs", "PostgresClient", "Sandbox", "TestSupport", "Verification",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -270,8 +277,8 @@ let package = Package(
         .testTarget(
             name: "Integration",
             dependencies: [
-                "CodeCourier", "FleetSupport", "KafkaClient", "Ledger", "PostgresClient", "Sandbox", "TestSupport",
-                "Verification",
+                "Administration", "CodeCourier", "FleetSupport", "KafkaClient", "Ledger", "PostgresClient", "Sandbox",
+                "TestSupport", "Verification",
             ],
             swiftSettings: settings
         ),

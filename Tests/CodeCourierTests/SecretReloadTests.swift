@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Administration
 import Foundation
 import Glibc
-import Ledger
 import PostgresClient
 import Providers
 import Synchronization

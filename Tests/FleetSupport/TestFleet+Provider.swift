@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Ledger
+package import Administration
 import TestSupport
 import Testing
 import Verification

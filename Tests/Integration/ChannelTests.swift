@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Administration
 import FleetSupport
 import Foundation
 import KafkaClient
-import Ledger
 import Sandbox
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Administration
 import FleetSupport
-import Ledger
 import Sandbox
 import TestSupport
 import Testing

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Administration
 import FleetSupport
 import KafkaClient
-import Ledger
 import Testing
 
 extension Endurance {

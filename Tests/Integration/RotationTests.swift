@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Administration
 import FleetSupport
 import Foundation
-import Ledger
 import PostgresClient
 import TestSupport
 import Testing

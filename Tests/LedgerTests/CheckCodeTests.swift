@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 import Verification
 
+@testable import Administration
 @testable import Ledger
 
 /// The verifier's contract, through a login that is granted `courier_verifier` and nothing else.

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 import Verification
 
+@testable import Administration
 @testable import Ledger
 
 /// The verifier's contract for e-mail links and silent pushes, in the real database.

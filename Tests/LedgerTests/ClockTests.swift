@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 import Verification
 
+@testable import Administration
 @testable import Ledger
 
 /// Workers whose clocks are wrong, in the real database.

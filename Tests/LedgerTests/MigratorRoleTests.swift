@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 import Verification
 
+@testable import Administration
 @testable import Ledger
 
 /// Owners who may not create roles, as most are on a server that somebody else runs.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Ledger
+import Administration
 import PostgresClient
 import TestSupport
 import Testing

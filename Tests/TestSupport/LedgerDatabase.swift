@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Administration
 import Glibc
 package import Ledger
 package import PostgresClient

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Administration
 import ArgumentParser
 import Foundation
-import Ledger
 import PostgresClient
 import Verification
 

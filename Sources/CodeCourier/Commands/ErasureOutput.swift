@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Administration
 import Foundation
-import Ledger
 import Verification
 
 /// What an erasure says at its end: lines for a person, one JSON object on a pipe.

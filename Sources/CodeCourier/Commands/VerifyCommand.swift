@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Administration
 import ArgumentParser
-import Ledger
 import PostgresClient
 import Verification
 

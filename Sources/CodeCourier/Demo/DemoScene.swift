@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Administration
 import KafkaClient
-import Ledger
 import PostgresClient
 import Sandbox
 import Verification

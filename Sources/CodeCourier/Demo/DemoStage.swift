@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Administration
 import Foundation
 import KafkaClient
-import Ledger
 import Logging
 import Logs
 import PostgresClient

@@ -36,8 +36,8 @@ package enum ClockCheck {
     {
         try await pool.withSession { session in
             let before = now()
-            let database = try session.execute(Statement("SELECT clock_timestamp()")).clock()
-            return lead(before: before, database: database, after: now())
+            let row = try session.execute(Statement("SELECT clock_timestamp()")).onlyRow
+            return lead(before: before, database: Timestamp(microseconds: try row.timestamp(0)), after: now())
         }
     }
 
