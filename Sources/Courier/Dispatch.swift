@@ -213,7 +213,7 @@ struct Dispatch: Service {
         if context.settings.repeatsUnknown {
             for candidate in batch { tried[candidate.send.id] = candidate.tried }
         }
-        let marked = await context.retry.until(oldest + context.settings.lease / 2, .dispatch) { [tried] in
+        let marked = await context.retry.run(.dispatch, .until(oldest + context.settings.lease / 2)) { [tried] in
             try await context.ledger.markDispatching(batch.map(\.send), tried: tried)
         }
         if let marked {
@@ -227,7 +227,9 @@ struct Dispatch: Service {
     /// Hands back claims that may not leave any more, and those whose mark got no answer and may have been made.
     private func giveBack(_ claims: [ClaimedSend]) async {
         await context.progress.during(.dispatch) {
-            _ = await context.retry.withinLease(.dispatch) { try await context.ledger.release(claims) }
+            _ = await context.retry.run(.dispatch, .until(.now + context.settings.lease)) {
+                try await context.ledger.release(claims)
+            }
         }
         context.inFlight.remove(claims.count)
     }

@@ -14,7 +14,7 @@ extension LedgerRetry {
         _ stage: Progress.Stage,
         _ record: @Sendable ([InboundRecord], DeadLetterReason?) async throws -> Recorded<Value>
     ) async -> [Recorded<Value>]? {
-        let outcome = await untilStopped(stage) { () async throws -> Recorded<Value>? in
+        let outcome = await run(stage, .untilStopped) { () async throws -> Recorded<Value>? in
             try await Self.whole(records.count, halvingLocked: true) { try await record(records, nil) }
         }
         guard let outcome else { return nil }
@@ -49,7 +49,7 @@ extension LedgerRetry {
         _ record: @Sendable ([InboundRecord], DeadLetterReason?) async throws -> Recorded<Value>
     ) async -> [Recorded<Value>]? {
         for record in records { noteUnrecordable(record, stage) }
-        let recorded = await untilStopped(stage) { try await record(records, .unrecordable) }
+        let recorded = await run(stage, .untilStopped) { try await record(records, .unrecordable) }
         return recorded.map { [$0] }
     }
 }

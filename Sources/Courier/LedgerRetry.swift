@@ -31,13 +31,11 @@ final class LedgerRetry: Sendable {
     private static let longestAttempt = OutageNotice.interval
 
     private let outage = Mutex(Outage())
-    private let lease: Duration
     private let progress: Progress
     private let statistics: Statistics
     private let logger: Logger
 
-    init(lease: Duration, progress: Progress, statistics: Statistics, logger: Logger) {
-        self.lease = lease
+    init(progress: Progress, statistics: Statistics, logger: Logger) {
         self.progress = progress
         self.statistics = statistics
         self.logger = logger
@@ -46,51 +44,33 @@ final class LedgerRetry: Sendable {
     /// False while a stage waits for the database.
     var isAnswered: Bool { outage.withLock(\.failures.isEmpty) }
 
-    /// Repeats until it succeeds or the worker stops; nil then.
-    func untilStopped<Value: Sendable>(
-        _ stage: Progress.Stage,
-        _ operation: @Sendable () async throws -> Value
-    ) async -> Value? {
-        await attempt(stage, operation) { _ in !Task.isShuttingDownGracefully }
+    /// How long an operation is repeated while it fails.
+    enum Span {
+        /// It is tried once: its stage comes back to it by itself.
+        case once
+        case untilStopped
+
+        /// For what only this worker knows, however long the database or a lock keeps it.
+        case untilCancelled
+
+        /// For what others take over from then on, such as at the end of a lease.
+        case until(ContinuousClock.Instant)
+
+        fileprivate var goesOn: Bool {
+            switch self {
+            case .once: false
+            case .untilStopped: !Task.isShuttingDownGracefully
+            case .untilCancelled: true
+            case .until(let end): ContinuousClock.now < end
+            }
+        }
     }
 
-    /// Repeats what only this worker knows, however long the database or a lock keeps it; nil when the task is cancelled.
-    func persistently<Value: Sendable>(
+    /// Tries an operation and repeats it when it fails; nil when it has not succeeded in its span.
+    func run<Value: Sendable>(
         _ stage: Progress.Stage,
+        _ span: Span,
         _ operation: @Sendable () async throws -> Value
-    ) async -> Value? {
-        await attempt(stage, operation) { _ in true }
-    }
-
-    /// Repeats for as long as claims may still be this worker's; nil then, and the sweep takes over.
-    func withinLease<Value: Sendable>(
-        _ stage: Progress.Stage,
-        _ operation: @Sendable () async throws -> Value
-    ) async -> Value? {
-        await until(.now + lease, stage, operation)
-    }
-
-    /// Repeats until a moment; nil then.
-    func until<Value: Sendable>(
-        _ end: ContinuousClock.Instant,
-        _ stage: Progress.Stage,
-        _ operation: @Sendable () async throws -> Value
-    ) async -> Value? {
-        await attempt(stage, operation) { _ in ContinuousClock.now < end }
-    }
-
-    /// Tries once; nil when it fails.
-    func once<Value: Sendable>(
-        _ stage: Progress.Stage,
-        _ operation: @Sendable () async throws -> Value
-    ) async -> Value? {
-        await attempt(stage, operation) { _ in false }
-    }
-
-    private func attempt<Value: Sendable>(
-        _ stage: Progress.Stage,
-        _ operation: @Sendable () async throws -> Value,
-        while goesOn: (any Error) -> Bool
     ) async -> Value? {
         var delay = Duration.milliseconds(50)
         while true {
@@ -101,7 +81,7 @@ final class LedgerRetry: Sendable {
                 return value
             } catch {
                 noteFailure(stage, error)
-                guard !Task.isCancelled, goesOn(error) else { return nil }
+                guard !Task.isCancelled, span.goesOn else { return nil }
                 // Nothing tells when a database is back; a cancelled sleep ends at once, and one more try is the last.
                 try? await Task.sleep(for: delay * Double.random(in: 0.5...1))
                 delay = min(delay * 2, .seconds(2))

@@ -19,7 +19,8 @@ extension Publish {
             var isMore = true
             while isMore, !Task.isStopping, hasRoom {
                 isMore = await context.progress.during(.catchUp) {
-                    let records = await context.retry.once(.catchUp) { try await context.ledger.sweepOutbox() } ?? []
+                    let records =
+                        await context.retry.run(.catchUp, .once) { try await context.ledger.sweepOutbox() } ?? []
                     await publish(records, .takenOver)
                     return records.count * 2 > context.settings.batchSize
                 }

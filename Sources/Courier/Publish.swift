@@ -154,7 +154,9 @@ struct Publish: Service {
     /// way.
     private func forget(_ records: [OutboxRecord]) async {
         await context.progress.during(.forget) {
-            let doOthersWait = await context.retry.withinLease(.forget) { try await context.ledger.published(records) }
+            let doOthersWait = await context.retry.run(.forget, .until(.now + context.settings.lease)) {
+                try await context.ledger.published(records)
+            }
             guard let doOthersWait else { return }
             if !records.isEmpty { context.settings.observe(.publishForgotten) }
             let isOver = records.contains { !unacknowledged.contains($0.stream) }
@@ -168,7 +170,7 @@ struct Publish: Service {
         // Of a stream that was taken over again meanwhile somebody is at the rest.
         let records = records.filter { !unacknowledged.contains($0.stream) }
         guard !records.isEmpty else { return }
-        _ = await context.retry.once(.catchUp) {
+        _ = await context.retry.run(.catchUp, .once) {
             try await context.ledger.giveBack(records, after: Self.refusalPause)
         }
     }

@@ -70,7 +70,7 @@ struct Record: Service {
     /// never take only the one at fault is given up.
     private func writeRound(_ round: [SendResult]) async -> [SendResult] {
         guard !round.isEmpty else { return [] }
-        let outcome = await context.retry.persistently(.record) { () async throws -> Recorded<[SendResult]>? in
+        let outcome = await context.retry.run(.record, .untilCancelled) { () async throws -> Recorded<[SendResult]>? in
             try await LedgerRetry.whole(round.count) { try await context.ledger.record(round) }
         }
         if let recorded = outcome ?? nil {

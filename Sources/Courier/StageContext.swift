@@ -26,7 +26,7 @@ final class StageContext: Sendable {
         self.statistics = statistics
         self.logger = logger
         progress = Progress()
-        retry = LedgerRetry(lease: settings.lease, progress: progress, statistics: statistics, logger: logger)
+        retry = LedgerRetry(progress: progress, statistics: statistics, logger: logger)
         inFlight = InFlight(limit: settings.maxInFlight)
         outbox = BatchQueue(limit: 40 * settings.batchSize) { $0.weight }
     }

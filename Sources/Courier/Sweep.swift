@@ -18,7 +18,7 @@ struct Sweep: Service {
             await repeatedly(.sweep) {
                 if ContinuousClock.now >= next {
                     next = .now + .seconds(10)
-                    let age = await context.retry.once(.sweep) { try await context.ledger.maintain() }
+                    let age = await context.retry.run(.sweep, .once) { try await context.ledger.maintain() }
                     if let age, overdue.take(age, at: .now) { warn(age) }
                 }
                 return await sweep()
@@ -43,11 +43,14 @@ struct Sweep: Service {
         var most = 0
         // While nobody takes events, what only makes more of them waits. A worker that stops is waited for by its group.
         if context.outbox.weight >= 20 * context.settings.batchSize { return false }
-        if !Task.isStopping, let swept = await context.retry.once(.sweep, { try await context.ledger.sweepExpired() }) {
+        if !Task.isStopping,
+            let swept = await context.retry.run(.sweep, .once, { try await context.ledger.sweepExpired() })
+        {
             most = max(most, swept.outbox.count)
             context.outbox.append(swept.outbox)
         }
-        if !Task.isStopping, let swept = await context.retry.once(.sweep, { try await context.ledger.sweepReceipts() })
+        if !Task.isStopping,
+            let swept = await context.retry.run(.sweep, .once, { try await context.ledger.sweepReceipts() })
         {
             most = max(most, swept.value, swept.outbox.count)
             context.outbox.append(swept.outbox)

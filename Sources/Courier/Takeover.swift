@@ -14,7 +14,7 @@ struct Takeover {
     func take() async -> Bool {
         let claimedAt = ContinuousClock.now
         let room = context.inFlight.reserve(upTo: context.settings.batchSize, for: .takeover)
-        let swept = await context.retry.once(.takeover) { try await context.ledger.sweepSends(capacity: room) }
+        let swept = await context.retry.run(.takeover, .once) { try await context.ledger.sweepSends(capacity: room) }
         context.inFlight.claim(swept?.value.count ?? 0, of: room, for: .takeover)
         guard let swept else { return false }
         context.outbox.append(swept.outbox)
