@@ -42,7 +42,7 @@ package struct ClockWatch: Service {
         while true {
             if let found { take(found, &standing) }
             await Task.pause(until: .now + (standing.step == .held ? shortInterval : interval))
-            if Task.isStopping { return await shutdownTurn() }
+            if Task.isStopping { return await waitForShutdown() }
             found = await confirmedLead()
         }
     }

@@ -22,7 +22,7 @@ package import Verification
 /// but for a provider's answer on its way to `Record`: with its worker that is lost, and the send becomes `unknown`, or
 /// is repeated once where the operator prefers that.
 ///
-/// The way of a request, by the functions to read:
+/// To follow one request, read these in order:
 ///
 /// 1. `Screener.candidate(for:)` reads its record and applies the rules that need no memory.
 /// 2. `IntakeRules.decide` applies the others, and makes a `ClaimedSend` or the event that answers it.

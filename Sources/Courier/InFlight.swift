@@ -29,7 +29,7 @@ final class InFlight: Sendable {
         var lacking = 0
 
         /// The takers that may use more than they had, with how much, each until it looks again.
-        var hungry: [Taker: Int] = [:]
+        var demands: [Taker: Int] = [:]
 
         /// What is free and left to them while somebody waits.
         var left = 0
@@ -40,14 +40,14 @@ final class InFlight: Sendable {
 
         var free: Int { isClosed ? 0 : max(0, limit - held - reserved) }
 
-        /// Gives what has come free to the waiter, or leaves it to those that are hungry: by turns.
+        /// Gives what has come free to the waiter, or leaves it to those with demands: by turns.
         ///
         /// Half of all is the most that is kept for those, who may not look again so soon.
         mutating func share() {
-            let appetite = min(hungry.values.reduce(0, +), (limit + 1) / 2)
-            left = min(left, free, appetite)
+            let demand = min(demands.values.reduce(0, +), (limit + 1) / 2)
+            left = min(left, free, demand)
             guard lacking > 0, free > left else { return }
-            if !isWaitersTurn { left = min(free, appetite) }
+            if !isWaitersTurn { left = min(free, demand) }
             isWaitersTurn.toggle()
             let given = min(lacking, free - left)
             lacking -= given
@@ -56,7 +56,7 @@ final class InFlight: Sendable {
     }
 
     /// The places left to a taker that had none: enough to see whether there is something to take.
-    static let taste = 8
+    static let probeSize = 8
 
     let limit: Int
     private let places: Mutex<Places>
@@ -76,12 +76,12 @@ final class InFlight: Sendable {
 
     /// Reserves what is free, up to a number, and returns how many places that are.
     ///
-    /// Something is left for another taker that is hungry.
+    /// Something is left for another taker that has a demand.
     func reserve(upTo most: Int, for taker: Taker) -> Int {
         defer { signal.send() }
         return places.withLock { places in
-            places.hungry[taker] = nil
-            let takers = places.hungry.count + 1
+            places.demands[taker] = nil
+            let takers = places.demands.count + 1
             let reserved = min(most, (places.free + takers - 1) / takers)
             places.reserved += reserved
             places.share()
@@ -115,7 +115,7 @@ final class InFlight: Sendable {
         places.withLock { places in
             places.reserved -= reserved
             places.held += count
-            if let taker, count >= reserved { places.hungry[taker] = reserved == 0 ? Self.taste : limit }
+            if let taker, count >= reserved { places.demands[taker] = reserved == 0 ? Self.probeSize : limit }
             places.share()
         }
         signal.send()

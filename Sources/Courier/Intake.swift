@@ -47,7 +47,7 @@ struct Intake: Service {
     }
 
     /// Records decided in one transaction at most: each may become a send, for which there must be room.
-    var largestBatch: Int { min(context.settings.batchSize, max(1, context.settings.maxInFlight / 2)) }
+    private var largestBatch: Int { min(context.settings.batchSize, max(1, context.settings.maxInFlight / 2)) }
 
     /// Reserves places for the sends of a batch, of which each record may make one; false when the worker stops before.
     private func waitForRoom(_ batch: SourceBatch) async -> Bool {
@@ -73,7 +73,11 @@ struct Intake: Service {
     ///
     /// Returns what waits for rows that another transaction locks; nil when the database could not be reached until the
     /// worker's end.
-    func decide(_ screened: ScreenedRecords, reserved: Int, for taker: InFlight.Taker? = nil) async -> [Candidate]? {
+    private func decide(
+        _ screened: ScreenedRecords,
+        reserved: Int,
+        for taker: InFlight.Taker? = nil
+    ) async -> [Candidate]? {
         let start = ContinuousClock.now
         let records = screened.candidates.map(\.record)
         // Screened again after a failure: what was written with the ids of before may be there.
@@ -95,7 +99,7 @@ struct Intake: Service {
     }
 
     /// What a transaction left.
-    struct Decided {
+    private struct Decided {
         var claims: Dispatch.Claims
         var waiting: [Candidate]
     }
@@ -147,5 +151,35 @@ struct Intake: Service {
         context.outbox.append(recorded.outbox)
         guard !recorded.value.claims.sends.isEmpty else { return }
         claims.append([recorded.value.claims])
+    }
+}
+
+// MARK: - Waiting records
+
+extension Intake {
+    /// Retries the records that wait for rows which another transaction locks, beside the others, until the worker stops.
+    ///
+    /// Nothing tells when a lock is gone. Offsets are committed past a record only once it is decided, so a worker that
+    /// stops leaves what still waits to the next one.
+    private func retryWaiting(_ commits: OffsetCommits) async {
+        while !Task.isStopping {
+            await Task.pause(until: .now + .milliseconds(500))
+            let records = waiting.all
+            if records.isEmpty { continue }
+            context.logger.log(.intakeWaiting, [.records: LogValue(records.count)])
+            guard await context.progress.during(.intake, { await retry(records, commits) }) else { return }
+        }
+    }
+
+    /// Retries as many as there is room for; false when the database could not be reached until the worker's end.
+    private func retry(_ records: [WaitingRecord], _ commits: OffsetCommits) async -> Bool {
+        let room = context.inFlight.reserve(upTo: min(records.count, largestBatch), for: .waitingRecords)
+        let tried = records.prefix(room)
+        let screened = await screen.screen(tried.map(\.record))
+        let taker: InFlight.Taker? = room < records.count ? .waitingRecords : nil
+        guard let locked = await decide(screened, reserved: room, for: taker) else { return false }
+        waiting.tried(tried.count, leaving: Set(locked.map(\.place)))
+        commits.add(tried.map(\.position))
+        return true
     }
 }

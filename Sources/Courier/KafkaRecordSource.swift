@@ -4,6 +4,7 @@ package import KafkaClient
 package import Logging
 package import Logs
 import ServiceLifecycle
+import Synchronization
 package import Verification
 
 /// Records from a Kafka consumer.
@@ -128,6 +129,29 @@ package struct KafkaRecordSource: RecordSource, Service {
 
     private static func numbers(_ partitions: [TopicPartition]) -> LogValue {
         .text(partitions.map { String($0.partition) }.joined(separator: ","))
+    }
+}
+
+/// Whether a consumer is a member of its group, as far as its notices tell.
+///
+/// A member that gives partitions back in a rebalance stays one: it is given its new share in the same rebalance. Whether
+/// brokers answer is not asked: a group that is out of reach takes the partitions away after the session's timeout.
+package final class Membership: Sendable {
+    private let state = Mutex(false)
+
+    package init() {}
+
+    /// Whether it has been given its share of the partitions, be it none.
+    package var isMember: Bool { state.withLock(\.self) }
+
+    package func note(_ notice: ConsumerNotice) {
+        switch notice {
+        case .assigned: state.withLock { $0 = true }
+        case .lost: state.withLock { $0 = false }
+        case .revoked, .brokersUnreachable, .brokersReachable, .cannotRead, .readsAgain, .error, .recordsLost,
+            .producerTimes, .topicMadeAnew, .groupShared:
+            break
+        }
     }
 }
 

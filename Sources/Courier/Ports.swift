@@ -42,3 +42,6 @@ package protocol RecordSink: Sendable {
         _ answer: @escaping @Sendable (OutboxRecord, (any Error)?) -> Void
     ) async
 }
+
+/// The policy in force; a reload replaces it between two batches.
+package typealias PolicySource = InForce<Policy>

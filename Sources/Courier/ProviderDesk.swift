@@ -150,7 +150,7 @@ extension ProviderDesk {
 
     /// Asks the fleet for turns while somebody waits for one.
     func run() async throws {
-        guard !limited.isEmpty else { return await shutdownTurn() }
+        guard !limited.isEmpty else { return await waitForShutdown() }
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 while !Task.isCancelled {

@@ -69,7 +69,7 @@ struct Publish: Service {
             }
             endings.finish()
         }
-        await shutdownTurn()
+        await waitForShutdown()
     }
 
     /// Gives the broker of each stream the first record; what follows goes when the broker has that.

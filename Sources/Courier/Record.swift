@@ -23,7 +23,7 @@ struct Record: Service {
             waiting.finish()
         }
         context.outbox.finish()
-        await shutdownTurn()
+        await waitForShutdown()
     }
 
     /// Retries results whose rows another transaction locks, beside the others, until all are written or the time to
@@ -97,5 +97,21 @@ struct Record: Service {
                 ].adding(result.send.trace)
             )
         }
+    }
+}
+
+extension Array {
+    /// The elements in their order, split so that each part has a key once.
+    func rounds<Key: Hashable>(by key: (Element) -> Key) -> [[Element]] {
+        var rounds: [[Element]] = []
+        var counts: [Key: Int] = [:]
+        for element in self {
+            let key = key(element)
+            let round = counts[key, default: 0]
+            counts[key] = round + 1
+            if round == rounds.count { rounds.append([]) }
+            rounds[round].append(element)
+        }
+        return rounds
     }
 }

@@ -6,7 +6,7 @@ import ServiceLifecycle
 ///
 /// A stage whose queue was finished by the stage before is done a moment earlier than the group asks it to stop; to
 /// return then would be taken for a failure.
-func shutdownTurn() async {
+func waitForShutdown() async {
     do {
         try await gracefulShutdown()
     } catch {

@@ -51,7 +51,7 @@ package struct StatisticsReport: Service {
     }
 
     package func run() async throws {
-        guard logger.logLevel <= .info else { return await shutdownTurn() }
+        guard logger.logLevel <= .info else { return await waitForShutdown() }
         let start = Moment()
         var last = start
         while true {
