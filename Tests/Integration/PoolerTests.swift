@@ -80,6 +80,7 @@ extension CommandLineSuite {
                 for _ in 0..<3 {
                     group.addTask {
                         let connection = PostgresConnection(configuration)
+                        // The sleep keeps all three at work together.
                         try await connection.run { try $0.script("SELECT pg_sleep(0.2)") }
                         await connection.close()
                     }

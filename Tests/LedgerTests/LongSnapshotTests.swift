@@ -120,6 +120,7 @@ import Verification
         try await LedgerDatabase.with { database in
             let reader = PostgresConnection(PostgresConfiguration(url: database.url))
             let reading = Task {
+                // The statement holds the snapshot until its session is ended; nothing waits for the sleep.
                 try await reader.run { session in
                     try session.script(
                         """

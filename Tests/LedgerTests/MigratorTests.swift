@@ -40,6 +40,7 @@ import Verification
         )
         try await LedgerDatabase.empty { database in
             _ = try await Migrator(pool: database.pool, migrations: Self.earlier).migrate()
+            // The sleep outlasts both limits of the one that waits.
             async let before: Void = database.script(
                 """
                 BEGIN;
@@ -67,6 +68,7 @@ import Verification
         try await LedgerDatabase.empty { database in
             _ = try await Migrator(pool: database.pool, migrations: Self.earlier).migrate()
             let holder = PostgresConnection(PostgresConfiguration(url: database.url))
+            // The sleep outlasts the wait for the lock.
             async let holding: Void = holder.run { session in
                 try session.script(
                     """

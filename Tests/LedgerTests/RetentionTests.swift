@@ -109,6 +109,7 @@ import Verification
                 """
             )
             let holder = PostgresConnection(PostgresConfiguration(url: database.url))
+            // The row stays locked while the maintenance runs.
             async let holding: Void = holder.run { session in
                 try session.script(
                     """

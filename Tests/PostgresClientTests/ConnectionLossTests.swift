@@ -7,6 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct ConnectionLossTests {
+    /// The session ends within the sleep, so that the statement never does.
     private let suicide = Statement("SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(5)")
 
     @Test func `a session ended under a statement is lost, retriable, and the next use connects again`() async throws {
@@ -82,6 +83,7 @@ struct ConnectionLossTests {
         await pool.close()
     }
 
+    // The session ends within the sleep of the trigger, so that COMMIT gets no answer.
     @Test func `a session ended at COMMIT is ambiguous`() async throws {
         let script = """
             CREATE TABLE item (id int);

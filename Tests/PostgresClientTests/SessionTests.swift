@@ -93,6 +93,7 @@ struct SessionTests {
         configuration.statementTimeout = .milliseconds(50)
         let connection = PostgresConnection(configuration)
         let error = try await postgresError {
+            // The sleep is the statement that is to be ended.
             try await connection.run { session in _ = try session.execute(Statement("SELECT pg_sleep(20)")) }
         }
         #expect(error.sqlState == .queryCanceled)

@@ -218,6 +218,7 @@ struct TransactionTests {
                                 _ = try transaction.run([lock])
                                 holders.add(1)
                                 while holders.count < 2 {
+                                    // The pace of the questions: the other transaction's lock gives no signal here.
                                     _ = try transaction.run([Statement("SELECT pg_sleep(0.01)")])
                                 }
                                 _ = try transaction.run([
