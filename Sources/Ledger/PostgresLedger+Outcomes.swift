@@ -94,12 +94,9 @@ extension PostgresLedger {
     ) throws -> [OutboxRecord] {
         let sends = results.map(\.send)
         let delays = results.compactMap { result in result.disposition.retryAfter.map { (result.send, $0) } }
-        let emptied = held.emptied(by: sends)
-        var statements = earlier
-        if !delays.isEmpty { statements.append(Self.insertDelays(delays)) }
-        if !emptied.isEmpty { statements.append(Self.deleteParcels(emptied)) }
-        let outbox = try write(changes, pack, transaction, after: statements)
-        held.end(sends, deleted: emptied)
+        let leaving = leaveParcels(sends, delays: delays)
+        let outbox = try write(changes, pack, transaction, after: earlier + leaving.statements)
+        held.end(sends, deleted: leaving.deleted)
         return outbox
     }
 

@@ -18,7 +18,17 @@ extension PostgresLedger {
         )
     }
 
-    /// Makes sends that a statement before has set to wait due, each at its own time; the rows are locked by that.
+    /// The statements by which claims leave their parcels once their sends are written, and the parcels that are deleted.
+    func leaveParcels(
+        _ claims: [SendReference],
+        delays: [(send: SendReference, after: Duration)]
+    ) -> (statements: [Statement], deleted: [UUIDValue]) {
+        let emptied = held.emptied(by: claims)
+        let inserts = delays.isEmpty ? [] : [Self.insertDelays(delays)]
+        return (inserts + (emptied.isEmpty ? [] : [Self.deleteParcels(emptied)]), emptied)
+    }
+
+    /// Inserts a parcel for each send that the statement before has set to pending, due after a delay of its own.
     static func insertDelays(_ waiting: [(send: SendReference, after: Duration)]) -> Statement {
         Statement(
             """

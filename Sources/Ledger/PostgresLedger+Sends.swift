@@ -76,12 +76,9 @@ extension PostgresLedger {
 
     package func release(_ claims: [ClaimedSend]) async throws {
         let sends = Self.inLockOrder(claims).map(\.reference)
-        let emptied = held.emptied(by: sends)
-        let statements = [
-            Self.handBack(sends), Self.insertDelays(sends.map { ($0, .zero) }), Self.deleteParcels(emptied),
-        ]
-        try await pool.withTransaction { _ = try $0.commit(statements) }
-        held.end(sends, deleted: emptied)
+        let leaving = leaveParcels(sends, delays: sends.map { ($0, .zero) })
+        try await pool.withTransaction { _ = try $0.commit([Self.handBack(sends)] + leaving.statements) }
+        held.end(sends, deleted: leaving.deleted)
     }
 
     /// Rows are locked in the order in which a statement is given them, as everywhere in that of their ids.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 import Verification
 
@@ -7,21 +8,7 @@ import Verification
 
 @Suite struct RecordRoundsTests {
     private func result(_ number: UInt128, _ disposition: SendDisposition) -> SendResult {
-        SendResult(
-            send: SendReference(
-                id: SendID(UUIDValue(number)),
-                verificationID: VerificationID(UUIDValue(number)),
-                fence: 1,
-                number: 1,
-                requestID: "r",
-                resendWindow: .zero,
-                validity: nil,
-                trace: nil
-            ),
-            disposition: disposition,
-            attempts: 1,
-            attempt: nil
-        )
+        SendResult(send: .test(number), disposition: disposition, attempts: 1, attempt: nil)
     }
 
     @Test func `what follows on a send's answer is written after it`() {

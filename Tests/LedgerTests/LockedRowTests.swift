@@ -178,7 +178,7 @@ import Verification
     @Test func `a sweep leaves a send whose verification is locked, and takes the others`() async throws {
         try await LedgerDatabase.with { database in
             let claims = try await LedgerWorker(database.ledger()).claims(3)
-            try await database.script("UPDATE courier.parcel SET lease_until = clock_timestamp() - interval '1 s'")
+            try await database.lapseSends()
             async let holder: Void = database.script(Self.hold(Self.row(claims[0])))
             try await database.waitForHolder()
             let swept = try await database.ledger().sweepSends(capacity: 10)
@@ -199,7 +199,7 @@ import Verification
             try await database.waitForHolder()
             let error = await #expect(throws: PostgresError.self) { try await ledger.record(results) }
             #expect(error?.isContention == true)
-            try await database.script("UPDATE courier.parcel SET lease_until = clock_timestamp() - interval '1 s'")
+            try await database.lapseSends()
             try await Self.release(database)
             try await holder
             // By a worker that met the lock, too.
@@ -214,7 +214,7 @@ import Verification
             let worker = LedgerWorker(database.ledger())
             let late = try await worker.claim(1)
             _ = try await worker.ledger.markDispatching([late])
-            try await database.script("UPDATE courier.parcel SET lease_until = clock_timestamp() - interval '1 second'")
+            try await database.lapseSends()
             try await worker.publish(try await worker.ledger.sweepSends(capacity: 10))
             let other = try await worker.claim(2)
 

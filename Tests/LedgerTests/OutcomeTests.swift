@@ -143,7 +143,7 @@ import Verification
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())
             let old = try await worker.claims()
-            try await database.script("UPDATE courier.parcel SET lease_until = clock_timestamp() - interval '1 s'")
+            try await database.lapseSends()
             let new = try await worker.ledger.sweepSends(capacity: 10).value
             #expect(new.map(\.reference.fence) == [2])
 

@@ -66,18 +66,7 @@ import Verification
 
     @Test func `outcomes of two transactions at a time empty their parcel`() {
         let held = OpenParcels()
-        let claims = [1, 2].map { number in
-            SendReference(
-                id: SendID(UUIDValue(number)),
-                verificationID: VerificationID(UUIDValue(number)),
-                fence: 1,
-                number: 1,
-                requestID: "r",
-                resendWindow: .zero,
-                validity: nil,
-                trace: nil
-            )
-        }
+        let claims = [1, 2].map(SendReference.test)
         held.add(UUIDValue(7), claims, lease: .seconds(30))
         for claim in claims { #expect(held.emptied(by: [claim]).isEmpty) }
         for claim in claims { held.end([claim], deleted: []) }
@@ -89,16 +78,7 @@ import Verification
     @Test func `a claim of an older fence is in no parcel, and a parcel is forgotten long after its lease`() {
         let held = OpenParcels()
         let start = ContinuousClock.now
-        let old = SendReference(
-            id: SendID(UUIDValue(1)),
-            verificationID: VerificationID(UUIDValue(1)),
-            fence: 1,
-            number: 1,
-            requestID: "r",
-            resendWindow: .zero,
-            validity: nil,
-            trace: nil
-        )
+        let old = SendReference.test(1)
         held.add(UUIDValue(7), [old], lease: .seconds(30), now: start)
         held.add(UUIDValue(8), [old.reclaimed], lease: .seconds(30), now: start + .seconds(31))
         #expect(held.parcels(of: [old, old.reclaimed]) == [nil, UUIDValue(8)])

@@ -84,7 +84,7 @@ import Verification
             let worker = LedgerWorker(database.ledger())
             let claim = try await worker.claim()
             _ = try await worker.ledger.markDispatching([claim])
-            try await database.script("UPDATE courier.parcel SET lease_until = clock_timestamp() - interval '1 second'")
+            try await database.lapseSends()
             try await worker.publish(try await worker.ledger.sweepSends(capacity: 10))
             #expect(try await database.text("SELECT state FROM courier.send") == "unknown")
 

@@ -326,9 +326,7 @@ import Verification
 extension LedgerDatabase {
     /// Lets every lease, and every delay of a retry, be over.
     func lapseSends() async throws {
-        try await script(
-            "UPDATE courier.parcel SET lease_until = clock_timestamp() - interval '1 s'"
-        )
+        try await script("UPDATE courier.parcel SET lease_until = clock_timestamp() - interval '1 s'")
     }
 }
 

@@ -189,6 +189,22 @@ package struct TestSeed: RandomNumberGenerator, Sendable {
     }
 }
 
+extension SendReference {
+    /// The first claim of a send that stands alone.
+    package static func test(_ number: UInt128) -> SendReference {
+        SendReference(
+            id: SendID(UUIDValue(number)),
+            verificationID: VerificationID(UUIDValue(number)),
+            fence: 1,
+            number: 1,
+            requestID: "r",
+            resendWindow: .zero,
+            validity: nil,
+            trace: nil
+        )
+    }
+}
+
 extension ClaimedSend {
     /// The code that a person types; a claim without one has an empty code, which is never right.
     package var code: VerificationCode { credential.code ?? VerificationCode(fixed: "") }
