@@ -70,8 +70,8 @@ final class InFlight: Sendable {
     /// The sends held.
     var count: Int { places.withLock(\.held) }
 
-    /// How long what comes one by one is gathered, so that many cost one transaction: not at all while few sends are
-    /// under way, and longer the more there are.
+    /// The time to gather a batch of what comes one by one: none while few sends are in flight, and longer the more there
+    /// are.
     func gathering(upTo milliseconds: Int) -> Duration { .milliseconds(min(milliseconds, count / 8)) }
 
     /// Reserves what is free, up to a number, and returns how many places that are.

@@ -132,7 +132,7 @@ package struct KafkaRecordSource: RecordSource, Service {
     }
 }
 
-/// Whether a consumer is a member of its group, as far as its notices tell.
+/// The membership of a consumer in its group, by its notices.
 ///
 /// A member that gives partitions back in a rebalance stays one: it is given its new share in the same rebalance. Whether
 /// brokers answer is not asked: a group that is out of reach takes the partitions away after the session's timeout.
@@ -141,7 +141,7 @@ package final class Membership: Sendable {
 
     package init() {}
 
-    /// Whether it has been given its share of the partitions, be it none.
+    /// True once the group has assigned its share of the partitions, which may be none.
     package var isMember: Bool { state.withLock(\.self) }
 
     package func note(_ notice: ConsumerNotice) {

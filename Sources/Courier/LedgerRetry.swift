@@ -44,7 +44,7 @@ final class LedgerRetry: Sendable {
     /// False while a stage waits for the database.
     var isAnswered: Bool { outage.withLock(\.failures.isEmpty) }
 
-    /// How long an operation is repeated while it fails.
+    /// The time within which a failing operation is retried.
     enum Span {
         /// It is tried once: its stage comes back to it by itself.
         case once

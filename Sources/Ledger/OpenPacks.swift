@@ -26,7 +26,7 @@ package final class OpenPacks: Sendable {
         func left(of id: UUIDValue) -> [UUIDValue] { packs[id]?.streams.filter { packOf[$0] == id } ?? [] }
     }
 
-    /// What records that are published, or given back, make of the packs that they are in.
+    /// The changes that published or returned records make to their packs.
     package struct Plan {
         /// Packs that are published whole, with their streams.
         var published: [(id: UUIDValue, streams: [UUIDValue])]
@@ -53,8 +53,9 @@ package final class OpenPacks: Sendable {
         var packs: [UUIDValue] { (published + unpacked).map(\.id) }
     }
 
-    /// How long the published records of a pack wait for the others: until they are out of the table, later events of
-    /// their verifications wait for them.
+    /// The time that the published records of a pack wait for the others.
+    ///
+    /// Later events of their verifications wait until they are out of the table.
     private static let patience = Duration.seconds(1)
 
     private let state = Mutex(State())
@@ -66,9 +67,7 @@ package final class OpenPacks: Sendable {
         }
     }
 
-    /// What is to be done for records that are published.
-    ///
-    /// Nothing changes here until `finish`.
+    /// Plans the deletion of published records; changes nothing until `finish`.
     func plan(published records: [OutboxRecord], now: ContinuousClock.Instant = .now) -> Plan {
         state.withLock { state in
             var plan = Plan()
@@ -94,7 +93,7 @@ package final class OpenPacks: Sendable {
         }
     }
 
-    /// What is to be done for records that are to be given back: their packs are written out.
+    /// Plans the return of records, whose packs become rows.
     func plan(givenBack records: [OutboxRecord]) -> Plan {
         state.withLock { state in
             let packs = Set(records.compactMap { state.pack(of: $0) })
@@ -102,7 +101,7 @@ package final class OpenPacks: Sendable {
         }
     }
 
-    /// Takes note that a plan is carried out.
+    /// Applies a plan whose statements are committed.
     func finish(_ plan: Plan, now: ContinuousClock.Instant = .now) {
         state.withLock { state in
             for id in plan.packs { state.forget(id) }
@@ -112,7 +111,7 @@ package final class OpenPacks: Sendable {
                 pack.since = pack.since ?? now
                 state.packs[id] = pack
             }
-            // Nobody may ever tell of them: what a full queue did not take is left to sweeps.
+            // Records that a full queue did not take are never reported: sweeps publish them.
             for id in state.packs.filter({ $0.value.end < now }).keys { state.forget(id) }
         }
     }

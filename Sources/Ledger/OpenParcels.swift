@@ -5,7 +5,7 @@ import Verification
 
 /// The parcels that this worker claimed, with the claims of each that it has not ended yet.
 ///
-/// Who ends the last claim of a parcel deletes the parcel. One that stays is for the sweeps, when its lease is over.
+/// The end of its last claim deletes a parcel. Sweeps take what is left once the lease is over.
 final class OpenParcels: Sendable {
     private struct Parcel {
         let sends: [SendID]
@@ -34,7 +34,7 @@ final class OpenParcels: Sendable {
 
     func add(_ id: UUIDValue, _ claims: [SendReference], lease: Duration, now: ContinuousClock.Instant = .now) {
         state.withLock { state in
-            // Nobody may ever end some of their claims: what the database can't take is left to sweeps.
+            // Claims whose results the database refuses never end here: sweeps take them.
             for id in state.parcels.filter({ $0.value.end < now }).keys { state.forget(id) }
             state.parcels[id] = Parcel(sends: claims.map(\.id), end: now + lease * 2, left: claims.count)
             for claim in claims { state.places[claim.id] = (id, claim.fence) }
@@ -58,14 +58,14 @@ final class OpenParcels: Sendable {
         }
     }
 
-    /// Takes note that leases are extended.
+    /// Records extended leases.
     func extend(_ ids: some Sequence<UUIDValue>, lease: Duration, now: ContinuousClock.Instant = .now) {
         state.withLock { state in
             for id in ids { state.parcels[id]?.end = now + lease * 2 }
         }
     }
 
-    /// Takes note that claims have ended, and that parcels are deleted.
+    /// Records claims that have ended, and parcels that are deleted.
     func end(_ claims: [SendReference], deleted: [UUIDValue]) {
         state.withLock { state in
             for claim in claims {

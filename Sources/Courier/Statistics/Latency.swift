@@ -30,7 +30,7 @@ package enum Latency: String, Sendable, CaseIterable {
     case requestToEvent = "request_to_event"
 }
 
-/// How durations are spread, in microseconds, to one percent; what is above an hour counts as an hour.
+/// A histogram of durations, in microseconds, to one percent; a longer one than an hour counts as an hour.
 struct LatencyHistogram: Sendable {
     private static let longest: UInt64 = 3_600_000_000
 
@@ -66,9 +66,9 @@ struct LatencyHistogram: Sendable {
     }
 }
 
-/// What an operator looks at of a histogram, in milliseconds.
+/// The figures of a histogram for an operator, in milliseconds.
 package struct LatencyPercentiles: Sendable, Equatable {
-    /// How many durations these are of, which tells what they weigh beside those of other intervals.
+    /// The number of durations, which is the weight beside other intervals.
     package let count: Int
     package let median: Double
     package let ninetieth: Double
