@@ -19,7 +19,7 @@ extension Scenarios {
                 async let holder: Void = fleet.database.script(
                     "BEGIN; SELECT FROM courier.verification FOR UPDATE; SELECT pg_advisory_xact_lock(1); \(released) COMMIT"
                 )
-                try await fleet.database.waitForHolder()
+                try await fleet.database.waitForHolders()
                 let second = TestRequest(phoneNumber: first.phoneNumber)
                 try await fleet.send(second)
                 try await worker.waitForLog("intake.waiting")

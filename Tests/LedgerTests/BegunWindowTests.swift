@@ -28,7 +28,7 @@ import Verification
                     let fingerprint = hexadecimal(CodeKeys.test.fingerprint(of: people[1]))
 
                     async let other: Void = database.script(Self.beginWindow(fingerprint))
-                    try await database.waitForHolder()
+                    try await database.waitForHolders()
                     var recorded: Recorded<[ClaimedSend]>?
                     let count = try await counter.measure {
                         recorded = try await worker.intake(candidates: candidates)
@@ -61,7 +61,7 @@ import Verification
             let fingerprint = hexadecimal(CodeKeys.test.fingerprint(of: person))
 
             async let other: Void = database.script(Self.beginWindow(fingerprint))
-            try await database.waitForHolder()
+            try await database.waitForHolders()
             let decisions = Mutex(0)
             let rules = IntakeRules(policy: policy, keys: .test, settings: .test) {
                 decisions.withLock { $0 += 1 }

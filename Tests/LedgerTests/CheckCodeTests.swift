@@ -141,7 +141,7 @@ import Verification
             async let holder: Void = database.script(
                 "BEGIN; \(guess); SELECT pg_advisory_xact_lock(1); \(released) ROLLBACK"
             )
-            try await database.waitForHolder()
+            try await database.waitForHolders()
             let start = ContinuousClock.now
             try await database.withPool(connections: 1) { pool in
                 let error = await #expect(throws: PostgresError.self) { try await Verifier.test(pool).check(claim) }

@@ -152,7 +152,7 @@ import Verification
         beside others: String
     ) async throws -> Eraser.Report {
         async let begun: Void = database.script(others)
-        try await database.waitForHolder()
+        try await database.waitForHolders()
         let report = try await database.erase([recipient])
         try await begun
         return report

@@ -39,11 +39,11 @@ import Verification
 
             try await database.script("CREATE TABLE public.gate AS SELECT false AS is_open")
             async let other: Void = database.script(Self.holdWindows)
-            try await database.waitForHolder()
+            try await database.waitForHolders()
             let recorded = try await worker.intake(Self.requests(3, from: 10, at: now))
             #expect(recorded.value.isEmpty)
             #expect(recorded.outbox.map { $0.json?.text("reason") } == Array(repeating: "quota_ip", count: 3))
-            #expect(try await database.hasHolder)
+            #expect(try await database.holders == 1)
             try await database.script("UPDATE public.gate SET is_open = true")
             try await other
         }

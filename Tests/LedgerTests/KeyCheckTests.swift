@@ -104,7 +104,7 @@ import Verification
                 COMMIT;
                 """
             )
-            try await database.waitForHolder()
+            try await database.waitForHolders()
             let refusal = KeyCheck.OtherKeys(names: [KeyName(ring: "hash", id: KeyID(1))])
             await #expect(throws: refusal) { try await KeyCheck(database.pool).register(CodeKeys.test.checkValues) }
             try await written

@@ -42,7 +42,7 @@ import Verification
             let worker = LedgerWorker(database.ledger(), policy: .counting)
             let claims = try await worker.claims(3)
             async let holder: Void = database.script(Self.hold(needed.lock(claims[0])))
-            try await database.waitForHolder()
+            try await database.waitForHolders()
 
             // The same requests in other records, and strangers.
             let start = ContinuousClock.now
@@ -82,7 +82,7 @@ import Verification
             let fingerprint = hexadecimal(CodeKeys.test.fingerprint(of: person))
             let lock = "INSERT INTO courier.slot VALUES ('default', 'sign_in', '\\x\(fingerprint)', gen_random_uuid())"
             async let holder: Void = database.script(Self.hold(lock))
-            try await database.waitForHolder()
+            try await database.waitForHolders()
             let candidates = try await worker.candidates(.people(2, round: 1, at: try await worker.now()))
             let error = await #expect(throws: PostgresError.self) { try await worker.decided(candidates) }
             #expect(error?.isLockConflict == true)
@@ -105,7 +105,7 @@ import Verification
             let send = "SELECT FROM courier.send WHERE id = '\(claims[0].id)' FOR UPDATE"
             let lock = locked == "send" ? send : Self.row(claims[0])
             async let holder: Void = database.script(Self.hold(lock))
-            try await database.waitForHolder()
+            try await database.waitForHolders()
 
             let receipts = claims.map { ReceivedReceipt(.of($0, .delivered)) }
             let start = ContinuousClock.now
@@ -135,7 +135,7 @@ import Verification
             let claims = try await LedgerWorker(ledger).claims(3)
             let lock = "SELECT FROM courier.send WHERE id = '\(claims[1].id)' FOR UPDATE"
             async let holder: Void = database.script(Self.hold(lock))
-            try await database.waitForHolder()
+            try await database.waitForHolders()
             let start = ContinuousClock.now
             #expect(try await ledger.markDispatching(claims) == [claims[0].id, claims[2].id])
             #expect(ContinuousClock.now - start < .seconds(2))
@@ -155,7 +155,7 @@ import Verification
             _ = try await ledger.markDispatching(claims)
             try await database.script("UPDATE courier.parcel SET lease_until = clock_timestamp() + interval '5 s'")
             async let holder: Void = database.script(Self.hold(Self.row(claims[0])))
-            try await database.waitForHolder()
+            try await database.waitForHolders()
 
             let start = ContinuousClock.now
             let recorded = try await ledger.record(claims.map { .init($0, .sent) })
@@ -180,7 +180,7 @@ import Verification
             let claims = try await LedgerWorker(database.ledger()).claims(3)
             try await database.lapseSends()
             async let holder: Void = database.script(Self.hold(Self.row(claims[0])))
-            try await database.waitForHolder()
+            try await database.waitForHolders()
             let swept = try await database.ledger().sweepSends(capacity: 10)
             #expect(Set(swept.value.map(\.id)) == Set(claims[1...].map(\.id)))
             try await Self.release(database)
@@ -196,7 +196,7 @@ import Verification
             _ = try await ledger.markDispatching(claims)
             let results = claims.map { SendResult($0, .sent) }
             async let holder: Void = database.script(Self.hold("LOCK TABLE courier.verification IN SHARE MODE"))
-            try await database.waitForHolder()
+            try await database.waitForHolders()
             let error = await #expect(throws: PostgresError.self) { try await ledger.record(results) }
             #expect(error?.isContention == true)
             try await database.lapseSends()
@@ -220,7 +220,7 @@ import Verification
 
             let lock = "SELECT FROM courier.send WHERE state = 'unknown' FOR UPDATE"
             async let holder: Void = database.script(Self.hold(lock))
-            try await database.waitForHolder()
+            try await database.waitForHolders()
             let recorded = try await worker.ledger.record([.init(late, .sent), .init(other, .sent)])
             #expect(recorded.outbox.map { $0.json?.text("status") } == ["sent"])
             #expect(recorded.value.map(\.send.id) == [late.id])

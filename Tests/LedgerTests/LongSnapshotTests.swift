@@ -133,7 +133,7 @@ import Verification
                 }
             }
             try await doing {
-                try await database.waitForHolder()
+                try await database.waitForHolders()
                 try await database.withPool(connections: 1, settings: PostgresLedger.sessionSettings) { pool in
                     try await body(database, pool)
                 }

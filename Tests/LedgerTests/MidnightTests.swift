@@ -14,7 +14,7 @@ import Verification
         try await ClockedDatabase.with(at: Self.midnight - .milliseconds(10)) { clocked in
             let worker = clocked.worker(.desk())
             async let before: Void = clocked.database.script(Self.holdRequest)
-            try await clocked.database.waitForHolder()
+            try await clocked.database.waitForHolders()
             let now = Self.midnight + .milliseconds(10)
             try await clocked.set(now)
             let request = ModelRequest(id: "r", tenant: RuleDesk.tenant, requestedAt: now)

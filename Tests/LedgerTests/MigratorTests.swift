@@ -52,7 +52,7 @@ import Verification
                 SELECT pg_advisory_unlock_all();
                 """
             )
-            try await database.waitForHolder()
+            try await database.waitForHolders()
             try await database.withPool(connections: 1, settings: limits) { pool in
                 #expect(
                     try await Migrator(pool: pool).migrate() == Migration.all.dropFirst(Self.earlier.count).map(\.name)
@@ -77,7 +77,7 @@ import Verification
                     """
                 )
             }
-            try await database.waitForHolder()
+            try await database.waitForHolders()
             let migrator = Migrator(pool: database.pool, lockWait: .milliseconds(100))
             let refusal = await #expect(throws: Migrator.Refusal.self) { try await migrator.migrate() }
             #expect(refusal == .locked(after: .milliseconds(100)))

@@ -58,9 +58,7 @@ import Verification
             let ids = candidates.map(\.key).sorted().map(\.requestID)
             async let first: Void = database.script(Self.hold(ids[0]))
             async let second: Void = database.script(Self.hold(ids[1]))
-            try await eventually("two workers hold an id each") {
-                try await database.count("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 1") == 2
-            }
+            try await database.waitForHolders(2)
             let recorded = try await worker.intake(candidates: candidates)
             (_, _) = try await (first, second)
             #expect(recorded.value.map(\.reference.requestID) == [ids[2]])

@@ -69,7 +69,7 @@ import Verification
             async let reading: Void = connection.run { session in
                 try session.script("BEGIN; \(query); SELECT pg_advisory_xact_lock(1), pg_sleep(6); COMMIT")
             }
-            try await database.waitForHolder()
+            try await database.waitForHolders()
             async let age = worker.ledger.maintain()
             let began = ContinuousClock.now
             try await eventually("a request is decided, however often it is tried") {
@@ -118,7 +118,7 @@ import Verification
                     """
                 )
             }
-            try await database.waitForHolder()
+            try await database.waitForHolders()
             #expect(try await ledger.maintain() > .seconds(9 * 86_400))
             try await holding
             await holder.close()

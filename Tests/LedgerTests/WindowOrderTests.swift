@@ -25,7 +25,7 @@ import Verification
             try await clocked.set(now)
 
             async let requestHolder: Void = database.script(Self.holdRequest)
-            try await database.waitForHolder()
+            try await database.waitForHolders()
             let batch = people.enumerated()
                 .map { place, number in
                     Self.record("r\(place)", of: number, at: now, offset: Int64(place) + 2)

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension LedgerDatabase {
-    /// Waits until a script that plays another worker holds what it is to hold: it tells by taking advisory lock 1 then.
-    package func waitForHolder() async throws {
-        try await eventually("another worker holds its rows") { try await hasHolder }
+    /// Waits until scripts that play other workers hold what they are to hold: each tells by taking advisory lock 1 then.
+    package func waitForHolders(_ count: Int64 = 1) async throws {
+        try await eventually("other workers hold their rows") { try await holders >= count }
     }
 
-    /// Whether such a script holds it now.
-    package var hasHolder: Bool {
+    /// How many such scripts hold it now.
+    package var holders: Int64 {
         get async throws {
             try await count(
                 """
                 SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-                WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objid = 1
+                WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objid = 1 AND l.granted
                 """
-            ) > 0
+            )
         }
     }
 
