@@ -14,8 +14,7 @@ package struct Eraser: Sendable {
 
     /// The rows that were changed, by table.
     package struct Report: Sendable, Equatable {
-        package var slots: Int64 = 0
-        package var limitWindows: Int64 = 0
+        package var persons: Int64 = 0
         package var receipts: Int64 = 0
 
         /// Sends that had no outcome yet, and leave no more unless they were on their way.
@@ -62,7 +61,7 @@ package struct Eraser: Sendable {
     ) async throws -> Report {
         let statement = Statement(
             """
-            SELECT slots, limit_windows, receipts, sends, verifications, cancelled
+            SELECT persons, receipts, sends, verifications, cancelled
             FROM courier.erase_recipient($1::bytea[], $2::text)
             """,
             [.bytesArray(fingerprints), .text(tenant)]
@@ -93,11 +92,10 @@ extension PostgresError {
 
 extension Eraser.Report {
     fileprivate init(_ row: Row) throws(PostgresError) {
-        slots = try row.int64(0)
-        limitWindows = try row.int64(1)
-        receipts = try row.int64(2)
-        sends = try row.int64(3)
-        verifications = try row.int64(4)
-        cancelled = try row.int64(5)
+        persons = try row.int64(0)
+        receipts = try row.int64(1)
+        sends = try row.int64(2)
+        verifications = try row.int64(3)
+        cancelled = try row.int64(4)
     }
 }

@@ -5,37 +5,41 @@ package import Verification
 
 /// The keys of a batch, each once, in the order in which rows are locked.
 package struct IntakeKeys: Sendable {
-    let slots: [(key: SlotKey, fresh: VerificationID)]
+    let slots: Set<SlotKey>
+    package let persons: [LimitKey]
+
+    /// Of addresses: those of persons are in their own rows.
     package let windows: [LimitKey]
     let requests: [Candidate]
 
-    /// Each candidate by the verification that it may begin: a row that points there is its own.
-    let candidates: [VerificationID: Candidate]
+    /// The verifications that the candidates may begin.
+    private let fresh: Set<VerificationID>
 
     /// The limits of the tenants whose requests may be let through, and how many of those each tenant has.
     let tenantLimits: [TenantLimit]
     private let tenantCounts: [String: Int]
 
     package init(_ candidates: [Candidate]) {
-        var slots = [SlotKey: VerificationID](minimumCapacity: candidates.count)
+        var slots = Set<SlotKey>(minimumCapacity: candidates.count)
         var requests = [RequestKey: Candidate](minimumCapacity: candidates.count)
-        var windows = Set<LimitKey>(minimumCapacity: 2 * candidates.count)
+        var windows = Set<LimitKey>(minimumCapacity: candidates.count)
         var limits: [String: [RateLimit]] = [:]
         var counts: [String: Int] = [:]
         for candidate in candidates {
             if requests[candidate.key] == nil { requests[candidate.key] = candidate }
             for passed in candidate.possiblyPassed {
-                if slots[passed.slot] == nil { slots[passed.slot] = candidate.verificationID }
+                slots.insert(passed.slot)
                 guard passed.testNumber == nil else { continue }
-                windows.formUnion(passed.limits)
+                windows.formUnion(passed.limits.lazy.filter { $0.scope != .recipient })
                 limits[passed.slot.tenant] = passed.tenant.limits.perTenant
                 counts[passed.slot.tenant, default: 0] += 1
             }
         }
-        self.slots = Array(slots).sortedByKey { $0.key }.map { ($0.key, $0.value) }
-        self.windows = Array(windows).sortedByKey { $0 }
+        self.slots = slots
+        persons = Set(slots.lazy.map(\.person)).sorted()
+        self.windows = windows.sorted()
         self.requests = requests.values.sorted { $0.key < $1.key }
-        self.candidates = Dictionary(candidates.map { ($0.verificationID, $0) }) { first, _ in first }
+        fresh = Set(candidates.lazy.map(\.verificationID))
         tenantLimits = limits.keys.sorted().flatMap { tenant in
             (limits[tenant] ?? []).map { TenantLimit(tenant: tenant, limit: $0) }
         }
@@ -55,7 +59,7 @@ package struct IntakeKeys: Sendable {
 
     /// Those of the verifications that no candidate of this batch begins.
     func before(_ ids: some Sequence<VerificationID>) -> Set<VerificationID> {
-        Set(ids.lazy.filter { candidates[$0] == nil })
+        Set(ids).subtracting(fresh)
     }
 
     var limitedTenants: [String] { Set(tenantLimits.map(\.tenant)).sorted() }

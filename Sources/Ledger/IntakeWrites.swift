@@ -3,7 +3,7 @@
 package import PostgresClient
 package import Verification
 
-/// All that a batch changes but windows, ready to be written.
+/// All that a batch changes but persons and windows, ready to be written.
 package struct IntakeWrites {
     package private(set) var statements: [Statement] = []
     private let ledger: PostgresLedger
@@ -28,7 +28,6 @@ package struct IntakeWrites {
             statements.append(PostgresLedger.updateVerifications(changes.updatedVerifications, pack: pack))
         }
         if !changes.requests.isEmpty { statements.append(PostgresLedger.updateRequests(changes.requests)) }
-        if !changes.slots.isEmpty { statements.append(PostgresLedger.updateSlots(changes.slots)) }
         claims = changes.sends.map(\.reference)
         if !claims.isEmpty {
             statements += [PostgresLedger.insertSends(changes.sends), ledger.insertParcel(parcel, claims)]
@@ -42,8 +41,8 @@ package struct IntakeWrites {
     }
 
     /// Writes behind statements that may fail, so that little is undone then, and returns what to publish.
-    func tryCommit(behind windows: [Statement], _ transaction: Transaction) throws -> [OutboxRecord] {
-        let answers = Array(try transaction.tryCommit(windows + statements).dropFirst(windows.count))
+    func tryCommit(behind others: [Statement], _ transaction: Transaction) throws -> [OutboxRecord] {
+        let answers = Array(try transaction.tryCommit(others + statements).dropFirst(others.count))
         if !claims.isEmpty { ledger.held.add(parcel, claims, lease: ledger.settings.lease) }
         return try ledger.handedOver(outbox, pack: pack, answers[inserts])
     }

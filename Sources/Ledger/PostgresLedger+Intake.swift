@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import PostgresClient
+package import PostgresClient
 package import Verification
 
 extension PostgresLedger {
@@ -35,11 +35,11 @@ extension PostgresLedger {
         while true {
             do {
                 return try await intake(batch, pace, leavingLocked: leavingLocked)
-            } catch is StaleWindow {
+            } catch is OpenWindow {
                 continue
-            } catch let error as PostgresError where error.meansKnownRequest {
-                continue
-            } catch let error as PostgresError where pace == .together && error.meansOvertaken {
+            } catch let error as PostgresError where error.meansBegunRow {
+                if error.meansBegunWindow { pace = .oneByOne }
+            } catch let error as PostgresError where error.sqlState == .tenantLimitWouldBreak && pace == .together {
                 pace = .oneByOne
             }
         }
@@ -54,21 +54,18 @@ extension PostgresLedger {
         }
     }
 
-    /// How workers with the same tenants and people decide.
+    /// How workers with the same tenants and addresses decide.
     private enum Pace {
         /// Each by what it read. For a window that another one has begun meanwhile the batch is decided again; anything
-        /// else that has changed makes the transaction fail.
+        /// else that has changed makes the transaction fail, and begin anew.
         case together
 
-        /// With a row locked for every window, and behind the gates of the tenants.
+        /// With a row locked for every person and window, and behind the gates of the tenants.
         case oneByOne
     }
 
-    /// A window that another worker has begun since the windows were locked, or one that is full no more.
-    ///
-    /// Waiting for it now, out of their order, could be waiting for each other, so the transaction begins anew; each
-    /// time one more is locked with the others.
-    private struct StaleWindow: Error {}
+    /// A window that is full no more: its row is locked in the next transaction.
+    private struct OpenWindow: Error {}
 
     private func intake(
         _ batch: IntakeBatch,
@@ -83,7 +80,8 @@ extension PostgresLedger {
                 (free, waiting) = locked.split(free)
                 if !waiting.isEmpty { keys = IntakeKeys(free) }
             }
-            var facts = try readFacts(keys, full, pace, transaction)
+            let (read, persons) = try readFacts(keys, full, pace, transaction)
+            var facts = read
             var changes = batch.rules.decide(free, facts: facts)
             var writes = try writes(of: changes, keys, at: facts.now, transaction)
             var trials = 3
@@ -91,14 +89,14 @@ extension PostgresLedger {
                 let open = full.keys.filter { changes.windows[$0] != nil }
                 guard open.isEmpty else {
                     fullWindows.forget(open)
-                    throw StaleWindow()
+                    throw OpenWindow()
                 }
                 do {
-                    let windows = Self.statements(writing: changes.windows, facts)
-                    let outbox = try writes.tryCommit(behind: windows, transaction)
+                    let rows = Self.statements(writing: changes, from: persons, facts)
+                    let outbox = try writes.tryCommit(behind: rows, transaction)
                     fullWindows.note(changes.fullWindows.filter { full[$0.key] == nil })
                     return Recorded(IntakeResult(sends: changes.sends, waiting: waiting), outbox: outbox)
-                } catch let error as PostgresError where error.sqlState == .uniqueViolation && trials > 0 {
+                } catch let error as PostgresError where error.meansBegunWindow && trials > 0 {
                     trials -= 1
                     let begun = try readBegunWindows(facts, keys, transaction)
                     if begun.windows.isEmpty { throw error }
@@ -142,15 +140,18 @@ extension PostgresLedger {
         _ full: [LimitKey: LimitWindow],
         _ pace: Pace,
         _ transaction: Transaction
-    ) throws -> IntakeFacts {
+    ) throws -> (IntakeFacts, [LimitKey: Person]) {
         let others = full.isEmpty ? keys.windows : keys.windows.filter { full[$0] == nil }
         let results = try transaction.run([
-            Self.lockSlots(keys), Self.lockWindows(others), Self.insertRequests(keys), Self.readTime(keys),
+            Self.lockPersons(keys.persons), Self.lockWindows(others), Self.insertRequests(keys), Self.readTime(keys),
         ])
-        let slots = try Self.slots(results[0], keys)
+        var persons = try Self.persons(results[0])
         var windows = try Self.windows(results[1]).merging(full) { locked, _ in locked }
         let requests = try Self.requests(results[2], keys)
         var time = try IntakeTime(results[3])
+        let slots: [SlotKey: VerificationID] = keys.slots.reduce(into: [:]) { slots, slot in
+            slots[slot] = persons[slot.person]?[slot.purpose]
+        }
         let known = keys.before(slots.values).union(keys.before(requests.values.compactMap(\.verificationID)))
         var verifications: [VerificationID: StoredVerification] = [:]
         if !known.isEmpty {
@@ -159,14 +160,10 @@ extension PostgresLedger {
             time = try IntakeTime(locked[1])
         }
         if pace == .oneByOne || keys.mayBreakLimit(time.usage) {
-            // Nobody may wait for a window behind a gate: others come to the gate with their new windows.
-            let new = keys.windows.filter { windows[$0] == nil }
-            let results = try transaction.run([Self.makeWindows(new), Self.lockTenants(keys), Self.readTime(keys)])
-            guard results[0].affectedRows == new.count else { throw StaleWindow() }
-            for key in new { windows[key] = LimitWindow() }
-            time = try IntakeTime(results[2])
+            time = try enterGates(keys, &persons, &windows, at: time.now, transaction)
         }
-        return IntakeFacts(
+        for (key, person) in persons { windows[key] = person.window }
+        let facts = IntakeFacts(
             now: time.now,
             requests: requests,
             slots: slots,
@@ -174,11 +171,49 @@ extension PostgresLedger {
             windows: windows,
             tenantUsage: time.usage
         )
+        return (facts, persons)
     }
 
-    private static func statements(writing windows: [LimitKey: WindowChange], _ facts: IntakeFacts) -> [Statement] {
-        let (known, new) = windows.split { facts.windows[$0] != nil }
-        return (new.isEmpty ? [] : [insertWindows(new)]) + (known.isEmpty ? [] : [updateWindows(known)])
+    /// Locks the gates of the tenants behind a row for every person and window, and returns the time then.
+    ///
+    /// Nobody may wait for a row behind a gate: others come to the gate with their new ones.
+    private func enterGates(
+        _ keys: IntakeKeys,
+        _ persons: inout [LimitKey: Person],
+        _ windows: inout [LimitKey: LimitWindow],
+        at now: Timestamp,
+        _ transaction: Transaction
+    ) throws -> IntakeTime {
+        let newPersons = Dictionary(
+            uniqueKeysWithValues: keys.persons.filter { persons[$0] == nil }.map { ($0, Person(keptUntil: now)) }
+        )
+        let newWindows = Dictionary(
+            uniqueKeysWithValues: keys.windows.filter { windows[$0] == nil }
+                .map { ($0, WindowChange(LimitWindow(), under: [], at: now)) }
+        )
+        let results = try transaction.run([
+            Self.insertPersons(newPersons), Self.insertWindows(newWindows), Self.lockTenants(keys), Self.readTime(keys),
+        ])
+        persons.merge(newPersons) { $1 }
+        windows.merge(newWindows.mapValues(\.window)) { $1 }
+        return try IntakeTime(results[3])
+    }
+
+    /// Persons and windows, of which others may have begun the new ones.
+    package static func statements(
+        writing changes: IntakeChanges,
+        from persons: [LimitKey: Person],
+        _ facts: IntakeFacts
+    ) -> [Statement] {
+        let (known, new) = changes.persons(from: persons, at: facts.now).split { persons[$0] != nil }
+        let (knownWindows, newWindows) = changes.windows.filter { $0.key.scope != .recipient }
+            .split { facts.windows[$0] != nil }
+        var statements: [Statement] = []
+        if !new.isEmpty { statements.append(insertPersons(new)) }
+        if !newWindows.isEmpty { statements.append(insertWindows(newWindows)) }
+        if !known.isEmpty { statements.append(updatePersons(known)) }
+        if !knownWindows.isEmpty { statements.append(updateWindows(knownWindows)) }
+        return statements
     }
 }
 
@@ -191,10 +226,12 @@ extension PostgresError {
 }
 
 extension PostgresError {
-    /// Whether another worker was faster: with the rest of a tenant's limit, or with a person's first window.
-    fileprivate var meansOvertaken: Bool {
-        sqlState == .tenantLimitWouldBreak || sqlState == .uniqueViolation
+    /// Whether another worker has written a row meanwhile that was new to this one; it is read the next time.
+    fileprivate var meansBegunRow: Bool {
+        sqlState == .uniqueViolation && (table == "person" || table?.hasPrefix("request_") == true || meansBegunWindow)
     }
+
+    fileprivate var meansBegunWindow: Bool { sqlState == .uniqueViolation && table == "limit_window" }
 }
 
 extension IntakeFacts {

@@ -4,78 +4,29 @@ package import PostgresClient
 package import Verification
 
 extension PostgresLedger {
-    /// Locks the windows that there are, one after the other.
-    ///
-    /// As a join with the batch this is planned to begin at the table where that was empty when it was last analysed, and
-    /// then compares every window with every one of the batch. The index gives the keys in their order.
-    package static func lockWindows(_ windows: [LimitKey]) -> Statement {
+    /// Locks and reads the windows that there are, one after the other: the index gives the keys in their order.
+    package static func lockWindows(_ keys: [LimitKey]) -> Statement {
         Statement(
-            """
-            SELECT w.scope, w.tenant, w.fingerprint, w.entries
-            FROM courier.limit_window w
-            WHERE w.fingerprint = ANY ($3)
-              AND ((w.scope, w.tenant, w.fingerprint)
-                  IN (SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::bytea[]))) IS TRUE
-            FOR UPDATE
-            """,
-            windowParameters(windows)
+            "SELECT w.key, w.entries FROM courier.limit_window w WHERE w.key = ANY ($1) FOR UPDATE",
+            [keys.parameter]
         )
     }
 
     /// Locks those of the windows that there are and that nobody holds.
-    static func lockFreeWindows(_ windows: [LimitKey]) -> Statement {
+    static func lockFreeWindows(_ keys: [LimitKey]) -> Statement {
         Statement(
-            """
-            SELECT w.scope, w.tenant, w.fingerprint, w.entries
-            FROM courier.limit_window w
-            WHERE w.fingerprint = ANY ($3)
-              AND ((w.scope, w.tenant, w.fingerprint)
-                  IN (SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::bytea[]))) IS TRUE
-            FOR UPDATE SKIP LOCKED
-            """,
-            windowParameters(windows)
+            "SELECT w.key, w.entries FROM courier.limit_window w WHERE w.key = ANY ($1) FOR UPDATE SKIP LOCKED",
+            [keys.parameter]
         )
     }
 
-    static func existingWindows(_ windows: [LimitKey]) -> Statement {
-        Statement(
-            """
-            SELECT w.scope, w.tenant, w.fingerprint
-            FROM courier.limit_window w
-            WHERE w.fingerprint = ANY ($3)
-              AND ((w.scope, w.tenant, w.fingerprint)
-                  IN (SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::bytea[]))) IS TRUE
-            """,
-            windowParameters(windows)
-        )
-    }
-
-    /// Makes windows, one after the other; one that another worker has made meanwhile is left to it.
-    static func makeWindows(_ windows: [LimitKey]) -> Statement {
-        Statement(
-            """
-            INSERT INTO courier.limit_window (scope, tenant, fingerprint, entries, expires_at)
-            SELECT u.scope, u.tenant, u.fingerprint, ''::bytea, clock_timestamp()
-            FROM (
-                SELECT unnest($1::text[]) AS scope, unnest($2::text[]) AS tenant, unnest($3::bytea[]) AS fingerprint
-            ) AS u
-            ON CONFLICT (scope, tenant, fingerprint) DO NOTHING
-            """,
-            windowParameters(windows)
-        )
-    }
-
-    private static func windowParameters(_ windows: [LimitKey]) -> [Parameter] {
-        [
-            .texts(windows.map(\.scope.rawValue)), .texts(windows.map(\.tenant)),
-            .bytesArray(windows.map(\.fingerprint)),
-        ]
-    }
-
-    /// The windows that were locked.
+    /// The windows that were locked: those of addresses.
     static func windows(_ rows: Rows) throws -> [LimitKey: LimitWindow] {
         var windows = [LimitKey: LimitWindow](minimumCapacity: rows.count)
-        for row in rows { windows[try LimitKey(row)] = LimitWindow(encoded: try row.bytes(3)) }
+        for row in rows {
+            let key = LimitKey(scope: .ip, digest: UUIDValue(try row.uuid(0)))
+            windows[key] = LimitWindow(encoded: try row.bytes(1))
+        }
         return windows
     }
 
@@ -83,36 +34,31 @@ extension PostgresLedger {
     package static func insertWindows(_ windows: [LimitKey: WindowChange]) -> Statement {
         Statement(
             """
-            INSERT INTO courier.limit_window (scope, tenant, fingerprint, entries, expires_at)
-            SELECT
-                unnest($1::text[]), unnest($2::text[]), unnest($3::bytea[]), unnest($4::bytea[]),
-                unnest($5::timestamptz[])
+            INSERT INTO courier.limit_window (key, entries, expires_at)
+            SELECT unnest($1::uuid[]), unnest($2::bytea[]), unnest($3::timestamptz[])
             """,
-            windowParameters(windows)
+            parameters(windows)
         )
     }
 
+    /// Writes locked windows.
+    ///
+    /// No plan of it can begin at the table, as that of a join with the batch could.
     package static func updateWindows(_ windows: [LimitKey: WindowChange]) -> Statement {
         Statement(
             """
-            UPDATE courier.limit_window w
-            SET entries = u.entries, expires_at = u.expires_at
-            FROM (
-                SELECT
-                    unnest($1::text[]) AS scope, unnest($2::text[]) AS tenant, unnest($3::bytea[]) AS fingerprint,
-                    unnest($4::bytea[]) AS entries, unnest($5::timestamptz[]) AS expires_at
-            ) AS u
-            WHERE w.scope = u.scope AND w.tenant = u.tenant AND w.fingerprint = u.fingerprint
+            INSERT INTO courier.limit_window (key, entries, expires_at)
+            SELECT unnest($1::uuid[]), unnest($2::bytea[]), unnest($3::timestamptz[])
+            ON CONFLICT (key) DO UPDATE SET entries = excluded.entries, expires_at = excluded.expires_at
             """,
-            windowParameters(windows)
+            parameters(windows)
         )
     }
 
-    private static func windowParameters(_ windows: [LimitKey: WindowChange]) -> [Parameter] {
-        let rows = Array(windows).sortedByKey { $0.key }
+    private static func parameters(_ windows: [LimitKey: WindowChange]) -> [Parameter] {
+        let rows = windows.sorted { $0.key < $1.key }
         return [
-            .texts(rows.map(\.key.scope.rawValue)), .texts(rows.map(\.key.tenant)),
-            .bytesArray(rows.map(\.key.fingerprint)), .bytesArray(rows.map(\.value.window.encoded)),
+            rows.map(\.key).parameter, .bytesArray(rows.map(\.value.window.encoded)),
             .timestamps(rows.map(\.value.expiry.microseconds)),
         ]
     }
@@ -155,13 +101,5 @@ extension PostgresLedger {
             .texts(limits.map(\.tenant)), .int32s(limits.map { Int32(clamping: $0.limit.count) }),
             .int64s(limits.map { $0.limit.per.microseconds / 1000 }),
         ]
-    }
-}
-
-extension LimitKey {
-    /// The key that a row begins with.
-    init(_ row: Row) throws {
-        guard let scope = Scope(rawValue: try row.text(0)) else { throw PostgresError(.unexpectedResult) }
-        self.init(scope: scope, tenant: try row.text(1), fingerprint: try row.bytes(2))
     }
 }

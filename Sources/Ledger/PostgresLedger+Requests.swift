@@ -77,18 +77,6 @@ extension PostgresLedger {
         )
     }
 
-    static func existingRequests(_ keys: IntakeKeys) -> Statement {
-        Statement(
-            """
-            SELECT r.key FROM courier.request r
-            WHERE r.key = ANY ($1)
-              AND r.day BETWEEN (statement_timestamp() AT TIME ZONE 'UTC')::date - 1
-                  AND (statement_timestamp() AT TIME ZONE 'UTC')::date
-            """,
-            [.uuids(keys.requests.map(\.key.digest.value))]
-        )
-    }
-
     /// Writes what has become of locked requests.
     ///
     /// A join with the batch could be planned to begin at the table; the place of a row's key in the batch costs no more.
@@ -123,11 +111,6 @@ extension PostgresLedger {
             ]
         )
     }
-}
-
-extension PostgresError {
-    /// Whether another worker has written one of the request ids meanwhile; its row is read the next time.
-    var meansKnownRequest: Bool { sqlState == .uniqueViolation && table?.hasPrefix("request_") == true }
 }
 
 extension KnownRequest {

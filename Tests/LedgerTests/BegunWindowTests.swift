@@ -8,7 +8,7 @@ import Verification
 
 @Suite struct BegunWindowTests {
     private static let policy = Policy.test { tenant in
-        tenant.limits = LimitPolicy(perRecipient: [RateLimit(count: 1, per: .seconds(3600))], perIP: [], perTenant: [])
+        tenant.limits = LimitPolicy(perRecipient: [], perIP: [RateLimit(count: 1, per: .seconds(3600))], perTenant: [])
     }
 
     @Test(.timeLimit(.minutes(5)))
@@ -25,9 +25,8 @@ import Verification
                     let people = try (0..<3).map { person in
                         Recipient.phone(try #require(PhoneNumber("+4915\(100_000_000 + person)")))
                     }
-                    let fingerprint = hexadecimal(CodeKeys.test.fingerprint(of: people[1]))
 
-                    async let other: Void = database.script(Self.beginWindow(fingerprint))
+                    async let other: Void = database.script(Self.beginWindow)
                     try await database.waitForHolders()
                     var recorded: Recorded<[ClaimedSend]>?
                     let count = try await counter.measure {
@@ -36,7 +35,7 @@ import Verification
                     try await other
 
                     #expect(recorded?.value.map(\.recipient) == [people[0], people[2]])
-                    #expect(recorded?.outbox.map { $0.json?.text("reason") } == ["quota_recipient"])
+                    #expect(recorded?.outbox.map { $0.json?.text("reason") } == ["quota_ip"])
                     // Facts, a COMMIT in vain, its end, the window, and COMMIT.
                     #expect(count.roundTrips == 5)
                     #expect(try await database.count("SELECT count(*) FROM courier.limit_window") == 4)
@@ -50,17 +49,15 @@ import Verification
         try await LedgerDatabase.with { database in
             let policy = Policy.test { tenant in
                 tenant.limits = LimitPolicy(
-                    perRecipient: [RateLimit(count: 2, per: .seconds(3600))],
-                    perIP: [],
+                    perRecipient: [],
+                    perIP: [RateLimit(count: 2, per: .seconds(3600))],
                     perTenant: []
                 )
             }
             let worker = LedgerWorker(database.ledger(), policy: policy)
             let candidates = try await worker.candidates(.people(3, at: try await worker.now()))
-            let person = Recipient.phone(try #require(PhoneNumber("+4915100000001")))
-            let fingerprint = hexadecimal(CodeKeys.test.fingerprint(of: person))
 
-            async let other: Void = database.script(Self.beginWindow(fingerprint))
+            async let other: Void = database.script(Self.beginWindow)
             try await database.waitForHolders()
             let decisions = Mutex(0)
             let rules = IntakeRules(policy: policy, keys: .test, settings: .test) {
@@ -78,26 +75,24 @@ import Verification
             let later = try await worker.intake([
                 .request(
                     id: "later",
-                    phoneNumber: "+4915100000001",
-                    purpose: "sign_up",
+                    phoneNumber: "+4915100000009",
                     offset: 9,
-                    at: try await worker.now()
+                    at: try await worker.now(),
+                    more: #","client":{"ip":"\#(String.address(of: 1))"}"#
                 )
             ])
-            #expect(later.outbox.map { $0.json?.text("reason") } == ["quota_recipient"])
+            #expect(later.outbox.map { $0.json?.text("reason") } == ["quota_ip"])
         }
     }
 
-    /// Begins a person's window and holds it until a worker waits for it.
-    private static func beginWindow(_ fingerprint: String) -> String {
-        """
+    /// Begins the window of the second person's address and holds it until a worker waits for it.
+    private static let beginWindow = """
         BEGIN;
-        INSERT INTO courier.limit_window (scope, tenant, fingerprint, entries, expires_at)
-        VALUES ('recipient', 'default', '\\x\(fingerprint)',
+        INSERT INTO courier.limit_window (key, entries, expires_at)
+        VALUES ('\(LimitKey.address(.address(of: 1)).digest)',
             int8send((extract(epoch FROM clock_timestamp()) * 1000000)::bigint) || int4send(1), 'infinity');
         SELECT pg_advisory_xact_lock(1);
         \(LedgerDatabase.untilSomebodyWaits)
         COMMIT;
         """
-    }
 }

@@ -17,8 +17,7 @@ import Verification
             try await worker.publish(try await worker.settle([claim], .sent))
             let report = try await database.erase([claim.recipient])
 
-            #expect(report.slots == 1)
-            #expect(report.limitWindows == 1)
+            #expect(report.persons == 1)
             #expect(report.sends == 0)
             #expect(report.verifications == 1)
             #expect(report.cancelled == 1)
@@ -40,7 +39,7 @@ import Verification
             _ = try await database.erase([try #require(claims.first).recipient])
             #expect(try await database.erase([try #require(claims.first).recipient]) == Eraser.Report())
             for claim in claims.dropFirst() {
-                #expect(try await database.traces(of: claim.recipient) == ["limit_window", "slot", "verification"])
+                #expect(try await database.traces(of: claim.recipient) == ["person", "verification"])
             }
             let marked = try await worker.ledger.markDispatching(claims)
             #expect(marked == Set(claims.dropFirst().map(\.id)))
@@ -115,7 +114,7 @@ import Verification
             let rehearsed = try await database.erase([claim.recipient], isRehearsal: true)
             #expect(try await Verifier.test(database.pool).check(claim).status == .approved)
             #expect(rehearsed.cancelled == 1)
-            #expect(try await database.traces(of: claim.recipient) == ["limit_window", "slot", "verification"])
+            #expect(try await database.traces(of: claim.recipient) == ["person", "verification"])
             #expect(try await database.erase([claim.recipient]).verifications == rehearsed.verifications)
         }
     }
@@ -163,10 +162,9 @@ import Verification
     {
         try await LedgerDatabase.with { database in
             let claim = try await LedgerWorker(database.ledger()).claim()
-            try await database.script("DELETE FROM courier.limit_window")
             let report = try await erase(claim.recipient, from: database, beside: Self.beginTwice)
             #expect(report.verifications == 3)
-            #expect(report.limitWindows == 1)
+            #expect(report.persons == 1)
             #expect(try await database.traces(of: claim.recipient) == [])
         }
     }
@@ -177,14 +175,49 @@ import Verification
             let claim = try await LedgerWorker(database.ledger(), policy: .counting).claim()
             let report = try await erase(claim.recipient, from: database, beside: Self.beginForAnotherPurpose)
             #expect(report.verifications == 2)
-            #expect(report.limitWindows == 1)
+            #expect(report.persons == 1)
         }
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `a person whose first verification begins while it searches is erased too`()
+        async throws
+    {
+        try await LedgerDatabase.with { database in
+            let claim = try await LedgerWorker(database.ledger(), policy: .counting).claim()
+            let other = Recipient.phone(try #require(PhoneNumber("+4915100000001")))
+            let fingerprint = hexadecimal(CodeKeys.test.fingerprint(of: other))
+            async let begun: Void = database.script(Self.begin(fingerprint))
+            try await database.waitForHolders()
+            let report = try await database.erase([claim.recipient, other])
+            try await begun
+            #expect(report.persons == 2 && report.verifications == 2)
+            for recipient in [claim.recipient, other] { #expect(try await database.traces(of: recipient) == []) }
+        }
+    }
+
+    /// Holds the only person until somebody waits, and begins the first verification of another one.
+    private static func begin(_ fingerprint: String) -> String {
+        """
+        BEGIN;
+        SELECT FROM courier.person FOR UPDATE;
+        SELECT pg_advisory_xact_lock(1);
+        \(LedgerDatabase.untilSomebodyWaits)
+        INSERT INTO courier.verification
+        SELECT (jsonb_populate_record(
+            v, jsonb_build_object('id', courier.uuid_floor(clock_timestamp()), 'fingerprint', '\\x\(fingerprint)')
+        )).*
+        FROM courier.verification v;
+        INSERT INTO courier.person (key, kept_until, slots, entries)
+        SELECT courier.limit_key('recipient', v.tenant, v.fingerprint), 'infinity', '\\x02'::bytea || uuid_send(v.id), ''
+        FROM courier.verification v WHERE v.fingerprint = '\\x\(fingerprint)';
+        COMMIT;
+        """
     }
 
     /// Begins a verification of the only person for a purpose that has no slot yet, and commits when somebody waits.
     private static let beginForAnotherPurpose = """
         BEGIN;
-        SELECT FROM courier.limit_window FOR UPDATE;
+        SELECT FROM courier.person FOR UPDATE;
         INSERT INTO courier.verification
         SELECT (jsonb_populate_record(
             v, jsonb_build_object('id', courier.uuid_floor(clock_timestamp()), 'purpose', 'mfa_sign_in')
@@ -195,18 +228,19 @@ import Verification
         COMMIT;
         """
 
-    /// Begins two verifications of the only person, of which the slot names the second, and commits when somebody waits.
+    /// Begins two verifications of the only person, and commits when somebody waits.
+    ///
+    /// The slot names the second, whose worker's clock is two hours behind.
     private static let beginTwice = """
         BEGIN;
-        SELECT FROM courier.slot FOR UPDATE;
+        SELECT FROM courier.person FOR UPDATE;
         INSERT INTO courier.verification
         SELECT (jsonb_populate_record(
-            v, jsonb_build_object('id', courier.uuid_floor(clock_timestamp() + n * interval '1 second'))
+            v, jsonb_build_object('id', courier.uuid_floor(clock_timestamp() - n * interval '2 hours'))
         )).*
-        FROM courier.verification v CROSS JOIN generate_series(1, 2) AS n;
-        UPDATE courier.slot SET verification_id = (SELECT v.id FROM courier.verification v ORDER BY v.id DESC LIMIT 1);
-        INSERT INTO courier.limit_window (scope, tenant, fingerprint, entries, expires_at)
-        SELECT 'recipient', s.tenant, s.fingerprint, '', 'infinity' FROM courier.slot s;
+        FROM courier.verification v CROSS JOIN generate_series(0, 1) AS n;
+        UPDATE courier.person
+        SET slots = '\\x02'::bytea || uuid_send((SELECT v.id FROM courier.verification v ORDER BY v.id LIMIT 1));
         SELECT pg_advisory_xact_lock(1);
         \(LedgerDatabase.untilSomebodyWaits)
         COMMIT;
@@ -268,14 +302,14 @@ extension LedgerDatabase {
         return try await texts(
             """
             SELECT DISTINCT name FROM (
-                SELECT 'slot' AS name, to_jsonb(t)::text AS line FROM courier.slot t
-                UNION ALL SELECT 'limit_window', to_jsonb(t)::text FROM courier.limit_window t
+                SELECT 'person' AS name, encode(uuid_send(t.key), 'hex') AS line FROM courier.person t
+                UNION ALL SELECT 'limit_window', encode(uuid_send(t.key), 'hex') FROM courier.limit_window t
                 UNION ALL SELECT 'request', to_jsonb(t)::text FROM courier.request t
                 UNION ALL SELECT 'verification', to_jsonb(t)::text FROM courier.verification t
                 UNION ALL SELECT 'send', to_jsonb(t)::text FROM courier.send t
                 UNION ALL SELECT 'receipt', to_jsonb(t)::text FROM courier.receipt t
             ) AS found
-            WHERE strpos(line, encode($1, 'hex')) > 0 OR strpos(line, $2) > 0 OR strpos(line, $3) > 0
+            WHERE strpos(line, encode(substring($1 FOR 10), 'hex')) > 0 OR strpos(line, $2) > 0 OR strpos(line, $3) > 0
                OR (name = 'verification' AND line NOT LIKE '%"sealed": null%' AND strpos(line, encode($1, 'hex')) > 0)
             ORDER BY name
             """,

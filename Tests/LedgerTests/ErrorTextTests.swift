@@ -18,7 +18,7 @@ import Testing
         Statement("SELECT xmlparse(document $1)", [.text(canary)]),
         Statement("SELECT $1::regclass", [.text(canary)]),
         Statement("INSERT INTO courier.receipt SELECT gen_random_uuid(), $1, NULL, NULL, $1", [.text(canary)]),
-        Statement("INSERT INTO courier.limit_window VALUES ($1, $1, '', '', now())", [.text(canary)]),
+        Statement("INSERT INTO courier.limit_window SELECT gen_random_uuid(), now(), $1", [.text(canary)]),
         Statement("SELECT $1 ~ ('[' || $1)", [.text(canary)]),
         Statement("SELECT set_config($1, $1, false)", [.text(canary)]),
         Statement("SELECT pg_read_file($1)", [.text(canary)]),

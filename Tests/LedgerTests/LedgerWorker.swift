@@ -105,23 +105,39 @@ extension Policy {
     static let counting = Policy.test { tenant in
         tenant.limits = LimitPolicy(
             perRecipient: [RateLimit(count: 1000, per: .seconds(3600))],
-            perIP: [],
+            perIP: [RateLimit(count: 1000, per: .seconds(3600))],
             perTenant: [RateLimit(count: 1_000_000, per: .seconds(60))]
         )
     }
 }
 
 extension [InboundRecord] {
-    /// One request of each of `count` people; `round` tells a person's requests apart.
+    /// One request of each of `count` people, from addresses of their own; `round` tells a person's requests apart.
     static func people(_ count: Int, from first: Int = 0, round: Int = 0, at time: Timestamp) -> [InboundRecord] {
         (first..<(first + count)).map { person in
             .request(
                 id: "p\(person)-\(round)",
                 phoneNumber: "+4915\(100_000_000 + person)",
                 offset: Int64(round * 1_000_000 + person),
-                at: time
+                at: time,
+                more: #","client":{"ip":"\#(String.address(of: person))"}"#
             )
         }
+    }
+}
+
+extension String {
+    /// The address of one of `people`.
+    static func address(of person: Int) -> String {
+        "10.\(person >> 16 & 255).\(person >> 8 & 255).\(person & 255)"
+    }
+}
+
+extension LimitKey {
+    /// The key of an address's window.
+    static func address(_ address: String, tenant: String = "default") -> LimitKey {
+        let fingerprint = IPAddress(address).map { CodeKeys.test.fingerprint(of: $0) } ?? []
+        return LimitKey(scope: .ip, tenant: tenant, fingerprint: fingerprint)
     }
 }
 

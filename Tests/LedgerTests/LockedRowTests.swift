@@ -21,15 +21,16 @@ import Verification
 
     /// One row that each request of the person needs, with the person's claim.
     enum Needed: String, CaseIterable {
-        case verification, slot, window, request
+        case verification, person, window, request
 
         func lock(_ claim: ClaimedSend) -> String {
             let id = claim.reference.verificationID
-            let ofPerson = "fingerprint = (SELECT fingerprint FROM courier.verification WHERE id = '\(id)')"
+            let window = LimitKey.address(.address(of: 0)).digest
             return switch self {
             case .verification: "SELECT FROM courier.verification WHERE id = '\(id)' FOR UPDATE"
-            case .slot: "SELECT FROM courier.slot WHERE \(ofPerson) FOR UPDATE"
-            case .window: "SELECT FROM courier.limit_window WHERE \(ofPerson) FOR UPDATE"
+            case .person:
+                "SELECT FROM courier.person WHERE strpos(encode(slots, 'hex'), replace('\(id)', '-', '')) > 0 FOR UPDATE"
+            case .window: "SELECT FROM courier.limit_window WHERE key = '\(window)' FOR UPDATE"
             case .request: "SELECT FROM courier.request WHERE verification_id = '\(id)' FOR UPDATE"
             }
         }
@@ -52,7 +53,8 @@ import Verification
                     id: "p\(person)-0",
                     phoneNumber: "+4915\(100_000_000 + person)",
                     offset: Int64(90 + person),
-                    at: now
+                    at: now,
+                    more: #","client":{"ip":"\#(String.address(of: person))"}"#
                 )
             }
             let recorded = try await worker.decided(try await worker.candidates(records))
@@ -80,7 +82,10 @@ import Verification
             let worker = LedgerWorker(database.ledger())
             let person = Recipient.phone(try #require(PhoneNumber("+4915100000000")))
             let fingerprint = hexadecimal(CodeKeys.test.fingerprint(of: person))
-            let lock = "INSERT INTO courier.slot VALUES ('default', 'sign_in', '\\x\(fingerprint)', gen_random_uuid())"
+            let key = "courier.limit_key('recipient', 'default', '\\x\(fingerprint)')"
+            let lock = """
+                INSERT INTO courier.person (key, kept_until, slots, entries) VALUES (\(key), 'infinity', '', '')
+                """
             async let holder: Void = database.script(Self.hold(lock))
             try await database.waitForHolders()
             let candidates = try await worker.candidates(.people(2, round: 1, at: try await worker.now()))

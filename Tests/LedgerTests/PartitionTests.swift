@@ -94,7 +94,7 @@ import Verification
                 }
             }
             #expect(try await database.partitions() == before)
-            #expect(try await database.count("SELECT count(*) FROM courier.slot") == 1)
+            #expect(try await database.count("SELECT count(*) FROM courier.person") == 1)
         }
     }
 
@@ -115,15 +115,17 @@ import Verification
         }
     }
 
-    @Test func `slots of dropped verifications go, and their people begin anew`() async throws {
+    @Test func `a person goes when nothing of it is needed, and begins anew`() async throws {
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())
-            let claims = try await worker.claims(2)
-            try await database.age(try #require(claims.first).reference.verificationID, days: 4)
+            let old = try await worker.claim()
+            try await database.script("UPDATE courier.person SET kept_until = clock_timestamp()")
+            let young = try await worker.claim(1)
+            try await database.age(old.reference.verificationID, days: 4)
             try await worker.ledger.maintain()
 
-            let left = try await database.texts("SELECT verification_id::text FROM courier.slot")
-            #expect(left == [try #require(claims.last).reference.verificationID.description])
+            let left = try await database.texts("SELECT encode(substring(slots FROM 2), 'hex') FROM courier.person")
+            #expect(left == [hexadecimal(young.reference.verificationID.uuid.bytes)])
             #expect(try await worker.intake(.people(1, round: 1, at: try await worker.now())).value.count == 1)
         }
     }
@@ -207,17 +209,15 @@ import Verification
         }
     }
 
-    @Test func `old slots and windows are forgotten in slices, which workers share and which end`() async throws {
+    @Test func `old persons and windows are forgotten in slices, which workers share and which end`() async throws {
         try await LedgerDatabase.with { database in
             try await database.script(
                 """
-                INSERT INTO courier.slot (tenant, purpose, fingerprint, verification_id)
-                SELECT 't', 'sign_in', decode(lpad(to_hex(n), 8, '0'), 'hex'),
-                    courier.uuid_floor(clock_timestamp() - n % 2 * interval '10 days')
+                INSERT INTO courier.person (key, slots, entries, kept_until)
+                SELECT gen_random_uuid(), '', '', clock_timestamp() + interval '1 hour' - n % 2 * interval '2 hours'
                 FROM generate_series(1, 10000) AS n;
-                INSERT INTO courier.limit_window (scope, tenant, fingerprint, entries, expires_at)
-                SELECT 'ip', 't', decode(lpad(to_hex(n), 8, '0'), 'hex'), '',
-                    clock_timestamp() + interval '1 hour' - n % 2 * interval '2 hours'
+                INSERT INTO courier.limit_window (key, entries, expires_at)
+                SELECT gen_random_uuid(), '', clock_timestamp() + interval '1 hour' - n % 2 * interval '2 hours'
                 FROM generate_series(1, 10000) AS n;
                 """
             )
@@ -228,7 +228,7 @@ import Verification
             #expect(forgotten.count > 3 && forgotten.reduce(0, +) == 10_000)
             // As many as twenty pages of each can hold.
             #expect(forgotten.allSatisfy { $0 < 5_000 })
-            #expect(try await database.count("SELECT count(*) FROM courier.slot") == 5_000)
+            #expect(try await database.count("SELECT count(*) FROM courier.person") == 5_000)
             #expect(try await database.count("SELECT count(*) FROM courier.limit_window") == 5_000)
 
             try await database.script("UPDATE courier.limit_window SET expires_at = clock_timestamp()")
@@ -336,15 +336,13 @@ extension LedgerDatabase {
         )
     }
 
-    /// Lets a verification, and the slot that points to it, be of noon so many days ago, and over.
+    /// Lets a verification be of noon so many days ago, and over.
     fileprivate func age(_ verification: VerificationID, days: Int) async throws {
         try await script(
             """
             WITH old AS (
                 SELECT courier.uuid_floor((now() AT TIME ZONE 'UTC')::date - interval '\(days) days' + interval '12 hours')
                     AS id
-            ), slot AS (
-                UPDATE courier.slot SET verification_id = old.id FROM old WHERE verification_id = '\(verification)'
             )
             UPDATE courier.verification v SET id = old.id, ended_at = clock_timestamp()
             FROM old WHERE v.id = '\(verification)'

@@ -16,7 +16,7 @@ import Testing
     private static let tables: [String: String] = [
         "schema_migration": "worker: r",
         "request": "worker: raw",
-        "slot": "worker: raw",
+        "person": "worker: raw",
         "verification": "worker: raw",
         "send": "worker: raw",
         "outbox": "worker: rawd",
@@ -38,6 +38,8 @@ import Testing
     private static let functions: [String: String] = [
         "uuid_floor": "",
         "request_key": "",
+        "limit_key": "",
+        "delete_persons": "",
         "maintain_days": "worker, definer",
         "take_partitions": "worker, definer",
         "maintenance_age": "worker, definer",

@@ -13,7 +13,7 @@ struct ReadCost: Equatable, CustomStringConvertible {
     private(set) var entries: [String: Int64] = [:]
 
     private static let tables = [
-        "limit_window", "outbox", "request", "send", "slot", "tenant_admission", "verification",
+        "limit_window", "outbox", "person", "request", "send", "tenant_admission", "verification",
     ]
 
     var largest: Int64 { (Array(rows.values) + entries.values).max() ?? 0 }
@@ -91,7 +91,7 @@ extension LedgerDatabase {
                 END LOOP;
             END
             $$;
-            CREATE TEMP TABLE person AS
+            CREATE TEMP TABLE old AS
             SELECT n, sha256(n::text::bytea) AS fingerprint, moment, (
                 left(courier.uuid_floor(moment)::text, 13) || '-7' || substr(md5(n::text), 1, 3) || '-8'
                     || substr(md5(n::text), 4, 3) || '-' || substr(md5(n::text), 7, 12)
@@ -102,10 +102,13 @@ extension LedgerDatabase {
                 day, key, digest, verification_id, record_topic, record_partition, record_offset
             )
             SELECT (moment AT TIME ZONE 'UTC')::date, courier.request_key('default', 'old-' || n), id, id, 0, 0, n
-            FROM person;
-            INSERT INTO courier.slot SELECT 'default', 'sign_in', fingerprint, id FROM person;
-            INSERT INTO courier.limit_window
-            SELECT 'recipient', 'default', fingerprint, '', clock_timestamp() + interval '1 hour' FROM person;
+            FROM old;
+            INSERT INTO courier.person (key, slots, entries, kept_until)
+            SELECT courier.limit_key('recipient', 'default', fingerprint), '\\x02' || uuid_send(id), '',
+                clock_timestamp() + interval '1 hour'
+            FROM old;
+            INSERT INTO courier.limit_window (key, entries, expires_at)
+            SELECT courier.limit_key('ip', 'default', fingerprint), '', clock_timestamp() + interval '1 hour' FROM old;
             INSERT INTO courier.verification (
                 id, request_id, tenant, purpose, channel, fingerprint, region, masked, sealed, seal_key, code_key,
                 hash_key, generation, code_hash, code_length, state, max_checks, sends_used, max_sends, send_open,
@@ -115,16 +118,16 @@ extension LedgerDatabase {
                 fingerprint, 6, 'live', 5, 1, 5, false, 0, clock_timestamp(),
                 clock_timestamp() + interval '1 hour' + n * interval '1 s',
                 clock_timestamp() + interval '1 hour' + n * interval '1 s', 'old'
-            FROM person;
+            FROM old;
             INSERT INTO courier.send (
                 id, verification_id, number, generation, request_id, state, deadline, resend_window_ms, rendering
             )
             SELECT id, id, 1, 1, 'old-' || n, 'claimed', clock_timestamp() + interval '2 hours', 60000, '{}'
-            FROM person;
+            FROM old;
             \(Self.lease)
             INSERT INTO courier.outbox
-            SELECT id, 2, false, '', '', '', clock_timestamp() + interval '1 hour' FROM person;
-            DROP TABLE person;
+            SELECT id, 2, false, '', '', '', clock_timestamp() + interval '1 hour' FROM old;
+            DROP TABLE old;
             -- Batches of the last ten minutes: the tenant's limit looks back to some, and the oldest may be forgotten.
             -- Each row is counted on from the newest before it, which old statistics would have looked for in all of them.
             SET enable_seqscan = off;

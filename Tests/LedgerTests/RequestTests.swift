@@ -50,7 +50,7 @@ import Verification
         }
     }
 
-    /// Neither waits for a slot: both are of other people.
+    /// Neither waits for a person: both are of other people.
     @Test func `ids that two other workers write meanwhile are answered by what those decided`() async throws {
         try await LedgerDatabase.with(connections: 5) { database in
             let worker = LedgerWorker(database.ledger())

@@ -73,7 +73,7 @@ import Verification
                     "DROP TABLE courier.outbox", "TRUNCATE courier.outbox",
                     "ALTER TABLE courier.verification ADD stray int",
                     "CREATE INDEX ON courier.send (number)", "DELETE FROM courier.verification",
-                    "DELETE FROM courier.send", "DELETE FROM courier.request", "DELETE FROM courier.slot",
+                    "DELETE FROM courier.send", "DELETE FROM courier.request", "DELETE FROM courier.person",
                     "UPDATE courier.schema_migration SET version = 0", "DELETE FROM courier.schema_migration",
                     "SELECT courier.check_code('\(claim.reference.verificationID)', '\\x00')",
                     "SELECT courier.hash_key_of('\(claim.reference.verificationID)')",

@@ -6,16 +6,20 @@ import Testing
 import Verification
 
 @Suite struct WindowOrderTests {
-    /// Of a tenant's two requests at once one is too many, so windows are made before anything is decided.
+    /// Of a tenant's two requests at once one is too many, so rows are made before anything is decided.
     private static let policy = Policy.desk { tenant in
-        tenant.limits.perRecipient = [RateLimit(count: 5, per: .seconds(10))]
+        tenant.limits.perIP = [RateLimit(count: 5, per: .seconds(10))]
         tenant.limits.perTenant = [RateLimit(count: 1, per: .seconds(10))]
     }
 
-    @Test(.timeLimit(.minutes(5)))
-    func `a window that another worker began meanwhile is not waited for while others are held`() async throws {
-        // Windows are locked in the order of their fingerprints.
-        let people = [1, 2].map(Self.number).sorted { Self.fingerprint($0) < Self.fingerprint($1) }
+    @Test(.timeLimit(.minutes(5)), arguments: ["person", "limit_window"])
+    func `a row that another worker began meanwhile is not waited for while others are held`(
+        table: String
+    )
+        async throws
+    {
+        // Rows are locked in the order of their keys.
+        let people = [1, 2].sorted { Self.key(of: $0, in: table) < Self.key(of: $1, in: table) }
         try await ClockedDatabase.with(connections: 5) { clocked in
             let worker = clocked.worker(Self.policy)
             let database = clocked.database
@@ -27,13 +31,13 @@ import Verification
             async let requestHolder: Void = database.script(Self.holdRequest)
             try await database.waitForHolders()
             let batch = people.enumerated()
-                .map { place, number in
-                    Self.record("r\(place)", of: number, at: now, offset: Int64(place) + 2)
+                .map { place, person in
+                    Self.record("r\(place)", of: person, at: now, offset: Int64(place) + 2)
                 }
             async let recorded = worker.intake(batch, at: now)
             try await database.waitForWaiter()
-            try await database.script(Self.beginWindow(Self.fingerprint(people[0])))
-            try await database.script(Self.lockWindows)
+            try await database.script(Self.begin(Self.key(of: people[0], in: table), in: table))
+            try await database.script(Self.lockRows(of: table))
             try await requestHolder
             #expect(try await recorded.value.count == 1)
         }
@@ -41,22 +45,24 @@ import Verification
 
     private static func number(_ person: Int) -> String { "+4915\(400_000_000 + person)" }
 
-    private static func record(_ id: String, of number: String, at now: Timestamp, offset: Int64) -> InboundRecord {
+    private static func record(_ id: String, of person: Int, at now: Timestamp, offset: Int64) -> InboundRecord {
         var request = ModelRequest(id: id, tenant: RuleDesk.tenant, requestedAt: now)
-        request.number = number
+        request.number = number(person)
+        request.ip = .address(of: person)
         return request.record(offset: offset)
     }
 
-    /// In hexadecimal digits.
-    private static func fingerprint(_ number: String) -> String {
-        hexadecimal(PhoneNumber(number).map { CodeKeys.test.fingerprint(of: .phone($0)) } ?? [])
+    private static func key(of person: Int, in table: String) -> LimitKey {
+        if table == "limit_window" { return .address(.address(of: person), tenant: RuleDesk.tenant) }
+        let fingerprint = PhoneNumber(number(person)).map { CodeKeys.test.fingerprint(of: .phone($0)) } ?? []
+        return LimitKey(scope: .recipient, tenant: RuleDesk.tenant, fingerprint: fingerprint)
     }
 }
 
 // MARK: - What other workers do
 
 extension WindowOrderTests {
-    /// Holds a request of the batch until `lockWindows` has its first window.
+    /// Holds a request of the batch until `lockRows` has its first row.
     private static let holdRequest = """
         BEGIN;
         INSERT INTO courier.request (day, key, digest, record_topic, record_partition, record_offset)
@@ -72,21 +78,22 @@ extension WindowOrderTests {
         WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objid = 2
         """
 
-    private static func beginWindow(_ fingerprint: String) -> String {
-        """
-        INSERT INTO courier.limit_window (scope, tenant, fingerprint, entries, expires_at)
-        VALUES ('recipient', 't', '\\x\(fingerprint)', '', 'infinity')
-        """
+    private static func begin(_ key: LimitKey, in table: String) -> String {
+        table == "person"
+            ? "INSERT INTO courier.person (key, slots, entries, kept_until) VALUES ('\(key.digest)', '', '', 'infinity')"
+            : "INSERT INTO courier.limit_window (key, entries, expires_at) VALUES ('\(key.digest)', '', 'infinity')"
     }
 
-    /// Locks both windows as a worker does, one after the other.
-    private static let lockWindows = """
+    /// Locks both rows as a worker does, one after the other.
+    private static func lockRows(of table: String) -> String {
+        """
         BEGIN;
-        SELECT FROM (SELECT FROM courier.limit_window ORDER BY fingerprint LIMIT 1 FOR UPDATE) AS w;
+        SELECT FROM (SELECT FROM courier.\(table) ORDER BY key LIMIT 1 FOR UPDATE) AS w;
         SELECT pg_advisory_xact_lock(2);
-        SELECT FROM courier.limit_window ORDER BY fingerprint FOR UPDATE;
+        SELECT FROM courier.\(table) ORDER BY key FOR UPDATE;
         COMMIT;
         """
+    }
 }
 
 extension LedgerDatabase {

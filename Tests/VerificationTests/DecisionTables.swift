@@ -85,7 +85,7 @@ struct DecisionTables {
         #expect(EventContract.violations(in: records) == [])
     }
 
-    /// New rows are written before the facts are read, as the database does it: the first candidate of a key wins.
+    /// New requests are written before the facts are read, as the database does it: the first candidate of a key wins.
     private mutating func facts(of candidates: [Candidate]) -> IntakeFacts {
         var batchSlots: [SlotKey: VerificationID] = [:]
         var batchRequests: [RequestKey: KnownRequest] = [:]
@@ -94,7 +94,6 @@ struct DecisionTables {
             requests[candidate.key] = requests[candidate.key] ?? own
             batchRequests[candidate.key] = requests[candidate.key]
             for passed in candidate.possiblyPassed {
-                slots[passed.slot] = slots[passed.slot] ?? candidate.verificationID
                 batchSlots[passed.slot] = slots[passed.slot]
             }
         }

@@ -37,15 +37,6 @@ CREATE TABLE IF NOT EXISTS courier.request (
     PRIMARY KEY (key, day)
 ) PARTITION BY RANGE (day);
 
--- The one verification that a (tenant, purpose, recipient) points to; its row is the lock for their decisions.
-CREATE TABLE IF NOT EXISTS courier.slot (
-    tenant text COLLATE "C" NOT NULL,
-    purpose text COLLATE "C" NOT NULL,
-    fingerprint bytea NOT NULL,
-    verification_id uuid NOT NULL,
-    PRIMARY KEY (fingerprint, tenant, purpose)
-);
-
 -- What changes comes last: an UPDATE in the same page logs what is between the first and the last byte that differ.
 CREATE TABLE IF NOT EXISTS courier.verification (
     id uuid NOT NULL,
@@ -143,13 +134,12 @@ CREATE TABLE IF NOT EXISTS courier.message (
 
 CREATE INDEX IF NOT EXISTS message_digest ON courier.message (digest);
 
-GRANT SELECT, INSERT, UPDATE ON courier.request, courier.slot, courier.verification, courier.send TO courier_worker;
+GRANT SELECT, INSERT, UPDATE ON courier.request, courier.verification, courier.send TO courier_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON courier.parcel TO courier_worker;
 GRANT SELECT, INSERT ON courier.message TO courier_worker;
 
-SELECT courier.sample_less('courier.request'), courier.sample_less('courier.slot'),
-    courier.sample_less('courier.verification'), courier.sample_less('courier.send'),
-    courier.sample_less('courier.message'), courier.sample_less('courier.parcel');
+SELECT courier.sample_less('courier.request'), courier.sample_less('courier.verification'),
+    courier.sample_less('courier.send'), courier.sample_less('courier.message'), courier.sample_less('courier.parcel');
 
 -- How many sends are due and wait for a worker, up to 100,000: the backlog that Kafka's lag does not show.
 -- It is the only right of an autoscaler.

@@ -1,14 +1,36 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Limits: the admissions of each recipient, IP address and tenant. Every statement may be run again.
+-- Persons and limits: the slots of each recipient, and the admissions of each recipient, IP address and tenant. Every
+-- statement may be run again.
 
--- The admissions of one recipient or IP address, as far back as its limits look.
+-- The key of a person (scope recipient) or a window: the first 10 bytes of the fingerprint, and 6 of SHA-256 over scope and
+-- tenant, each behind its length as 4 bytes. Fingerprints are keyed and have 32 bytes.
+CREATE OR REPLACE FUNCTION courier.limit_key(scope text, tenant text, fingerprint bytea) RETURNS uuid
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT encode(substring(fingerprint FOR 10) || substring(sha256(
+        int4send(octet_length(scope)) || convert_to(scope, 'UTF8')
+            || int4send(octet_length(tenant)) || convert_to(tenant, 'UTF8')
+    ) FOR 6), 'hex')::uuid
+$$;
+
+REVOKE ALL ON FUNCTION courier.limit_key(text, text, bytea) FROM PUBLIC;
+
+-- One recipient of a tenant; the row is the lock for all decisions about it.
+CREATE TABLE IF NOT EXISTS courier.person (
+    key uuid PRIMARY KEY,              -- courier.limit_key
+    kept_until timestamptz NOT NULL,   -- nothing of it is looked up after that time
+    -- The newest verification of each purpose, 17 bytes each: the purpose's number and the verification's id. Numbers: 1
+    -- sign_up, 2 sign_in, 3 mfa_enrollment, 4 mfa_sign_in, 5 reauthentication, 6 account_link, 7 app_verification.
+    slots bytea NOT NULL,
+    entries bytea NOT NULL             -- the admissions, as in limit_window
+) WITH (fillfactor = 85);
+
+-- The admissions of one IP address, as far back as its limits look.
 CREATE TABLE IF NOT EXISTS courier.limit_window (
-    scope text COLLATE "C" NOT NULL CHECK (scope IN ('recipient', 'ip')),
-    tenant text COLLATE "C" NOT NULL,
-    fingerprint bytea NOT NULL,
-    entries bytea NOT NULL,            -- 12 bytes each: microseconds since 1970 and a count, big-endian
+    key uuid PRIMARY KEY,              -- courier.limit_key
     expires_at timestamptz NOT NULL,   -- no limit looks back to it any more
-    PRIMARY KEY (fingerprint, scope, tenant)
+    entries bytea NOT NULL             -- 12 bytes each: microseconds since 1970 and a count, big-endian
 ) WITH (fillfactor = 80);
 
 -- The admissions of a tenant, one row a batch. Those of a window are the difference of two totals, however many rows
@@ -31,10 +53,12 @@ CREATE TABLE IF NOT EXISTS courier.tenant_gate (
     forgotten_at timestamptz NOT NULL DEFAULT '-infinity' -- no admission is left from before this moment
 );
 
+GRANT SELECT, INSERT, UPDATE ON courier.person TO courier_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON courier.limit_window, courier.tenant_admission, courier.tenant_gate
     TO courier_worker;
 
-SELECT courier.sample_less('courier.limit_window'), courier.sample_less('courier.tenant_admission'),
+SELECT courier.sample_less('courier.person'), courier.sample_less('courier.limit_window'),
+    courier.sample_less('courier.tenant_admission'),
     courier.sample_less('courier.tenant_gate');
 
 -- Sets the total of a new admission.

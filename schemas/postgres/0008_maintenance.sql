@@ -12,7 +12,7 @@ CREATE TABLE IF NOT EXISTS courier.maintenance (
 );
 
 INSERT INTO courier.maintenance (task)
-VALUES ('partitions'), ('slot'), ('limit_window'), ('request_other'), ('send_other'), ('message_other'),
+VALUES ('partitions'), ('person'), ('limit_window'), ('request_other'), ('send_other'), ('message_other'),
     ('verification_other')
 ON CONFLICT DO NOTHING;
 
@@ -243,8 +243,7 @@ BEGIN
     LOOP
         behind := part.next_page + pages;
         is_old := CASE part.task
-            -- Slots that point to a dropped verification.
-            WHEN 'slot' THEN format('o.verification_id < %L', courier.uuid_floor(oldest - interval '25 hours'))
+            WHEN 'person' THEN format('o.kept_until < %L', clock_timestamp())
             -- Windows that no limit looks back to any more.
             WHEN 'limit_window' THEN format('o.expires_at < %L', clock_timestamp())
             WHEN 'request_other' THEN format('o.day < %L', (oldest AT TIME ZONE 'UTC')::date)

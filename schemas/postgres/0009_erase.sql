@@ -1,6 +1,40 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Erasure of one recipient on demand. Every statement may be run again.
 
+-- Deletes one recipient's rows of courier.person, for one tenant or for all, and returns the verifications in them.
+--
+-- The rows are locked by key, as in every transaction: once they are, no request for one of them is decided.
+CREATE OR REPLACE FUNCTION courier.delete_persons(
+    IN fingerprints bytea[], IN of_tenant text, OUT persons bigint, OUT ids uuid[]
+)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+AS $$
+DECLARE
+    keys CONSTANT uuid[] := ARRAY(
+        SELECT p.key
+        FROM unnest(fingerprints) AS f(fingerprint)
+        JOIN courier.person p
+            ON p.key >= encode(substring(f.fingerprint FOR 10) || '\x000000000000'::bytea, 'hex')::uuid
+            AND p.key <= encode(substring(f.fingerprint FOR 10) || '\xffffffffffff'::bytea, 'hex')::uuid
+        WHERE of_tenant IS NULL OR p.key = courier.limit_key('recipient', of_tenant, f.fingerprint)
+    );
+BEGIN
+    PERFORM FROM courier.person p WHERE p.key = ANY (keys) ORDER BY p.key FOR UPDATE;
+    WITH gone AS (
+        DELETE FROM courier.person p WHERE p.key = ANY (keys) RETURNING p.key, p.slots
+    )
+    SELECT count(DISTINCT gone.key),
+        coalesce(array_agg(encode(substring(gone.slots FROM s.id FOR 16), 'hex')::uuid) FILTER (WHERE s.id > 0), '{}')
+    INTO persons, ids
+    FROM gone LEFT JOIN LATERAL generate_series(2, length(gone.slots) - 15, 17) AS s(id) ON true;
+END
+$$;
+
+REVOKE ALL ON FUNCTION courier.delete_persons(bytea[], text) FROM PUBLIC;
+
 -- Ends what is live for one recipient and removes their data from every table; without a tenant, for all tenants. What
 -- begins meanwhile is found, too.
 --
@@ -10,8 +44,7 @@
 CREATE OR REPLACE FUNCTION courier.erase_recipient(
     IN fingerprints bytea[],
     IN of_tenant text,
-    OUT slots bigint,
-    OUT limit_windows bigint,
+    OUT persons bigint,
     OUT receipts bigint,
     OUT sends bigint,
     OUT verifications bigint,
@@ -26,6 +59,7 @@ DECLARE
     since CONSTANT uuid := courier.uuid_floor(clock_timestamp() - interval '1 hour');
     ids uuid[];
     open_sends uuid[];
+    found record;
 BEGIN
     -- 1. Find them without a lock: no index has fingerprints, so the search is long, and nobody shall wait for it.
     ids := ARRAY(
@@ -34,27 +68,22 @@ BEGIN
           AND (of_tenant IS NULL OR v.tenant = of_tenant)
     );
 
-    -- 2. Slots first, by key, as in every transaction: from here on no request for one of them is decided.
-    PERFORM FROM courier.slot s
-    WHERE s.fingerprint = ANY (fingerprints) AND (of_tenant IS NULL OR s.tenant = of_tenant)
-    ORDER BY s.fingerprint, s.tenant, s.purpose FOR UPDATE;
-    WITH gone AS (
-        DELETE FROM courier.slot s
-        WHERE s.fingerprint = ANY (fingerprints) AND (of_tenant IS NULL OR s.tenant = of_tenant)
-        RETURNING s.verification_id
-    )
-    SELECT count(*), ids || coalesce(array_agg(gone.verification_id), '{}') INTO slots, ids FROM gone;
+    -- 2. Persons first: from here on no request for one of them is decided.
+    found := courier.delete_persons(fingerprints, of_tenant);
+    persons := found.persons;
+    ids := ids || found.ids;
 
-    -- 3. Then windows, which a request for a purpose without a slot locks, too; and then the verifications that have
-    --    begun since the search: some may have ended, so that no slot pointed to them any more.
-    DELETE FROM courier.limit_window w
-    WHERE w.scope = 'recipient' AND w.fingerprint = ANY (fingerprints) AND (of_tenant IS NULL OR w.tenant = of_tenant);
-    GET DIAGNOSTICS limit_windows = ROW_COUNT;
+    -- 3. Then the verifications that have begun since the search: some may have ended, so that no slot points to them any
+    --    more.
     ids := ids || ARRAY(
         SELECT v.id FROM courier.verification v
         WHERE v.id >= since AND v.fingerprint = ANY (fingerprints) AND v.fingerprint <> erased
           AND (of_tenant IS NULL OR v.tenant = of_tenant)
     );
+    -- A person that was new is there as soon as the first verification is.
+    found := courier.delete_persons(fingerprints, of_tenant);
+    persons := persons + found.persons;
+    ids := ids || found.ids;
 
     -- 4. Unsent messages stay unsent: the deadline of every send without an outcome ends now, and the next sweep
     --    reports it as expired_unsent. A receipt that waits for one of them may hold the number.

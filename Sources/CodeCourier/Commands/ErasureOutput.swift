@@ -12,8 +12,8 @@ struct ErasureOutput {
 
     private var counts: [(table: String, rows: Int64)] {
         [
-            ("slot", report.slots), ("limit_window", report.limitWindows), ("receipt", report.receipts),
-            ("send", report.sends), ("verification", report.verifications),
+            ("person", report.persons), ("receipt", report.receipts), ("send", report.sends),
+            ("verification", report.verifications),
         ]
     }
 

@@ -8,7 +8,7 @@ package struct IntakeChanges: Sendable {
     /// Requests whose row differs from the one written before the decision.
     package var requests: [RequestKey: KnownRequest] = [:]
 
-    /// Slots that point to another verification than before.
+    /// The slots of the verifications that get a send.
     package var slots: [SlotKey: VerificationID] = [:]
 
     /// Windows with the admissions of this batch.

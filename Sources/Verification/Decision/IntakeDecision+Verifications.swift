@@ -48,10 +48,6 @@ extension IntakeDecision {
         )
         belong(candidate, to: id)
         inserted.insert(id)
-        if slots[passed.slot] != id {
-            slots[passed.slot] = id
-            changes.slots[passed.slot] = id
-        }
         send(candidate, request, passed, verification, credential, validity: validity)
     }
 
@@ -104,6 +100,8 @@ extension IntakeDecision {
         verification.resendAfter = facts.now + window
         verification.policyVersion = policy.version
         keep(verification)
+        slots[passed.slot] = verification.id
+        changes.slots[passed.slot] = verification.id
         let latest = request.asked(before: facts.now) + settings.maxRequestAge
         // Without its link an e-mail is worth nothing once the code is over.
         let end = request.hasLink ? verification.expiresAt : verification.wholeUntil

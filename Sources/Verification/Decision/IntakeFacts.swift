@@ -8,7 +8,7 @@ package struct IntakeFacts: Sendable {
     /// A row for every candidate's key: its own new one, or one from before.
     package let requests: [RequestKey: KnownRequest]
 
-    /// The verification that each slot points to: a candidate's own id when the slot is new.
+    /// The verification that each slot points to; a new slot points to none.
     package let slots: [SlotKey: VerificationID]
 
     /// The verifications that slots and requests point to.

@@ -120,37 +120,3 @@ extension LimitWindow.Entry {
         return Self(time: max(time, newer.time), count: isTooLarge ? .max : sum)
     }
 }
-
-/// Whose admissions a window counts.
-package struct LimitKey: Sendable, Hashable, RankedKey {
-    package enum Scope: String, Sendable {
-        case recipient
-        case ip
-    }
-
-    package let scope: Scope
-    package let tenant: String
-
-    /// A keyed fingerprint.
-    package let fingerprint: [UInt8]
-
-    package init(scope: Scope, tenant: String, fingerprint: [UInt8]) {
-        self.scope = scope
-        self.tenant = tenant
-        self.fingerprint = fingerprint
-    }
-
-    package var rank: UInt64 { fingerprint.leadingWord }
-
-    /// The one order in which rows of windows are locked.
-    package static func < (left: LimitKey, right: LimitKey) -> Bool {
-        if let isBefore = left.fingerprint.comesBefore(right.fingerprint) { return isBefore }
-        guard left.scope == right.scope else { return left.scope.rawValue < right.scope.rawValue }
-        return left.tenant < right.tenant
-    }
-
-    /// Few keys share a fingerprint.
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(rank)
-    }
-}

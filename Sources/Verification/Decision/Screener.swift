@@ -111,16 +111,17 @@ package struct Screener: Sendable {
         notes: [String] = []
     ) -> Screening.Passed {
         let fingerprint = keys.fingerprint(of: request.recipient)
+        let slot = SlotKey(tenant: request.tenant, purpose: request.purpose, fingerprint: fingerprint)
         var limits: [LimitKey] = []
         // What no limit counts is no row either, which batches with the same address would wait for.
         if testNumber == nil, !tenant.limits.perRecipient.isEmpty {
-            limits.append(LimitKey(scope: .recipient, tenant: request.tenant, fingerprint: fingerprint))
+            limits.append(slot.person)
         }
         if testNumber == nil, !tenant.limits.perIP.isEmpty, let ip = request.client?.ip {
             limits.append(LimitKey(scope: .ip, tenant: request.tenant, fingerprint: keys.fingerprint(of: ip)))
         }
         return Screening.Passed(
-            slot: SlotKey(tenant: request.tenant, purpose: request.purpose, fingerprint: fingerprint),
+            slot: slot,
             region: facts?.region,
             tenant: tenant,
             limits: limits,

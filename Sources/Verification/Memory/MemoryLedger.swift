@@ -6,21 +6,8 @@
 package struct MemoryLedger: Sendable {
     package private(set) var verifications: [VerificationID: StoredVerification] = [:]
     package private(set) var slots: [SlotKey: VerificationID] = [:]
-    private var windows: [WindowKey: (window: LimitWindow, expiry: Timestamp)] = [:]
+    private var windows: [LimitKey: (window: LimitWindow, expiry: Timestamp)] = [:]
     private var tenants: [TenantLimit: AdmissionCount] = [:]
-
-    /// A key in a fraction of its memory: fingerprints are random, so half of one tells two apart.
-    private struct WindowKey: Hashable {
-        let scope: LimitKey.Scope
-        let tenant: String
-        let identity: UInt128
-
-        init(_ key: LimitKey) {
-            scope = key.scope
-            tenant = key.tenant
-            identity = key.fingerprint.prefix(16).reduce(0) { $0 << 8 | UInt128($1) }
-        }
-    }
 
     package init() {}
 
@@ -37,10 +24,8 @@ package struct MemoryLedger: Sendable {
         let facts = facts(candidates, requests, now)
         let changes = rules.decide(candidates, facts: facts)
         keep(changes.insertedVerifications + changes.updatedVerifications)
-        slots.merge(facts.slots.filter { verifications[$1] != nil }.merging(changes.slots) { $1 }) { $1 }
-        for (key, change) in changes.windows {
-            windows[WindowKey(key)] = (change.window, change.expiry)
-        }
+        slots.merge(changes.slots) { $1 }
+        for (key, change) in changes.windows { windows[key] = (change.window, change.expiry) }
         for limit in facts.tenantUsage.keys {
             for _ in 0..<changes.admissions[limit.tenant, default: 0] {
                 tenants[limit, default: AdmissionCount()].admit(at: now)
@@ -79,8 +64,8 @@ package struct MemoryLedger: Sendable {
         var usage: [TenantLimit: Int] = [:]
         for candidate in candidates {
             for passed in candidate.possiblyPassed {
-                current[passed.slot] = current[passed.slot] ?? slots[passed.slot] ?? candidate.verificationID
-                for key in passed.limits { limits[key] = windows[WindowKey(key)]?.window }
+                current[passed.slot] = slots[passed.slot]
+                for key in passed.limits { limits[key] = windows[key]?.window }
                 for limit in passed.tenant.limits.perTenant {
                     let key = TenantLimit(tenant: passed.slot.tenant, limit: limit)
                     usage[key] = usage[key] ?? tenants[key, default: AdmissionCount()].count(at: now, per: limit.per)

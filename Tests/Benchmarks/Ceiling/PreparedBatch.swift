@@ -18,7 +18,7 @@ struct BatchMaker {
     private let ledger: PostgresLedger
     private let screener: Screener
     private let rules: IntakeRules
-    private var slots: [SlotKey: VerificationID] = [:]
+    private var persons: [LimitKey: Person] = [:]
     private var verifications: [VerificationID: StoredVerification] = [:]
     private var windows: [LimitKey: LimitWindow] = [:]
 
@@ -35,7 +35,8 @@ struct BatchMaker {
         let facts = facts(for: candidates, at: now)
         let changes = rules.decide(candidates, facts: facts)
         let known = Set(facts.verifications.keys)
-        keep(changes)
+        let rows = PostgresLedger.statements(writing: changes, from: persons, facts)
+        keep(changes, at: now)
         let results = changes.sends.map { send in
             SendResult(
                 send: send.reference,
@@ -64,7 +65,7 @@ struct BatchMaker {
         let parcels = changes.sends.map { _ in Optional(writes.parcel) }
         return PreparedBatch(
             transactions: [
-                intakeTrips(intake, known, changes, writes, facts),
+                intakeTrips(intake, known, rows + writes.statements),
                 [[ledger.mark(changes.sends, in: parcels)]],
                 [
                     [PostgresLedger.settleSends(results), Statement("SELECT clock_timestamp()")],
@@ -80,24 +81,16 @@ struct BatchMaker {
     private func intakeTrips(
         _ keys: IntakeKeys,
         _ known: Set<VerificationID>,
-        _ changes: IntakeChanges,
-        _ writes: IntakeWrites,
-        _ facts: IntakeFacts
+        _ writes: [Statement]
     ) -> [PreparedBatch.RoundTrip] {
         var trips = [
             [
-                PostgresLedger.lockSlots(keys), PostgresLedger.lockWindows(keys.windows),
+                PostgresLedger.lockPersons(keys.persons), PostgresLedger.lockWindows(keys.windows),
                 PostgresLedger.insertRequests(keys), PostgresLedger.readTime(keys),
             ]
         ]
         if !known.isEmpty { trips.append([PostgresLedger.lockVerifications(known), PostgresLedger.readTime(keys)]) }
-        var windows: [Statement] = []
-        let begun = changes.windows.filter { facts.windows[$0.key] == nil }
-        let continued = changes.windows.filter { facts.windows[$0.key] != nil }
-        if !continued.isEmpty { windows.append(PostgresLedger.updateWindows(continued)) }
-        // Batches run side by side here, and an address of two of them would be begun twice.
-        if !begun.isEmpty { windows.append(PostgresLedger.insertWindows(begun)) }
-        return trips + [windows + writes.statements]
+        return trips + [writes]
     }
 
     private func facts(for candidates: [Candidate], at now: Timestamp) -> IntakeFacts {
@@ -108,28 +101,21 @@ struct BatchMaker {
         for candidate in candidates {
             requests[candidate.key] = KnownRequest(of: candidate)
             for passed in candidate.possiblyPassed {
-                let id = slots[passed.slot] ?? found[passed.slot] ?? candidate.verificationID
-                found[passed.slot] = id
-                if let verification = verifications[id] { known[id] = verification }
-                for key in passed.limits { limits[key] = windows[key] }
+                if let id = persons[passed.slot.person]?[passed.slot.purpose] {
+                    found[passed.slot] = id
+                    known[id] = verifications[id]
+                }
+                for key in passed.limits { limits[key] = persons[key]?.window ?? windows[key] }
             }
         }
         return IntakeFacts(now: now, requests: requests, slots: found, verifications: known, windows: limits)
     }
 
-    private mutating func keep(_ changes: IntakeChanges) {
+    private mutating func keep(_ changes: IntakeChanges, at now: Timestamp) {
         for verification in changes.insertedVerifications + changes.updatedVerifications {
             verifications[verification.id] = verification
         }
-        for send in changes.sends {
-            guard let verification = verifications[send.reference.verificationID] else { continue }
-            let slot = SlotKey(
-                tenant: verification.tenant,
-                purpose: verification.purpose,
-                fingerprint: verification.fingerprint
-            )
-            slots[slot] = verification.id
-        }
-        for (key, change) in changes.windows { windows[key] = change.window }
+        persons.merge(changes.persons(from: persons, at: now)) { $1 }
+        for (key, change) in changes.windows where key.scope != .recipient { windows[key] = change.window }
     }
 }

@@ -102,14 +102,8 @@ struct MicroCommand: ParsableCommand {
 
     private static func facts(for candidates: [Candidate], at now: Timestamp) -> IntakeFacts {
         var requests: [RequestKey: KnownRequest] = [:]
-        var slots: [SlotKey: VerificationID] = [:]
-        for candidate in candidates {
-            requests[candidate.key] = KnownRequest(of: candidate)
-            for passed in candidate.possiblyPassed where slots[passed.slot] == nil {
-                slots[passed.slot] = candidate.verificationID
-            }
-        }
-        return IntakeFacts(now: now, requests: requests, slots: slots, verifications: [:])
+        for candidate in candidates { requests[candidate.key] = KnownRequest(of: candidate) }
+        return IntakeFacts(now: now, requests: requests, slots: [:], verifications: [:])
     }
 }
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What $requests requests of the day before have left in the worker's tables: six rows each.
+-- What $requests requests of the day before have left in the worker's tables: five rows each.
 -- Each has a person and, four to one, an address of its own.
 
 CREATE TEMP TABLE old AS
@@ -15,8 +15,10 @@ INSERT INTO courier.request (day, key, digest, verification_id, record_topic, re
 SELECT (moment AT TIME ZONE 'UTC')::date, md5('old-' || n)::uuid, encode(substring(fingerprint FOR 16), 'hex')::uuid, id,
     1, 0, n, (extract(epoch FROM moment) * 1000)::bigint
 FROM old;
-INSERT INTO courier.slot (tenant, purpose, fingerprint, verification_id)
-SELECT 'default', 'sign_in', fingerprint, id FROM old;
+INSERT INTO courier.person (key, kept_until, slots, entries)
+SELECT courier.limit_key('recipient', 'default', fingerprint), moment + interval '50 hours', '\x02'::bytea || uuid_send(id),
+    int8send((extract(epoch FROM moment) * 1000000)::bigint) || int4send(1)
+FROM old;
 INSERT INTO courier.verification (id, request_id, tenant, purpose, channel, fingerprint, region, masked, seal_key,
     code_key, hash_key, generation, code_hash, code_length, state, status, max_checks, sends_used, max_sends, send_open,
     sequence, resend_after, expires_at, ended_at, policy_version)
@@ -26,11 +28,7 @@ FROM old;
 INSERT INTO courier.send (id, verification_id, number, generation, request_id, state, deadline, attempts,
     resend_window_ms, rendering, provider, provider_message_id, segments)
 SELECT id, id, 1, 1, 'old-' || n, 'sent', moment, 1, 60000, '', 'main', 'SMold' || n, 1 FROM old;
-INSERT INTO courier.limit_window (scope, tenant, fingerprint, entries, expires_at)
-SELECT 'recipient', 'default', fingerprint, int8send((extract(epoch FROM moment) * 1000000)::bigint) || int4send(1),
-    moment + interval '1 day'
-FROM old;
-INSERT INTO courier.limit_window (scope, tenant, fingerprint, entries, expires_at)
-SELECT DISTINCT ON (address) 'ip', 'default', address,
-    int8send((extract(epoch FROM moment) * 1000000)::bigint) || int4send(1), moment + interval '1 hour'
+INSERT INTO courier.limit_window (key, expires_at, entries)
+SELECT DISTINCT ON (address) courier.limit_key('ip', 'default', address), moment + interval '1 hour',
+    int8send((extract(epoch FROM moment) * 1000000)::bigint) || int4send(1)
 FROM old;

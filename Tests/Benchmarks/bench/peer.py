@@ -25,7 +25,7 @@ from confluent_kafka import Consumer, Producer
 
 KEY = bytes([1] * 32)
 ALLOWED = {"DE", "GB", "FR", "IN"}
-LIMITS = {"recipient": ((2, 10), (10, 3600), (20, 86_400)), "ip": ((50, 60), (500, 3600))}
+LIMITS = (50, 60), (500, 3600)
 WINDOW = timedelta(seconds=60)
 CONCURRENCY, CONNECTIONS, BATCH = 64, 10, 500
 
@@ -36,6 +36,15 @@ def joined(*fields):
 
 def keyed(*fields):
     return hmac.new(KEY, joined(*fields), hashlib.sha256).digest()
+
+
+def owner(scope, tenant, fingerprint):
+    digest = hashlib.sha256(joined(scope.encode(), tenant.encode())).digest()
+    return uuid.UUID(bytes=fingerprint[:10] + digest[:6])
+
+
+def admission(now):
+    return struct.pack(">qI", int(now.timestamp() * 1_000_000), 1)
 
 
 def uuid7():
@@ -101,23 +110,21 @@ class Peer:
                     return await self.answer(connection, uuid7(), 1, key, "suppressed", "duplicate_request", region)
                 if not allowed:
                     return await self.answer(connection, uuid7(), 1, key, "rejected", "region_not_allowed", region)
-                slot = await connection.fetchval(
-                    "INSERT INTO courier.slot (tenant, purpose, fingerprint, verification_id) VALUES ($1, $2, $3, $4) "
-                    "ON CONFLICT (tenant, purpose, fingerprint) DO UPDATE SET verification_id = slot.verification_id "
-                    "RETURNING verification_id",
-                    request["tenant"], request["purpose"], fingerprint, verification,
-                )
+                # Its only verification is its only admission: the limits of recipients have nothing to refuse.
+                slot = uuid.UUID(bytes=(await connection.fetchval(
+                    "INSERT INTO courier.person (key, kept_until, slots, entries) VALUES ($1, $2, $3, $4) "
+                    "ON CONFLICT (key) DO UPDATE SET slots = person.slots RETURNING slots",
+                    owner("recipient", request["tenant"], fingerprint), now + timedelta(hours=50),
+                    b"\2" + verification.bytes, admission(now),
+                ))[1:])
                 if slot != verification:
                     sequence = await connection.fetchval(
                         "UPDATE courier.verification SET sequence = sequence + 1 WHERE id = $1 RETURNING sequence", slot
                     )
                     return await self.answer(connection, slot, sequence, key, "suppressed", "resend_window", region)
-                address = keyed(b"ip", request["client"]["ip"].encode())
-                for scope, owner in (("recipient", fingerprint), ("ip", address)):
-                    if not await self.admit(connection, scope, request["tenant"], owner, now):
-                        return await self.answer(
-                            connection, uuid7(), 1, key, "rejected", f"quota_{scope}", region
-                        )
+                address = owner("ip", request["tenant"], keyed(b"ip", request["client"]["ip"].encode()))
+                if not await self.admit(connection, address, now):
+                    return await self.answer(connection, uuid7(), 1, key, "rejected", "quota_ip", region)
                 code = f"{int.from_bytes(keyed(b'code', verification.bytes)[:8]) % 1_000_000:06d}"
                 await self.insert(connection, request, verification, send, fingerprint, number, region, code, key, now)
             await connection.execute(
@@ -125,17 +132,15 @@ class Peer:
             )
         await self.send(verification, send, number, code, key, region)
 
-    async def admit(self, connection, scope, tenant, owner, now):
-        entry = struct.pack(">qI", int(now.timestamp() * 1_000_000), 1)
+    async def admit(self, connection, address, now):
         entries = await connection.fetchval(
-            "INSERT INTO courier.limit_window (scope, tenant, fingerprint, entries, expires_at) "
-            "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (scope, tenant, fingerprint) "
-            "DO UPDATE SET entries = limit_window.entries || excluded.entries, expires_at = excluded.expires_at "
-            "RETURNING entries",
-            scope, tenant, owner, entry, now + timedelta(days=1),
+            "INSERT INTO courier.limit_window (key, expires_at, entries) VALUES ($1, $2, $3) "
+            "ON CONFLICT (key) DO UPDATE SET entries = limit_window.entries || excluded.entries, "
+            "expires_at = excluded.expires_at RETURNING entries",
+            address, now + timedelta(days=1), admission(now),
         )
         times = [struct.unpack_from(">q", entries, place)[0] / 1e6 for place in range(0, len(entries), 12)]
-        return all(sum(t > now.timestamp() - per for t in times) <= count for count, per in LIMITS[scope])
+        return all(sum(t > now.timestamp() - per for t in times) <= count for count, per in LIMITS)
 
     async def insert(self, connection, request, verification, send, fingerprint, number, region, code, key, now):
         await connection.execute(

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import PostgresClient
+package import Verification
+
+extension PostgresLedger {
+    /// Locks and reads the persons that there are, one after the other: the index gives the keys in their order.
+    package static func lockPersons(_ keys: [LimitKey]) -> Statement {
+        Statement(
+            """
+            SELECT p.key, p.slots, p.entries, p.kept_until FROM courier.person p
+            WHERE p.key = ANY ($1)
+            FOR UPDATE
+            """,
+            [keys.parameter]
+        )
+    }
+
+    /// Locks those of the persons that there are and that nobody holds.
+    static func lockFreePersons(_ keys: [LimitKey]) -> Statement {
+        Statement(
+            """
+            SELECT p.key, p.slots, p.entries, p.kept_until FROM courier.person p
+            WHERE p.key = ANY ($1)
+            FOR UPDATE SKIP LOCKED
+            """,
+            [keys.parameter]
+        )
+    }
+
+    /// Writes new persons; one that another worker has begun meanwhile is a unique violation.
+    package static func insertPersons(_ persons: [LimitKey: Person]) -> Statement {
+        Statement(
+            """
+            INSERT INTO courier.person (key, slots, entries, kept_until)
+            SELECT unnest($1::uuid[]), unnest($2::bytea[]), unnest($3::bytea[]), unnest($4::timestamptz[])
+            """,
+            parameters(persons)
+        )
+    }
+
+    /// Writes locked persons.
+    ///
+    /// No plan of it can begin at the table, as that of a join with the batch could.
+    package static func updatePersons(_ persons: [LimitKey: Person]) -> Statement {
+        Statement(
+            """
+            INSERT INTO courier.person (key, slots, entries, kept_until)
+            SELECT unnest($1::uuid[]), unnest($2::bytea[]), unnest($3::bytea[]), unnest($4::timestamptz[])
+            ON CONFLICT (key) DO UPDATE
+            SET slots = excluded.slots, entries = excluded.entries, kept_until = excluded.kept_until
+            """,
+            parameters(persons)
+        )
+    }
+
+    private static func parameters(_ persons: [LimitKey: Person]) -> [Parameter] {
+        let rows = persons.sorted { $0.key < $1.key }
+        return [
+            rows.map(\.key).parameter, .bytesArray(rows.map(\.value.encodedSlots)),
+            .bytesArray(rows.map(\.value.window.encoded)), .timestamps(rows.map(\.value.keptUntil.microseconds)),
+        ]
+    }
+
+    /// The persons that were locked.
+    static func persons(_ rows: Rows) throws -> [LimitKey: Person] {
+        var persons = [LimitKey: Person](minimumCapacity: rows.count)
+        for row in rows {
+            persons[LimitKey(scope: .recipient, digest: UUIDValue(try row.uuid(0)))] = Person(
+                encodedSlots: try row.bytes(1),
+                window: LimitWindow(encoded: try row.bytes(2)),
+                keptUntil: try Timestamp(row, 3)
+            )
+        }
+        return persons
+    }
+}
+
+extension [LimitKey] {
+    var parameter: Parameter { .uuids(map(\.digest.value)) }
+}
