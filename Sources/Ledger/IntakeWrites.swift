@@ -8,24 +8,25 @@ package struct IntakeWrites {
     package private(set) var statements: [Statement] = []
     private let ledger: PostgresLedger
     private let outbox: [OutboxRecord]
-    private let pack = UUIDValue.random
+    private let pack: Pack
     private let claims: [SendReference]
     package let parcel = UUIDValue.random
     private let inserts: Range<Int>
 
-    /// `outbox` is that of the changes.
+    /// Makes the writes of the changes, whose outbox is given with the event ids that it is written with.
     package init(
         _ changes: IntakeChanges,
         _ keys: IntakeKeys,
         _ ledger: PostgresLedger,
         outbox: [OutboxRecord],
+        _ pack: Pack,
         at now: Timestamp
     ) {
         if !changes.insertedVerifications.isEmpty {
-            statements.append(PostgresLedger.insertVerifications(changes.insertedVerifications, pack: pack))
+            statements.append(PostgresLedger.insertVerifications(changes.insertedVerifications, pack))
         }
         if !changes.updatedVerifications.isEmpty {
-            statements.append(PostgresLedger.updateVerifications(changes.updatedVerifications, pack: pack))
+            statements.append(PostgresLedger.updateVerifications(changes.updatedVerifications, pack))
         }
         if !changes.requests.isEmpty { statements.append(PostgresLedger.updateRequests(changes.requests)) }
         claims = changes.sends.map(\.reference)
@@ -34,7 +35,8 @@ package struct IntakeWrites {
         }
         self.ledger = ledger
         self.outbox = outbox
-        let inserts = ledger.insertOutbox(outbox, pack: pack)
+        self.pack = pack
+        let inserts = ledger.insertOutbox(outbox, pack)
         self.inserts = statements.endIndex..<statements.endIndex + inserts.count
         statements += inserts
         if let admit = PostgresLedger.admitTenants(changes.admissions, keys, at: now) { statements.append(admit) }
@@ -44,6 +46,6 @@ package struct IntakeWrites {
     func tryCommit(behind others: [Statement], _ transaction: Transaction) throws -> [OutboxRecord] {
         let answers = Array(try transaction.tryCommit(others + statements).dropFirst(others.count))
         if !claims.isEmpty { ledger.held.add(parcel, claims, lease: ledger.settings.lease) }
-        return try ledger.handedOver(outbox, pack: pack, answers[inserts])
+        return try ledger.handedOver(outbox, pack, answers[inserts])
     }
 }

@@ -6,7 +6,7 @@ package import Verification
 /// The packs that this worker wrote and that are in the table, with the records of each that are not published yet.
 package final class OpenPacks: Sendable {
     fileprivate struct Pack {
-        let streams: [UUIDValue]
+        let records: [OutboxKey]
 
         /// The end of the lease: from then on it is for others, too.
         let end: ContinuousClock.Instant
@@ -19,30 +19,30 @@ package final class OpenPacks: Sendable {
     fileprivate struct State {
         var packs: [UUIDValue: Pack] = [:]
 
-        /// Of each stream whose first event is not published.
-        var packOf: [UUIDValue: UUIDValue] = [:]
+        /// Of each record that is not published.
+        var packOf: [OutboxKey: UUIDValue] = [:]
 
-        /// The streams of a pack that are not published.
-        func left(of id: UUIDValue) -> [UUIDValue] { packs[id]?.streams.filter { packOf[$0] == id } ?? [] }
+        /// The records of a pack that are not published.
+        func left(of id: UUIDValue) -> [OutboxKey] { packs[id]?.records.filter { packOf[$0] == id } ?? [] }
     }
 
     /// The changes that published or returned records make to their packs.
     package struct Plan {
-        /// Packs that are published whole, with their streams.
-        var published: [(id: UUIDValue, streams: [UUIDValue])]
+        /// Packs that are published whole, with their records.
+        var published: [(id: UUIDValue, records: [OutboxKey])]
 
-        /// Packs to be written out as rows, with the streams that are not published.
-        var unpacked: [(id: UUIDValue, streams: [UUIDValue])]
+        /// Packs to be written out as rows, with the records that are not published.
+        var unpacked: [(id: UUIDValue, records: [OutboxKey])]
 
         /// Records of no pack.
         var rows: [OutboxRecord]
 
-        /// Streams of packs of which others are not published yet.
-        fileprivate var waiting: [UUIDValue] = []
+        /// Published records of packs of which others are not published yet.
+        fileprivate var waiting: [OutboxKey] = []
 
         package init(
-            published: [(id: UUIDValue, streams: [UUIDValue])] = [],
-            unpacked: [(id: UUIDValue, streams: [UUIDValue])] = [],
+            published: [(id: UUIDValue, records: [OutboxKey])] = [],
+            unpacked: [(id: UUIDValue, records: [OutboxKey])] = [],
             rows: [OutboxRecord] = []
         ) {
             self.published = published
@@ -60,10 +60,10 @@ package final class OpenPacks: Sendable {
 
     private let state = Mutex(State())
 
-    func add(_ id: UUIDValue, _ streams: [UUIDValue], lease: Duration, now: ContinuousClock.Instant = .now) {
+    func add(_ id: UUIDValue, _ records: [OutboxKey], lease: Duration, now: ContinuousClock.Instant = .now) {
         state.withLock { state in
-            state.packs[id] = Pack(streams: streams, end: now + lease, left: streams.count)
-            for stream in streams { state.packOf[stream] = id }
+            state.packs[id] = Pack(records: records, end: now + lease, left: records.count)
+            for record in records { state.packOf[record] = id }
         }
     }
 
@@ -71,10 +71,11 @@ package final class OpenPacks: Sendable {
     func plan(published records: [OutboxRecord], now: ContinuousClock.Instant = .now) -> Plan {
         state.withLock { state in
             var plan = Plan()
-            var published: [UUIDValue: Set<UUIDValue>] = [:]
+            var published: [UUIDValue: Set<OutboxKey>] = [:]
             for record in records {
-                if let id = state.pack(of: record) {
-                    published[id, default: []].insert(record.stream)
+                let key = OutboxKey(record)
+                if let id = state.packOf[key] {
+                    published[id, default: []].insert(key)
                 } else {
                     plan.rows.append(record)
                 }
@@ -82,7 +83,7 @@ package final class OpenPacks: Sendable {
             for (id, pack) in state.packs {
                 let done = published[id] ?? []
                 if done.count == pack.left {
-                    plan.published.append((id, pack.streams))
+                    plan.published.append((id, pack.records))
                 } else if let since = pack.since, now - since > Self.patience {
                     plan.unpacked.append((id, state.left(of: id).filter { !done.contains($0) }))
                 } else {
@@ -96,7 +97,7 @@ package final class OpenPacks: Sendable {
     /// Plans the return of records, whose packs become rows.
     func plan(givenBack records: [OutboxRecord]) -> Plan {
         state.withLock { state in
-            let packs = Set(records.compactMap { state.pack(of: $0) })
+            let packs = Set(records.compactMap { state.packOf[OutboxKey($0)] })
             return Plan(unpacked: packs.map { ($0, state.left(of: $0)) })
         }
     }
@@ -105,8 +106,8 @@ package final class OpenPacks: Sendable {
     func finish(_ plan: Plan, now: ContinuousClock.Instant = .now) {
         state.withLock { state in
             for id in plan.packs { state.forget(id) }
-            for stream in plan.waiting {
-                guard let id = state.packOf.removeValue(forKey: stream), var pack = state.packs[id] else { continue }
+            for record in plan.waiting {
+                guard let id = state.packOf.removeValue(forKey: record), var pack = state.packs[id] else { continue }
                 pack.left -= 1
                 pack.since = pack.since ?? now
                 state.packs[id] = pack
@@ -120,8 +121,18 @@ package final class OpenPacks: Sendable {
 extension OpenPacks.State {
     fileprivate mutating func forget(_ id: UUIDValue) {
         guard let pack = packs.removeValue(forKey: id) else { return }
-        for stream in pack.streams where packOf[stream] == id { packOf[stream] = nil }
+        for record in pack.records where packOf[record] == id { packOf[record] = nil }
     }
+}
 
-    fileprivate func pack(of record: OutboxRecord) -> UUIDValue? { record.isFirstEvent ? packOf[record.stream] : nil }
+/// The key of a record: dead letters have streams of their own.
+package struct OutboxKey: Hashable, Sendable {
+    package let stream: UUIDValue
+    package let sequence: Int32
+}
+
+extension OutboxKey {
+    package init(_ record: OutboxRecord) {
+        self.init(stream: record.stream, sequence: record.sequence)
+    }
 }

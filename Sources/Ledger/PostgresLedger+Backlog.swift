@@ -35,8 +35,8 @@ extension PostgresLedger: BacklogGauge {
                 (SELECT count(*) FROM (
                     SELECT FROM courier.outbox o WHERE o.lease_until >= coalesce($3::timestamptz, '-infinity') LIMIT $1
                 ) AS waiting)
-                + (SELECT coalesce(sum(p.records), 0) FROM (
-                    SELECT o.records FROM courier.outbox_pack o
+                + (SELECT coalesce(sum(p.size), 0) FROM (
+                    SELECT o.size FROM courier.outbox_pack o
                     WHERE o.lease_until >= coalesce($3::timestamptz, '-infinity') LIMIT $1
                 ) AS p)
             """,

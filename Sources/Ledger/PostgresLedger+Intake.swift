@@ -80,10 +80,10 @@ extension PostgresLedger {
                 (free, waiting) = locked.split(free)
                 if !waiting.isEmpty { keys = IntakeKeys(free) }
             }
-            let (read, persons) = try readFacts(keys, full, pace, transaction)
-            var facts = read
+            let read = try readFacts(keys, full, pace, transaction)
+            var facts = read.facts
             var changes = batch.rules.decide(free, facts: facts)
-            var writes = try writes(of: changes, keys, at: facts.now, transaction)
+            var writes = try writes(of: changes, keys, read.pack, at: facts.now, transaction)
             var trials = 3
             while true {
                 let open = full.keys.filter { changes.windows[$0] != nil }
@@ -92,7 +92,7 @@ extension PostgresLedger {
                     throw OpenWindow()
                 }
                 do {
-                    let rows = Self.statements(writing: changes, from: persons, facts)
+                    let rows = Self.statements(writing: changes, from: read.persons, facts)
                     let outbox = try writes.tryCommit(behind: rows, transaction)
                     fullWindows.note(changes.fullWindows.filter { full[$0.key] == nil })
                     return Recorded(IntakeResult(sends: changes.sends, waiting: waiting), outbox: outbox)
@@ -105,7 +105,7 @@ extension PostgresLedger {
                         changes = same
                     } else {
                         changes = batch.rules.decide(free, facts: facts)
-                        writes = try self.writes(of: changes, keys, at: facts.now, transaction)
+                        writes = try self.writes(of: changes, keys, read.pack, at: facts.now, transaction)
                     }
                 }
             }
@@ -115,10 +115,11 @@ extension PostgresLedger {
     private func writes(
         of changes: IntakeChanges,
         _ keys: IntakeKeys,
+        _ pack: Pack,
         at now: Timestamp,
         _ transaction: Transaction
     ) throws -> IntakeWrites {
-        IntakeWrites(changes, keys, self, outbox: try numbered(changes.outbox, transaction), at: now)
+        IntakeWrites(changes, keys, self, outbox: try numbered(changes.outbox, transaction), pack, at: now)
     }
 
     /// The windows that others have begun since the facts were read, as far as they can be had without waiting.
@@ -132,6 +133,13 @@ extension PostgresLedger {
         return (try Self.windows(results[0]), try IntakeTime(results[1]))
     }
 
+    /// What was read under locks, and the pack for the events.
+    private struct ReadRows {
+        let facts: IntakeFacts
+        let persons: [LimitKey: Person]
+        let pack: Pack
+    }
+
     /// Locks and reads, in the one order of locks; the time is read when the last lock is granted.
     ///
     /// Windows that are known to be full are taken as they were read.
@@ -140,7 +148,7 @@ extension PostgresLedger {
         _ full: [LimitKey: LimitWindow],
         _ pace: Pace,
         _ transaction: Transaction
-    ) throws -> (IntakeFacts, [LimitKey: Person]) {
+    ) throws -> ReadRows {
         let others = full.isEmpty ? keys.windows : keys.windows.filter { full[$0] == nil }
         let results = try transaction.run([
             Self.lockPersons(keys.persons), Self.lockWindows(others), Self.insertRequests(keys), Self.readTime(keys),
@@ -154,10 +162,14 @@ extension PostgresLedger {
         }
         let known = keys.before(slots.values).union(keys.before(requests.values.compactMap(\.verificationID)))
         var verifications: [VerificationID: StoredVerification] = [:]
+        var unpublished: Set<VerificationID> = []
         if !known.isEmpty {
-            let locked = try transaction.run([Self.lockVerifications(known), Self.readTime(keys)])
+            let locked = try transaction.run([
+                Self.lockVerifications(known), Self.unpublished(known), Self.readTime(keys),
+            ])
             verifications = try Self.verifications(locked[0])
-            time = try IntakeTime(locked[1])
+            unpublished = try Self.verificationIDs(locked[1])
+            time = try IntakeTime(locked[2])
         }
         if pace == .oneByOne || keys.mayBreakLimit(time.usage) {
             time = try enterGates(keys, &persons, &windows, at: time.now, transaction)
@@ -171,7 +183,7 @@ extension PostgresLedger {
             windows: windows,
             tenantUsage: time.usage
         )
-        return (facts, persons)
+        return ReadRows(facts: facts, persons: persons, pack: Pack(behind: unpublished))
     }
 
     /// Locks the gates of the tenants behind a row for every person and window, and returns the time then.

@@ -11,20 +11,16 @@ extension PostgresLedger {
         return timeline == 1 ? records : records.map { $0.written(on: timeline) }
     }
 
-    /// Inserts records leased to this worker, which publishes them at once: the first events of verifications in a pack,
-    /// and all others, where there are such, as rows.
-    package func insertOutbox(_ records: [OutboxRecord], pack: UUIDValue) -> [Statement] {
-        let firsts = records.filter(\.isFirstEvent)
-        let others = records.filter { !$0.isFirstEvent }
-        return (firsts.isEmpty ? [] : [insertPack(pack, firsts)]) + (others.isEmpty ? [] : [insertOthers(others)])
+    /// Inserts records leased to this worker, which publishes them at once.
+    package func insertOutbox(_ records: [OutboxRecord], _ pack: Pack) -> [Statement] {
+        let (packed, rows) = pack.split(records)
+        return (packed.isEmpty ? [] : [insertPack(pack.id, packed)]) + (rows.isEmpty ? [] : [insertRows(rows)])
     }
 
-    /// Later events, and what has a stream made from its record, which may be there when the record has come once more.
-    ///
     /// A record behind an unpublished one of its stream, here or in the table, is parked: it is due from now on, and a sweep
     /// takes it when the earlier one is gone or goes with it, so that a verification's events keep their order whoever
     /// publishes them.
-    private func insertOthers(_ records: [OutboxRecord]) -> Statement {
+    private func insertRows(_ records: [OutboxRecord]) -> Statement {
         Statement(
             """
             INSERT INTO courier.outbox (stream, sequence, dead_letter, key, value, headers, lease_until)
@@ -65,20 +61,19 @@ extension PostgresLedger {
     /// committed.
     func handedOver(
         _ records: [OutboxRecord],
-        pack: UUIDValue,
+        _ pack: Pack,
         _ answers: some Sequence<Rows>
     ) throws -> [OutboxRecord] {
-        let firsts = records.filter(\.isFirstEvent)
-        if !firsts.isEmpty { packs.add(pack, firsts.map(\.stream), lease: settings.lease) }
-        var handedOver: Set<OutboxKey> = []
+        let (packed, rows) = pack.split(records)
+        if !packed.isEmpty { packs.add(pack.id, packed.map { OutboxKey($0) }, lease: settings.lease) }
+        if rows.isEmpty { return packed }
+        var handedOver = Set(packed.map { OutboxKey($0) })
         for rows in answers {
             for row in rows where try !row.bool(2) {
                 handedOver.insert(OutboxKey(stream: UUIDValue(try row.uuid(0)), sequence: try row.int32(1)))
             }
         }
-        return records.filter {
-            $0.isFirstEvent || handedOver.contains(OutboxKey(stream: $0.stream, sequence: $0.sequence))
-        }
+        return records.filter { handedOver.contains(OutboxKey($0)) }
     }
 
     package func sweepOutbox() async throws -> [OutboxRecord] {
@@ -154,7 +149,7 @@ extension PostgresLedger {
                     min(d.lease_until) OVER (PARTITION BY d.stream) AS since
                 FROM due d
             ), judged AS (
-                -- 3. It goes when all of them go, and its first event is in no pack.
+                -- 3. It goes when all of them go, and no earlier one is in a pack.
                 SELECT p.*, p.earlier = p.earlier_due AND p.earlier < $4 AND NOT p.is_packed AS goes FROM placed p
             ), counted AS (
                 -- 4. How many and how much go with it.
@@ -203,9 +198,9 @@ extension PostgresLedger {
             isAnyParked = try answers.last?.contains { try $0.bool(0) } ?? false
             // Whose lease was over meanwhile is a row now, or somebody else's.
             let deleted = plan.published.isEmpty ? [] : Set(try answers[1].map { UUIDValue(try $0.uuid(0)) })
-            let lost = plan.published.filter { !deleted.contains($0.id) }.flatMap(\.streams)
+            let lost = plan.published.filter { !deleted.contains($0.id) }.flatMap(\.records)
             if !lost.isEmpty {
-                let statement = Self.delete(lost.map { ($0, 1) })
+                let statement = Self.delete(lost)
                 try await pool.withTransaction { _ = try $0.commit([statement]) }
             }
         }
@@ -218,11 +213,11 @@ extension PostgresLedger {
         var statements: [Statement] = []
         if !plan.published.isEmpty { statements.append(deletePacks(plan.published.map(\.id))) }
         if !plan.unpacked.isEmpty {
-            statements.append(unpack(plan.unpacked.map(\.id), left: plan.unpacked.flatMap(\.streams)))
+            statements.append(unpack(plan.unpacked.map(\.id), left: plan.unpacked.flatMap(\.records)))
         }
-        if !plan.rows.isEmpty { statements.append(delete(plan.rows.map { ($0.stream, $0.sequence) })) }
+        if !plan.rows.isEmpty { statements.append(delete(plan.rows.map { OutboxKey($0) })) }
         guard !statements.isEmpty else { return [] }
-        let streams = plan.published.flatMap(\.streams) + plan.rows.map(\.stream)
+        let streams = plan.published.flatMap(\.records).map(\.stream) + plan.rows.map(\.stream)
         let setting = Statement("SELECT set_config('synchronous_commit', 'off', true)")
         return [setting] + statements + [isAnyParked(behind: streams)]
     }
@@ -231,7 +226,7 @@ extension PostgresLedger {
         let plan = packs.plan(givenBack: records)
         var statements: [Statement] = []
         if !plan.unpacked.isEmpty {
-            statements.append(Self.unpack(plan.packs, left: plan.unpacked.flatMap(\.streams)))
+            statements.append(Self.unpack(plan.packs, left: plan.unpacked.flatMap(\.records)))
         }
         statements.append(Self.shortenLeases(of: records, to: pause))
         try await pool.withTransaction { [statements] in _ = try $0.commit(statements) }
@@ -278,7 +273,7 @@ extension PostgresLedger {
     ///
     /// The table is nearly empty at one moment and full at the next. As a join this is planned to begin at the table
     /// when one row was left at the last look, and then compares every record in it with every one of the batch.
-    static func delete(_ records: [(stream: UUIDValue, sequence: Int32)]) -> Statement {
+    static func delete(_ records: [OutboxKey]) -> Statement {
         Statement(
             """
             DELETE FROM courier.outbox o
@@ -289,9 +284,4 @@ extension PostgresLedger {
             [.uuids(records.map(\.stream.value)), .int32s(records.map(\.sequence))]
         )
     }
-}
-
-private struct OutboxKey: Hashable {
-    let stream: UUIDValue
-    let sequence: Int32
 }

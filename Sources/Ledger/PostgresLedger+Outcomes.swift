@@ -24,24 +24,28 @@ extension PostgresLedger {
     /// Records results of verifications that are as they were when their sends were claimed, which is nearly always so.
     private func recordAsClaimed(_ results: [SendResult]) async throws -> Recorded<[SendResult]> {
         try await pool.withTransaction { transaction in
-            let answers = try transaction.run([Self.settleSends(results), Statement("SELECT clock_timestamp()")])
+            let later = results.compactMap(\.verification).filter { $0.sequence > 0 }.map(\.id)
+            let answers = try transaction.run([
+                Self.settleSends(results), Self.unpublished(later), Statement("SELECT clock_timestamp()"),
+            ])
             let settled = try Self.sendIDs(answers[0])
             if results.contains(where: { !settled.contains($0.send.id) && $0.attempt?.messageID != nil }) {
                 throw ChangedSinceClaim()
             }
             let open = results.filter { settled.contains($0.send.id) && $0.disposition.settles }
-            let now = try answers[1].clock()
+            var pack = Pack(behind: try Self.verificationIDs(answers[1]))
+            let now = try answers[2].clock()
 
             // 1. Those as they were claimed change in one statement, unless they have changed since.
             let known = Self.byID(open.compactMap(\.verification))
             var changes = settle(open, known, now)
-            let pack = UUIDValue.random
             let written = try writeKnown(changes.verifications, known, pack, transaction)
             changes.keep(written)
 
             // 2. The others are read first.
             let rest = open.filter { !written.contains($0.send.verificationID) }
-            let others = settle(rest, try readOthers(Set(rest.map(\.send.verificationID)), transaction), now)
+            let read = try readOthers(Set(rest.map(\.send.verificationID)), &pack, transaction)
+            let others = settle(rest, read, now)
             changes.outbox += others.outbox
             changes.verifications = others.verifications
             return Recorded([], outbox: try write(changes, pack, ending: results, transaction))
@@ -58,6 +62,7 @@ extension PostgresLedger {
             let locks = try transaction.run([
                 Self.lockFreeSends(sends), Self.existingSends(sends),
                 Self.lockFreeVerifications(verifications), Self.existingVerifications(verifications),
+                Self.unpublished(verifications),
             ])
             let lockedSends = try Self.sendIDs(locks[0])
             let busySends = try Self.sendIDs(locks[1]).subtracting(lockedSends)
@@ -78,7 +83,8 @@ extension PostgresLedger {
             let evidence = late.isEmpty ? [] : [Self.keepEvidence(late)]
             let parcels = Array(Set(held.parcels(of: waiting.map(\.send)).compactMap(\.self)))
             let leases = parcels.isEmpty ? [] : [extendParcels(parcels)]
-            let outbox = try write(changes, .random, ending: free, transaction, after: evidence + leases)
+            let pack = Pack(behind: try Self.verificationIDs(locks[4]))
+            let outbox = try write(changes, pack, ending: free, transaction, after: evidence + leases)
             held.extend(parcels, lease: settings.lease)
             return Recorded(waiting, outbox: outbox)
         }
@@ -87,7 +93,7 @@ extension PostgresLedger {
     /// Writes what follows, and what becomes of the parcels of these results.
     private func write(
         _ changes: OutcomeDecision.Changes,
-        _ pack: UUIDValue,
+        _ pack: Pack,
         ending results: [SendResult],
         _ transaction: Transaction,
         after earlier: [Statement] = []
@@ -115,21 +121,24 @@ extension PostgresLedger {
     private func writeKnown(
         _ verifications: [StoredVerification],
         _ known: [VerificationID: StoredVerification],
-        _ pack: UUIDValue,
+        _ pack: Pack,
         _ transaction: Transaction
     ) throws -> Set<VerificationID> {
         guard !verifications.isEmpty else { return [] }
-        let rows = try transaction.run([Self.settleVerifications(verifications, known: known, pack: pack)])[0]
+        let rows = try transaction.run([Self.settleVerifications(verifications, known: known, pack)])[0]
         return try Self.verificationIDs(rows)
     }
 
     private func readOthers(
         _ ids: Set<VerificationID>,
+        _ pack: inout Pack,
         _ transaction: Transaction
     ) throws -> [VerificationID: StoredVerification] {
         guard !ids.isEmpty else { return [:] }
-        let found = try Self.verifications(transaction.run([Self.lockFreeVerifications(ids)])[0])
+        let answers = try transaction.run([Self.lockFreeVerifications(ids), Self.unpublished(ids)])
+        let found = try Self.verifications(answers[0])
         if found.count < ids.count { throw ChangedSinceClaim() }
+        pack.unpublished.formUnion(try Self.verificationIDs(answers[1]))
         return found
     }
 }

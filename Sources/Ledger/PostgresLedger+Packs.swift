@@ -1,21 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import PostgresClient
+package import PostgresClient
 package import Verification
 
-/// First events of verifications are written in packs: one row a transaction, which is deleted when all of them are
-/// published. What can't be published soon becomes rows of the outbox, in the place of the pack.
+/// Where a transaction writes its events: in a pack, one row that is deleted when all of them are published.
+///
+/// Nothing may be published before an earlier event of its verification, so what is behind one that is not published yet
+/// becomes a row of the outbox, like dead letters. What can't be published soon becomes rows in the place of its pack.
+package struct Pack {
+    package let id = UUIDValue.random
+
+    /// The verifications with events from before that are not published.
+    var unpublished: Set<VerificationID>
+
+    package init(behind unpublished: Set<VerificationID>) {
+        self.unpublished = unpublished
+    }
+
+    /// The pack that the next event of a verification is in; nil where it is in none.
+    func id(for verification: VerificationID) -> UInt128? { unpublished.contains(verification) ? nil : id.value }
+
+    /// Splits records, of which only the first one of a stream can be in the pack.
+    package func split(_ records: [OutboxRecord]) -> (packed: [OutboxRecord], rows: [OutboxRecord]) {
+        var streams = Set<UUIDValue>(minimumCapacity: records.count)
+        var (packed, rows) = ([OutboxRecord](), [OutboxRecord]())
+        for record in records {
+            if !record.isDeadLetter, id(for: VerificationID(record.stream)) != nil,
+                streams.insert(record.stream).inserted
+            {
+                packed.append(record)
+            } else {
+                rows.append(record)
+            }
+        }
+        return (packed, rows)
+    }
+}
+
 extension PostgresLedger {
-    /// Events that nothing can be before or in place of: their transaction is the only one that writes their number.
+    /// The verifications of these that have events which are not published.
+    ///
+    /// Their rows are locked before, by another statement: nobody else writes events of them then.
+    package static func unpublished(_ ids: some Sequence<VerificationID>) -> Statement {
+        Statement(
+            """
+            SELECT v.id FROM courier.verification v
+            WHERE v.id = ANY ($1) AND (
+                EXISTS (SELECT FROM courier.outbox_pack p WHERE p.id = v.pack)
+                OR EXISTS (SELECT FROM courier.outbox o WHERE o.stream = v.id)
+            )
+            """,
+            [.uuids(ids.map(\.uuid.value))]
+        )
+    }
+
     func insertPack(_ id: UUIDValue, _ records: [OutboxRecord]) -> Statement {
         Statement(
             """
-            INSERT INTO courier.outbox_pack (id, lease_until, records, streams, keys, contents, headers)
-            VALUES ($1, clock_timestamp() + $2 * interval '1 microsecond', cardinality($3::uuid[]), $3, $4, $5, $6)
+            INSERT INTO courier.outbox_pack (id, lease_until, size, records)
+            VALUES ($1, clock_timestamp() + $2 * interval '1 microsecond', cardinality($3::uuid[]), ARRAY(
+                SELECT ROW(
+                    unnest($3::uuid[]), unnest($4::int4[]), unnest($5::bytea[]), unnest($6::bytea[]),
+                    unnest($7::bytea[])
+                )::courier.packed_record
+            ))
             """,
             [
                 .uuid(id.value), leaseParameter, .uuids(records.map(\.stream.value)),
-                .bytesArray(records.map(\.key)), .bytesArray(records.map(\.value)),
+                .int32s(records.map(\.sequence)), .bytesArray(records.map(\.key)), .bytesArray(records.map(\.value)),
                 .bytesArray(records.map { RecordField.encode($0.headers) }),
             ]
         )
@@ -29,19 +81,20 @@ extension PostgresLedger {
     }
 
     /// Writes what is left of packs as rows, under the packs' leases.
-    static func unpack(_ ids: [UUIDValue], left streams: [UUIDValue]) -> Statement {
+    static func unpack(_ ids: [UUIDValue], left records: [OutboxKey]) -> Statement {
         Statement(
             """
             WITH gone AS (
                 DELETE FROM courier.outbox_pack p WHERE p.id = ANY ($1)
-                RETURNING p.lease_until, p.streams, p.keys, p.contents, p.headers
+                RETURNING p.lease_until, p.records
             )
             INSERT INTO courier.outbox (stream, sequence, dead_letter, key, value, headers, lease_until)
-            SELECT r.stream, 1, false, r.key, r.content, r.headers, g.lease_until
-            FROM gone g, unnest(g.streams, g.keys, g.contents, g.headers) AS r (stream, key, content, headers)
+            SELECT r.stream, r.sequence, false, r.key, r.value, r.headers, g.lease_until
+            FROM gone g, unnest(g.records) AS r
             WHERE r.stream = ANY ($2)
+            ON CONFLICT (stream, sequence) DO NOTHING
             """,
-            [.uuids(ids.map(\.value)), .uuids(streams.map(\.value))]
+            [.uuids(ids.map(\.value)), .uuids(records.map(\.stream.value))]
         )
     }
 
@@ -59,11 +112,12 @@ extension PostgresLedger {
                     LIMIT 2
                     FOR UPDATE SKIP LOCKED
                 ))
-                RETURNING p.streams, p.keys, p.contents, p.headers
+                RETURNING p.records
             )
             INSERT INTO courier.outbox (stream, sequence, dead_letter, key, value, headers, lease_until)
-            SELECT r.stream, 1, false, r.key, r.content, r.headers, clock_timestamp() - interval '1 microsecond'
-            FROM gone g, unnest(g.streams, g.keys, g.contents, g.headers) AS r (stream, key, content, headers)
+            SELECT r.stream, r.sequence, false, r.key, r.value, r.headers, clock_timestamp() - interval '1 microsecond'
+            FROM gone g, unnest(g.records) AS r
+            ON CONFLICT (stream, sequence) DO NOTHING
             """,
             [.timestamp(microsecondsSinceUnixEpoch: start?.microseconds)]
         )
@@ -73,9 +127,4 @@ extension PostgresLedger {
 extension UUIDValue {
     /// The id of a pack or a parcel.
     package static var random: UUIDValue { UUIDValue(.random(in: .min ... .max)) }
-}
-
-extension OutboxRecord {
-    /// Of a verification: a stream that is made from a record is no UUIDv7.
-    var isFirstEvent: Bool { sequence == 1 && !isDeadLetter && stream.version7Time != nil }
 }

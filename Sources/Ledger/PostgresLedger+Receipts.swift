@@ -10,8 +10,8 @@ extension PostgresLedger {
     ) async throws -> Recorded<[ReportedSend]> {
         try await Self.tellingData {
             try await pool.withTransaction { transaction in
-                let changes = try settle(receipts, transaction)
-                let outbox = try write(changes, adding: deadLetters, transaction)
+                let (changes, pack) = try settle(receipts, transaction)
+                let outbox = try write(changes, pack, adding: deadLetters, transaction)
                 return Recorded(Array(changes.sends.values), outbox: outbox)
             }
         }
@@ -24,28 +24,32 @@ extension PostgresLedger {
             let keys = keys.current
             for row in rows { receipts.append(try ReceivedReceipt(row, keys: keys)) }
             if receipts.isEmpty { return Recorded(0, outbox: []) }
-            let changes = try settle(receipts, transaction)
+            let (changes, pack) = try settle(receipts, transaction)
             let forget = Self.deleteReceipts(receipts)
-            return Recorded(receipts.count, outbox: try write(changes, after: forget, transaction))
+            return Recorded(receipts.count, outbox: try write(changes, pack, after: forget, transaction))
         }
     }
 
     /// Settles what can be locked without waiting; a receipt whose rows another transaction locks is kept, like one that
     /// outran its send.
-    private func settle(_ receipts: [ReceivedReceipt], _ transaction: Transaction) throws -> ReceiptDecision.Changes {
+    private func settle(
+        _ receipts: [ReceivedReceipt],
+        _ transaction: Transaction
+    ) throws -> (ReceiptDecision.Changes, Pack) {
         let answers = try transaction.run([
             Self.reportedSends(receipts), Self.lockReportedSends(receipts), Statement("SELECT clock_timestamp()"),
         ])
         let existing = try answers[0].map { try ReportedSend($0) }
         let sends = try answers[1].map { try ReportedSend($0) }
         let ids = Set(sends.map(\.reference.verificationID))
-        let verifications = try Self.verifications(transaction.run([Self.lockFreeVerifications(ids)])[0])
+        let locked = try transaction.run([Self.lockFreeVerifications(ids), Self.unpublished(ids)])
+        let verifications = try Self.verifications(locked[0])
         var missing = ids.subtracting(verifications.keys)
         if !missing.isEmpty {
             missing = try Self.verificationIDs(transaction.run([Self.existingVerifications(missing)])[0])
         }
         let free = Set(sends.filter { !missing.contains($0.reference.verificationID) }.map(\.reference.id))
-        return ReceiptDecision.settle(
+        let changes = ReceiptDecision.settle(
             receipts,
             sends: sends.filter { free.contains($0.reference.id) },
             held: existing.filter { !free.contains($0.reference.id) },
@@ -53,24 +57,25 @@ extension PostgresLedger {
             now: try answers[2].clock(),
             settings: .init(source: settings.source, grace: settings.receiptGrace)
         )
+        return (changes, Pack(behind: try Self.verificationIDs(locked[1])))
     }
 
     private func write(
         _ changes: ReceiptDecision.Changes,
+        _ pack: Pack,
         after earlier: Statement? = nil,
         adding deadLetters: [OutboxRecord] = [],
         _ transaction: Transaction
     ) throws -> [OutboxRecord] {
-        let pack = UUIDValue.random
         var statements = earlier.map { [$0] } ?? []
         if !changes.sends.isEmpty { statements.append(Self.settleReportedSends(changes.sends.values)) }
         if !changes.waiting.isEmpty { statements.append(insertReceipts(changes.waiting)) }
         let verifications = changes.verifications.values.sorted { $0.id < $1.id }
-        if !verifications.isEmpty { statements.append(Self.updateVerifications(verifications, pack: pack)) }
+        if !verifications.isEmpty { statements.append(Self.updateVerifications(verifications, pack)) }
         let outbox = try numbered(deadLetters + changes.outbox, transaction)
-        let inserts = insertOutbox(outbox, pack: pack)
+        let inserts = insertOutbox(outbox, pack)
         let answers = try transaction.commit(statements + inserts)
-        return try handedOver(outbox, pack: pack, answers.suffix(inserts.count))
+        return try handedOver(outbox, pack, answers.suffix(inserts.count))
     }
 }
 

@@ -138,18 +138,18 @@ extension PostgresLedger {
     /// Writes settled verifications and their events, and commits.
     func write(
         _ changes: OutcomeDecision.Changes,
-        _ pack: UUIDValue,
+        _ pack: Pack,
         _ transaction: Transaction,
         after earlier: [Statement] = []
     ) throws -> [OutboxRecord] {
         var statements = earlier
         if !changes.verifications.isEmpty {
-            statements.append(Self.updateVerifications(changes.verifications, pack: pack))
+            statements.append(Self.updateVerifications(changes.verifications, pack))
         }
         let outbox = try numbered(changes.outbox, transaction)
-        let inserts = insertOutbox(outbox, pack: pack)
+        let inserts = insertOutbox(outbox, pack)
         let answers = try transaction.commit(statements + inserts)
-        return try handedOver(outbox, pack: pack, answers.suffix(inserts.count))
+        return try handedOver(outbox, pack, answers.suffix(inserts.count))
     }
 
     /// Takes results whose claim still holds; a write with an old fence changes nothing.

@@ -27,12 +27,13 @@ extension PostgresLedger {
             }.prefix(Int(settings.sweepSize))
             let ids = Set(timely.map(\.reference.verificationID))
             let answers = try transaction.run([
-                Self.lockFreeVerifications(ids), Self.existingVerifications(ids), Statement("SELECT clock_timestamp()"),
+                Self.lockFreeVerifications(ids), Self.existingVerifications(ids), Self.unpublished(ids),
+                Statement("SELECT clock_timestamp()"),
             ])
             // What another transaction holds is left to a later sweep, and keeps no other send.
             let (verifications, busy) = try Self.freeVerifications(answers[0], answers[1])
             let due = timely.filter { !busy.contains($0.reference.verificationID) }
-            let now = try answers[2].clock()
+            let now = try answers[3].clock()
             let swept = SweepDecision.decide(
                 due,
                 verifications,
@@ -54,7 +55,8 @@ extension PostgresLedger {
                 statements += [Self.claim(swept.claims), insertParcel(parcel, swept.claims.map(\.reference))]
             }
             statements.append(Self.deleteEmptyParcels(Array(parcels.ids)))
-            let outbox = try write(changes, .random, transaction, after: statements)
+            let pack = Pack(behind: try Self.verificationIDs(answers[2]))
+            let outbox = try write(changes, pack, transaction, after: statements)
             if !swept.claims.isEmpty { held.add(parcel, swept.claims.map(\.reference), lease: settings.lease) }
             let left = parcels.oldest.map { SweepStart.Left.some(since: $0) } ?? .nothing
             let takesAll = parcels.isAll && swept.claims.count + swept.results.count == found.count
@@ -121,7 +123,9 @@ extension PostgresLedger {
             let isAll = over.count + others.count < settings.sweepSize
             let changes = SweepDecision.expire(over.sorted { $0.id < $1.id }, now: now, source: settings.source)
             let postponing = others.isEmpty ? [] : [Self.postpone(others)]
-            let outbox = try write(changes, .random, transaction, after: postponing)
+            let unpublished = try transaction.run([Self.unpublished(over.map(\.id))])[0]
+            let pack = Pack(behind: try Self.verificationIDs(unpublished))
+            let outbox = try write(changes, pack, transaction, after: postponing)
             expiries.note(isAll ? .nothing : oldest.map { .some(since: $0) } ?? .unknown, at: now)
             return Recorded((), outbox: outbox)
         }

@@ -68,8 +68,7 @@ extension PostgresLedger {
         return verifications
     }
 
-    /// `pack` is the transaction's own, which the first events of verifications are in.
-    package static func insertVerifications(_ rows: [StoredVerification], pack: UUIDValue) -> Statement {
+    package static func insertVerifications(_ rows: [StoredVerification], _ pack: Pack) -> Statement {
         Statement(
             """
             INSERT INTO courier.verification (
@@ -104,7 +103,7 @@ extension PostgresLedger {
                 .timestamps(rows.map(\.expiresAt.microseconds)), .texts(rows.map(\.policyVersion)),
                 .texts(rows.map(\.requestID)), .bools(rows.map(\.isFictional)),
                 .bytesArray(rows.map(\.shortCode?.hash)), .timestamps(rows.map(\.shortCode?.until.microseconds)),
-                .texts(rows.map(\.usedProvidersText)), .uuids(rows.map { $0.sequence > 0 ? pack.value : nil }),
+                .texts(rows.map(\.usedProvidersText)), .uuids(rows.map { $0.sequence > 0 ? pack.id.value : nil }),
             ]
         )
     }
@@ -115,7 +114,7 @@ extension PostgresLedger {
     package static func settleVerifications(
         _ rows: [StoredVerification],
         known: [VerificationID: StoredVerification],
-        pack: UUIDValue
+        _ pack: Pack
     ) -> Statement {
         Statement(
             """
@@ -123,14 +122,14 @@ extension PostgresLedger {
             SET status = u.status, sends_used = u.sends_used, send_open = u.send_open, sequence = u.sequence,
                 resend_after = u.resend_after, expires_at = u.expires_at, due_at = least(v.due_at, u.expires_at),
                 short_until = u.short_until, used_providers = u.used_providers,
-                pack = CASE u.sequence WHEN 1 THEN $11 ELSE v.pack END
+                pack = coalesce(u.pack, v.pack)
             FROM (
                 SELECT
                     unnest($1::uuid[]) AS id, unnest($2::text[]) AS status, unnest($3::int2[]) AS sends_used,
                     unnest($4::bool[]) AS send_open, unnest($5::int4[]) AS sequence,
                     unnest($6::timestamptz[]) AS resend_after, unnest($7::timestamptz[]) AS expires_at,
                     unnest($8::timestamptz[]) AS short_until, unnest($9::text[]) AS used_providers,
-                    unnest($10::timestamptz[]) AS known_expiry
+                    unnest($10::timestamptz[]) AS known_expiry, unnest($11::uuid[]) AS pack
             ) AS u
             WHERE v.id = u.id AND v.sequence = u.sequence - 1 AND v.state = 'live' AND v.expires_at = u.known_expiry
             RETURNING v.id
@@ -141,13 +140,14 @@ extension PostgresLedger {
                 .timestamps(rows.map(\.resendAfter.microseconds)),
                 .timestamps(rows.map(\.expiresAt.microseconds)),
                 .timestamps(rows.map(\.shortCode?.until.microseconds)), .texts(rows.map(\.usedProvidersText)),
-                .timestamps(rows.map { known[$0.id]?.expiresAt.microseconds }), .uuid(pack.value),
+                .timestamps(rows.map { known[$0.id]?.expiresAt.microseconds }),
+                .uuids(rows.map { pack.id(for: $0.id) }),
             ]
         )
     }
 
     /// Writes what decisions change; the rows are locked by their readers before.
-    package static func updateVerifications(_ rows: [StoredVerification], pack: UUIDValue) -> Statement {
+    package static func updateVerifications(_ rows: [StoredVerification], _ pack: Pack) -> Statement {
         Statement(
             """
             UPDATE courier.verification v
@@ -158,7 +158,7 @@ extension PostgresLedger {
                 policy_version = u.policy_version,
                 state = u.state, short_hash = u.short_hash, short_until = u.short_until,
                 used_providers = u.used_providers,
-                pack = CASE WHEN v.sequence = 0 AND u.sequence > 0 THEN $19 ELSE v.pack END,
+                pack = CASE WHEN u.sequence > v.sequence THEN coalesce(u.pack, v.pack) ELSE v.pack END,
                 sealed = CASE u.state WHEN 'live' THEN v.sealed END,
                 ended_at = CASE WHEN u.state = 'expired' THEN coalesce(v.ended_at, clock_timestamp())
                     ELSE v.ended_at END
@@ -172,7 +172,7 @@ extension PostgresLedger {
                     unnest($12::timestamptz[]) AS resend_after, unnest($13::timestamptz[]) AS expires_at,
                     unnest($14::text[]) AS policy_version, unnest($15::text[]) AS state,
                     unnest($16::bytea[]) AS short_hash, unnest($17::timestamptz[]) AS short_until,
-                    unnest($18::text[]) AS used_providers
+                    unnest($18::text[]) AS used_providers, unnest($19::uuid[]) AS pack
             ) AS u
             WHERE v.id = u.id
             """,
@@ -186,7 +186,7 @@ extension PostgresLedger {
                 .timestamps(rows.map(\.expiresAt.microseconds)), .texts(rows.map(\.policyVersion)),
                 .texts(rows.map(\.state.rawValue)), .bytesArray(rows.map(\.shortCode?.hash)),
                 .timestamps(rows.map(\.shortCode?.until.microseconds)), .texts(rows.map(\.usedProvidersText)),
-                .uuid(pack.value),
+                .uuids(rows.map { pack.id(for: $0.id) }),
             ]
         )
     }

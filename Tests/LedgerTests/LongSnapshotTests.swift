@@ -34,7 +34,7 @@ import Verification
             #expect(told.largest <= Self.reads, "\(told)")
             for round in 1...3 {
                 let more = try await worker.intake(.people(3, round: round, at: try await worker.now()))
-                try await database.script("UPDATE courier.outbox SET lease_until = clock_timestamp()")
+                try await database.lapseOutbox()
                 var swept: [OutboxRecord] = []
                 let cost = try await ReadCost.measure(pool) { swept = try await worker.ledger.sweepOutbox() }
                 #expect(swept.count == more.outbox.count)

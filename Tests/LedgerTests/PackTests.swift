@@ -7,7 +7,7 @@ import Verification
 @testable import Ledger
 
 @Suite struct PackTests {
-    @Test func `the first events of a transaction are one row until all of them are published`() async throws {
+    @Test func `the events of a transaction are one row until all of them are published`() async throws {
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())
             let events = try await worker.settle(try await worker.claims(10), .sent).outbox
@@ -48,6 +48,101 @@ import Verification
 
             #expect(try await worker.ledger.published([events[3]]), "one waits for this")
             #expect(try await worker.ledger.sweepOutbox().map(\.sequence) == [2])
+        }
+    }
+
+    /// Whose transaction writes a second event.
+    enum Writer: CaseIterable {
+        case decision, outcome, outcomeOfChanged, outcomeBesideLate, expiry, sweep, receipt
+
+        func write(
+            _ claims: [ClaimedSend],
+            _ worker: LedgerWorker,
+            _ database: LedgerDatabase
+        ) async throws
+            -> [OutboxRecord]
+        {
+            switch self {
+            case .decision:
+                return try await worker.intake(.people(2, round: 1, at: try await worker.now())).outbox
+            case .outcome:
+                return try await worker.settle(try await Self.resend(worker, database), .sent).outbox
+            case .outcomeOfChanged:
+                let again = try await Self.resend(worker, database)
+                try await database.script("UPDATE courier.verification SET expires_at = expires_at + interval '1 s'")
+                return try await worker.settle(again, .sent).outbox
+            case .outcomeBesideLate:
+                return try await worker.settle(try await Self.resend(worker, database) + claims, .sent).outbox
+            case .expiry:
+                try await database.script("UPDATE courier.verification SET expires_at = now(), due_at = now()")
+                return try await worker.ledger.sweepExpired().outbox
+            case .sweep:
+                _ = try await worker.ledger.markDispatching(try await Self.resend(worker, database))
+                try await database.lapseSends()
+                return try await worker.ledger.sweepSends(capacity: 10).outbox
+            case .receipt:
+                let receipts = claims.map { ReceivedReceipt(.of($0, .delivered)) }
+                return try await worker.ledger.receive(receipts, deadLetters: []).outbox
+            }
+        }
+
+        private static func resend(_ worker: LedgerWorker, _ database: LedgerDatabase) async throws -> [ClaimedSend] {
+            try await database.script("UPDATE courier.verification SET resend_after = '-infinity'")
+            return try await worker.intake(.people(2, round: 1, at: try await worker.now())).value
+        }
+    }
+
+    @Test(arguments: Writer.allCases)
+    func `later events are in a pack, too, but for those behind an unpublished one`(writer: Writer) async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claims = [try await worker.claim(0), try await worker.claim(1)]
+            let published = try await worker.settle([claims[0]], .sent)
+            let unpublished = try await worker.settle([claims[1]], .sent)
+            try await worker.publish(published)
+
+            let later = try await writer.write(claims, worker, database)
+            #expect(later.map(\.stream) == published.outbox.map(\.stream))
+            #expect(later.map(\.sequence) == [2])
+            #expect(try await database.packs == 2)
+            #expect(try await database.rows == 1)
+
+            // What is written next waits for both, the one in a pack and the one in a row.
+            try await worker.publish(unpublished)
+            #expect(try await worker.intake(.people(2, round: 2, at: try await worker.now())).outbox.isEmpty)
+            let all = try await worker.ledger.publishAll(later)
+            for claim in claims {
+                let told = all.filter { $0.stream == claim.reference.verificationID.uuid }.map(\.sequence)
+                #expect(!told.isEmpty && told == (0..<told.count).map { Int32($0 + 2) })
+            }
+            #expect(try await database.count("SELECT count(*) FROM courier.unpublished") == 0)
+        }
+    }
+
+    @Test func `what is left of a pack has its number`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            try await worker.publish(try await worker.settle(try await worker.claims(3), .sent))
+            let later = try await worker.intake(.people(3, round: 1, at: try await worker.now())).outbox
+            try await worker.ledger.giveBack([later[0]], after: .zero)
+            try await database.lapseOutbox()
+            #expect(try await database.packs == 0)
+            #expect(try await database.ledger().sweepOutbox().map(\.sequence) == [2, 2, 2])
+        }
+    }
+
+    @Test func `a refusal is in a pack, a dead letter in none`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let now = try await worker.now()
+            let recorded = try await worker.intake([
+                .request(id: "r1", phoneNumber: "+1", at: now), .raw("{", offset: 1, at: now),
+            ])
+            #expect(recorded.outbox.count == 2)
+            #expect(try await database.packs == 1)
+            #expect(try await database.count("SELECT count(*) FROM courier.outbox WHERE dead_letter") == 1)
+            try await worker.publish(recorded)
+            #expect(try await database.count("SELECT count(*) FROM courier.unpublished") == 0)
         }
     }
 
@@ -106,7 +201,8 @@ import Verification
             value: nil,
             headers: []
         )
-        packs.add(UUIDValue(1), [record.stream, UUIDValue(0x7 << 76 | 2)], lease: .seconds(30), now: start)
+        let other = OutboxKey(stream: UUIDValue(0x7 << 76 | 2), sequence: 1)
+        packs.add(UUIDValue(1), [OutboxKey(record), other], lease: .seconds(30), now: start)
         packs.finish(packs.plan(published: [], now: start), now: start + .seconds(29))
         #expect(packs.plan(published: [record], now: start).rows.isEmpty)
         packs.finish(packs.plan(published: [], now: start), now: start + .seconds(31))

@@ -104,7 +104,7 @@ import Verification
                 "DELETE FROM courier.outbox WHERE ctid <> (SELECT ctid FROM courier.outbox ORDER BY ctid DESC LIMIT 1)"
             )
             try await database.script("VACUUM ANALYZE courier.outbox")
-            let plan = try await Self.plan(of: PostgresLedger.delete([(stream: UUIDValue, sequence: Int32)]()), pool)
+            let plan = try await Self.plan(of: PostgresLedger.delete([]), pool)
             #expect(plan.contains(#""Index Cond""#) && !plan.contains(#""Join Filter""#), "\(plan)")
         }
     }
@@ -142,7 +142,7 @@ import Verification
     /// Every statement that reaches rows by the keys of a batch.
     private static func statements(_ ledger: PostgresLedger) -> [(name: String, statement: Statement)] {
         let keys = IntakeKeys([])
-        let pack = UUIDValue(0)
+        let pack = Pack(behind: [])
         return [
             ("lock free requests", PostgresLedger.lockFreeRequests(keys)),
             ("existing rows", LockedKeys.existing(keys, [])),
@@ -154,8 +154,9 @@ import Verification
             ("lock free windows", PostgresLedger.lockFreeWindows([])),
             ("lock verifications", PostgresLedger.lockVerifications([VerificationID]())),
             ("lock free verifications", PostgresLedger.lockFreeVerifications([VerificationID]())),
-            ("settle verifications", PostgresLedger.settleVerifications([], known: [:], pack: pack)),
-            ("update verifications", PostgresLedger.updateVerifications([], pack: pack)),
+            ("settle verifications", PostgresLedger.settleVerifications([], known: [:], pack)),
+            ("update verifications", PostgresLedger.updateVerifications([], pack)),
+            ("unpublished", PostgresLedger.unpublished([VerificationID]())),
             ("mark", ledger.mark([], in: [])),
             ("hand back", PostgresLedger.handBack([])),
             ("settle sends", PostgresLedger.settleSends([])),
@@ -180,7 +181,7 @@ import Verification
             ("settle reported sends", PostgresLedger.settleReportedSends([])),
             ("lock due receipts", ledger.lockDueReceipts()),
             ("delete receipts", PostgresLedger.deleteReceipts([])),
-            ("delete outbox", PostgresLedger.delete([(stream: UUIDValue, sequence: Int32)]())),
+            ("delete outbox", PostgresLedger.delete([])),
             ("shorten leases", PostgresLedger.shortenLeases(of: [], to: .seconds(2))),
             ("is any parked", PostgresLedger.isAnyParked(behind: [])),
         ]

@@ -65,7 +65,7 @@ CREATE TABLE IF NOT EXISTS courier.verification (
     resend_after timestamptz NOT NULL,
     expires_at timestamptz NOT NULL,
     ended_at timestamptz,
-    pack uuid,                         -- of the outbox, that its first event was written in
+    pack uuid,                         -- of the outbox, that its newest packed event was written in
     sequence integer NOT NULL,         -- of the newest event
     checks_used smallint NOT NULL DEFAULT 0,
     sends_used smallint NOT NULL,

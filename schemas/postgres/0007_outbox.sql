@@ -16,16 +16,21 @@ CREATE TABLE IF NOT EXISTS courier.outbox (
 
 CREATE INDEX IF NOT EXISTS outbox_lease ON courier.outbox (lease_until);
 
--- The first events of the verifications of one transaction: nearly all events are, and one row costs less than hundreds.
--- Who can't publish all of them soon writes the rest as rows of the outbox, in the place of the pack.
+DO $$
+BEGIN
+    IF to_regtype('courier.packed_record') IS NULL THEN
+        CREATE TYPE courier.packed_record AS (stream uuid, sequence integer, key bytea, value bytea, headers bytea);
+    END IF;
+END
+$$;
+
+-- The events of one transaction, one of a stream, that no unpublished one is before: nearly all are such, and one row costs
+-- less than hundreds. Who can't publish all of them soon writes the rest as rows of the outbox, in the place of the pack.
 CREATE TABLE IF NOT EXISTS courier.outbox_pack (
     id uuid NOT NULL,
     lease_until timestamptz NOT NULL,
-    records integer NOT NULL,          -- how many; the arrays have one element for each
-    streams uuid[] NOT NULL,
-    keys bytea[] NOT NULL,
-    contents bytea[] NOT NULL,
-    headers bytea[] NOT NULL,
+    size integer NOT NULL,             -- how many records
+    records courier.packed_record[] NOT NULL, -- as one value: they say the same ids again and again
     PRIMARY KEY (id)
 ) WITH (
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 100,
@@ -38,8 +43,7 @@ CREATE INDEX IF NOT EXISTS outbox_pack_lease ON courier.outbox_pack (lease_until
 DO $$
 BEGIN
     IF 'lz4' = ANY ((SELECT enumvals FROM pg_catalog.pg_settings WHERE name = 'default_toast_compression')::text[]) THEN
-        ALTER TABLE courier.outbox_pack ALTER streams SET COMPRESSION lz4, ALTER keys SET COMPRESSION lz4,
-            ALTER contents SET COMPRESSION lz4, ALTER headers SET COMPRESSION lz4;
+        ALTER TABLE courier.outbox_pack ALTER records SET COMPRESSION lz4;
     END IF;
 END
 $$;
@@ -48,8 +52,8 @@ $$;
 CREATE OR REPLACE VIEW courier.unpublished WITH (security_barrier) AS
     SELECT o.stream, o.sequence, o.dead_letter, o.key, o.value, o.headers, o.lease_until FROM courier.outbox o
     UNION ALL
-    SELECT r.stream, 1, false, r.key, r.content, r.headers, p.lease_until
-    FROM courier.outbox_pack p, unnest(p.streams, p.keys, p.contents, p.headers) AS r (stream, key, content, headers);
+    SELECT r.stream, r.sequence, false, r.key, r.value, r.headers, p.lease_until
+    FROM courier.outbox_pack p, unnest(p.records) AS r;
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON courier.outbox, courier.outbox_pack TO courier_worker;
 

@@ -53,7 +53,7 @@ struct BatchMaker {
             )
         }
         let claimed = verifications
-        let pack = UUIDValue.random
+        let (pack, outcomePack) = (Pack(behind: []), Pack(behind: []))
         let outcome = OutcomeDecision.settle(
             results,
             verifications: verifications,
@@ -61,7 +61,7 @@ struct BatchMaker {
             source: rules.settings.source
         )
         for verification in outcome.verifications { verifications[verification.id] = verification }
-        let writes = IntakeWrites(changes, intake, ledger, outbox: changes.outbox, at: now)
+        let writes = IntakeWrites(changes, intake, ledger, outbox: changes.outbox, pack, at: now)
         let parcels = changes.sends.map { _ in Optional(writes.parcel) }
         return PreparedBatch(
             transactions: [
@@ -69,12 +69,24 @@ struct BatchMaker {
                 [[ledger.mark(changes.sends, in: parcels)]],
                 [
                     [PostgresLedger.settleSends(results), Statement("SELECT clock_timestamp()")],
-                    [PostgresLedger.settleVerifications(outcome.verifications, known: claimed, pack: pack)],
-                    ledger.insertOutbox(outcome.outbox, pack: pack) + [PostgresLedger.deleteParcels([writes.parcel])],
+                    [PostgresLedger.settleVerifications(outcome.verifications, known: claimed, outcomePack)],
+                    ledger.insertOutbox(outcome.outbox, outcomePack) + [PostgresLedger.deleteParcels([writes.parcel])],
                 ],
-                [PostgresLedger.forget(.init(published: [(pack, outcome.outbox.map(\.stream))], rows: changes.outbox))],
+                [
+                    PostgresLedger.forget(
+                        Self.plan(publishing: [(changes.outbox, pack), (outcome.outbox, outcomePack)])
+                    )
+                ],
             ],
             requests: records.count
+        )
+    }
+
+    private static func plan(publishing outboxes: [(records: [OutboxRecord], pack: Pack)]) -> OpenPacks.Plan {
+        let parts = outboxes.map { (id: $0.pack.id, split: $0.pack.split($0.records)) }
+        return OpenPacks.Plan(
+            published: parts.filter { !$0.split.packed.isEmpty }.map { ($0.id, $0.split.packed.map { OutboxKey($0) }) },
+            rows: parts.flatMap(\.split.rows)
         )
     }
 
@@ -89,7 +101,12 @@ struct BatchMaker {
                 PostgresLedger.insertRequests(keys), PostgresLedger.readTime(keys),
             ]
         ]
-        if !known.isEmpty { trips.append([PostgresLedger.lockVerifications(known), PostgresLedger.readTime(keys)]) }
+        if !known.isEmpty {
+            trips.append([
+                PostgresLedger.lockVerifications(known), PostgresLedger.unpublished(known),
+                PostgresLedger.readTime(keys),
+            ])
+        }
         return trips + [writes]
     }
 

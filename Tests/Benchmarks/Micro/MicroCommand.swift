@@ -81,7 +81,7 @@ struct MicroCommand: ParsableCommand {
             keep(OutcomeDecision.settle(results, verifications: verifications, now: now, source: rules.settings.source))
         }
         measure("encode") {
-            keep(PostgresLedger.insertVerifications(changes.insertedVerifications, pack: .random))
+            keep(PostgresLedger.insertVerifications(changes.insertedVerifications, Pack(behind: [])))
             keep(PostgresLedger.insertRequests(IntakeKeys(candidates)))
         }
         if !broken.isEmpty { throw BrokenGates(description: broken.joined(separator: "; ")) }

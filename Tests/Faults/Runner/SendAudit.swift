@@ -45,18 +45,24 @@ enum SendAudit {
             CREATE FUNCTION courier_test.note_outbox() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
             SET search_path = pg_catalog, pg_temp AS $$
             BEGIN
-                -- First events come from packs.
-                INSERT INTO courier_test.outbox_insert
-                SELECT NEW.stream, NEW.sequence
-                WHERE NEW.sequence > 1 OR NOT EXISTS (SELECT FROM courier.verification v WHERE v.id = NEW.stream);
+                -- Who deletes packs writes what is left of them, and nothing else.
+                IF current_setting('courier_test.deletes_packs', true) = 'yes' THEN RETURN NULL; END IF;
+                INSERT INTO courier_test.outbox_insert SELECT NEW.stream, NEW.sequence;
                 RETURN NULL;
             END
             $$;
             CREATE FUNCTION courier_test.note_pack() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
             SET search_path = pg_catalog, pg_temp AS $$
             BEGIN
-                INSERT INTO courier_test.outbox_insert SELECT unnest(NEW.streams), 1;
+                INSERT INTO courier_test.outbox_insert SELECT r.stream, r.sequence FROM unnest(NEW.records) AS r;
                 RETURN NULL;
+            END
+            $$;
+            CREATE FUNCTION courier_test.note_deletion() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+            SET search_path = pg_catalog, pg_temp AS $$
+            BEGIN
+                PERFORM set_config('courier_test.deletes_packs', 'yes', true);
+                RETURN OLD;
             END
             $$;
             CREATE TRIGGER note_send AFTER INSERT OR UPDATE ON courier.send
@@ -65,6 +71,8 @@ enum SendAudit {
                 FOR EACH ROW EXECUTE FUNCTION courier_test.note_outbox();
             CREATE TRIGGER note_pack AFTER INSERT ON courier.outbox_pack
                 FOR EACH ROW EXECUTE FUNCTION courier_test.note_pack();
+            CREATE TRIGGER note_deletion BEFORE DELETE ON courier.outbox_pack
+                FOR EACH ROW EXECUTE FUNCTION courier_test.note_deletion();
             """
         )
     }

@@ -142,10 +142,16 @@ struct HistoryGroup {
         return described
     }
 
-    private mutating func compare(_ what: String, _ expected: [ModelEvent], _ actual: [OutboxRecord]) async throws {
+    /// `ledger` is that of the worker whose transaction wrote the events.
+    private mutating func compare(
+        _ what: String,
+        _ expected: [ModelEvent],
+        _ actual: [OutboxRecord],
+        by ledger: PostgresLedger? = nil
+    ) async throws {
         for event in expected { reasons[event.reason ?? event.status, default: 0] += 1 }
         // The events of one verification come one after the other, between those of others.
-        let published = try await worker.ledger.publishAll(actual)
+        let published = try await (ledger ?? worker.ledger).publishAll(actual)
         let seen = published.map { ModelEvent($0, names: names)?.description ?? "unreadable" }
         try compare(what, expected.map(\.description).sorted(), seen.sorted())
     }
@@ -161,13 +167,14 @@ extension HistoryGroup {
     private mutating func expire() async throws {
         var expected: [ModelEvent] = []
         for index in histories.indices { expected += histories[index].model.expire(at: now) }
+        let ledger = worker.ledger.anew
         var actual: [OutboxRecord] = []
         while true {
-            let swept = try await worker.ledger.anew.sweepExpired().outbox
+            let swept = try await ledger.sweepExpired().outbox
             if swept.isEmpty { break }
             actual += swept
         }
-        try await compare("expiries", expected, actual)
+        try await compare("expiries", expected, actual, by: ledger)
     }
 
     private mutating func guess() async throws {
