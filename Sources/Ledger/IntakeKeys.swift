@@ -57,6 +57,18 @@ package struct IntakeKeys: Sendable {
         }
     }
 
+    /// What is remembered of the requests that have no row yet, once they are decided.
+    package func newRequests(
+        but known: [RequestKey: KnownRequest],
+        decided: [RequestKey: KnownRequest] = [:]
+    ) -> [RequestKey: KnownRequest] {
+        var new = [RequestKey: KnownRequest](minimumCapacity: requests.count)
+        for candidate in requests where known[candidate.key] == nil {
+            new[candidate.key] = decided[candidate.key] ?? KnownRequest(of: candidate)
+        }
+        return new
+    }
+
     /// Those of the verifications that no candidate of this batch begins.
     func before(_ ids: some Sequence<VerificationID>) -> Set<VerificationID> {
         Set(ids).subtracting(fresh)

@@ -3,7 +3,7 @@
 package import PostgresClient
 package import Verification
 
-/// All that a batch changes but persons and windows, ready to be written.
+/// All that a batch changes but persons, windows and requests, ready to be written.
 package struct IntakeWrites {
     package private(set) var statements: [Statement] = []
     private let ledger: PostgresLedger
@@ -28,7 +28,6 @@ package struct IntakeWrites {
         if !changes.updatedVerifications.isEmpty {
             statements.append(PostgresLedger.updateVerifications(changes.updatedVerifications, pack))
         }
-        if !changes.requests.isEmpty { statements.append(PostgresLedger.updateRequests(changes.requests)) }
         claims = changes.sends.map(\.reference)
         if !claims.isEmpty {
             statements += [PostgresLedger.insertSends(changes.sends), ledger.insertParcel(parcel, claims)]

@@ -60,7 +60,7 @@ extension PostgresLedger {
         /// else that has changed makes the transaction fail, and begin anew.
         case together
 
-        /// With a row locked for every person and window, and behind the gates of the tenants.
+        /// With a row locked for every person, window and request, and behind the gates of the tenants.
         case oneByOne
     }
 
@@ -92,7 +92,7 @@ extension PostgresLedger {
                     throw OpenWindow()
                 }
                 do {
-                    let rows = Self.statements(writing: changes, from: read.persons, facts)
+                    let rows = Self.statements(writing: changes, keys, read.known, facts)
                     let outbox = try writes.tryCommit(behind: rows, transaction)
                     fullWindows.note(changes.fullWindows.filter { full[$0.key] == nil })
                     return Recorded(IntakeResult(sends: changes.sends, waiting: waiting), outbox: outbox)
@@ -136,8 +136,17 @@ extension PostgresLedger {
     /// What was read under locks, and the pack for the events.
     private struct ReadRows {
         let facts: IntakeFacts
-        let persons: [LimitKey: Person]
+        let known: KnownRows
         let pack: Pack
+    }
+
+    /// The rows that there are, all of them locked.
+    package struct KnownRows {
+        package var persons: [LimitKey: Person] = [:]
+        package var windows: [LimitKey: LimitWindow] = [:]
+        package var requests: [RequestKey: KnownRequest] = [:]
+
+        package init() {}
     }
 
     /// Locks and reads, in the one order of locks; the time is read when the last lock is granted.
@@ -151,16 +160,17 @@ extension PostgresLedger {
     ) throws -> ReadRows {
         let others = full.isEmpty ? keys.windows : keys.windows.filter { full[$0] == nil }
         let results = try transaction.run([
-            Self.lockPersons(keys.persons), Self.lockWindows(others), Self.insertRequests(keys), Self.readTime(keys),
+            Self.lockPersons(keys.persons), Self.lockWindows(others), Self.lockRequests(keys), Self.readTime(keys),
         ])
-        var persons = try Self.persons(results[0])
-        var windows = try Self.windows(results[1]).merging(full) { locked, _ in locked }
-        let requests = try Self.requests(results[2], keys)
+        var rows = KnownRows()
+        rows.persons = try Self.persons(results[0])
+        rows.windows = try Self.windows(results[1]).merging(full) { locked, _ in locked }
+        rows.requests = try Self.requests(results[2], keys)
         var time = try IntakeTime(results[3])
         let slots: [SlotKey: VerificationID] = keys.slots.reduce(into: [:]) { slots, slot in
-            slots[slot] = persons[slot.person]?[slot.purpose]
+            slots[slot] = rows.persons[slot.person]?[slot.purpose]
         }
-        let known = keys.before(slots.values).union(keys.before(requests.values.compactMap(\.verificationID)))
+        let known = keys.before(slots.values).union(keys.before(rows.requests.values.compactMap(\.verificationID)))
         var verifications: [VerificationID: StoredVerification] = [:]
         var unpublished: Set<VerificationID> = []
         if !known.isEmpty {
@@ -172,59 +182,65 @@ extension PostgresLedger {
             time = try IntakeTime(locked[2])
         }
         if pace == .oneByOne || keys.mayBreakLimit(time.usage) {
-            time = try enterGates(keys, &persons, &windows, at: time.now, transaction)
+            time = try enterGates(keys, &rows, at: time.now, transaction)
         }
-        for (key, person) in persons { windows[key] = person.window }
         let facts = IntakeFacts(
             now: time.now,
-            requests: requests,
+            requests: rows.requests.merging(keys.newRequests(but: rows.requests)) { known, _ in known },
             slots: slots,
             verifications: verifications,
-            windows: windows,
+            windows: rows.windows.merging(rows.persons.mapValues(\.window)) { window, _ in window },
             tenantUsage: time.usage
         )
-        return ReadRows(facts: facts, persons: persons, pack: Pack(behind: unpublished))
+        return ReadRows(facts: facts, known: rows, pack: Pack(behind: unpublished))
     }
 
-    /// Locks the gates of the tenants behind a row for every person and window, and returns the time then.
+    /// Locks the gates of the tenants behind a row for every person, window and request, and returns the time then.
     ///
     /// Nobody may wait for a row behind a gate: others come to the gate with their new ones.
     private func enterGates(
         _ keys: IntakeKeys,
-        _ persons: inout [LimitKey: Person],
-        _ windows: inout [LimitKey: LimitWindow],
+        _ rows: inout KnownRows,
         at now: Timestamp,
         _ transaction: Transaction
     ) throws -> IntakeTime {
         let newPersons = Dictionary(
-            uniqueKeysWithValues: keys.persons.filter { persons[$0] == nil }.map { ($0, Person(keptUntil: now)) }
+            uniqueKeysWithValues: keys.persons.filter { rows.persons[$0] == nil }.map { ($0, Person(keptUntil: now)) }
         )
         let newWindows = Dictionary(
-            uniqueKeysWithValues: keys.windows.filter { windows[$0] == nil }
+            uniqueKeysWithValues: keys.windows.filter { rows.windows[$0] == nil }
                 .map { ($0, WindowChange(LimitWindow(), under: [], at: now)) }
         )
+        let newRequests = keys.newRequests(but: rows.requests)
         let results = try transaction.run([
-            Self.insertPersons(newPersons), Self.insertWindows(newWindows), Self.lockTenants(keys), Self.readTime(keys),
+            Self.insertPersons(newPersons), Self.insertWindows(newWindows), Self.insertRequests(newRequests),
+            Self.lockTenants(keys), Self.readTime(keys),
         ])
-        persons.merge(newPersons) { $1 }
-        windows.merge(newWindows.mapValues(\.window)) { $1 }
-        return try IntakeTime(results[3])
+        rows.persons.merge(newPersons) { $1 }
+        rows.windows.merge(newWindows.mapValues(\.window)) { $1 }
+        rows.requests.merge(newRequests) { $1 }
+        return try IntakeTime(results[4])
     }
 
-    /// Persons and windows, of which others may have begun the new ones.
+    /// Persons, windows and requests, of which others may have begun the new ones.
     package static func statements(
         writing changes: IntakeChanges,
-        from persons: [LimitKey: Person],
+        _ keys: IntakeKeys,
+        _ rows: KnownRows,
         _ facts: IntakeFacts
     ) -> [Statement] {
-        let (known, new) = changes.persons(from: persons, at: facts.now).split { persons[$0] != nil }
+        let (known, new) = changes.persons(from: rows.persons, at: facts.now).split { rows.persons[$0] != nil }
         let (knownWindows, newWindows) = changes.windows.filter { $0.key.scope != .recipient }
             .split { facts.windows[$0] != nil }
+        let newRequests = keys.newRequests(but: rows.requests, decided: changes.requests)
+        let knownRequests = changes.requests.filter { rows.requests[$0.key] != nil }
         var statements: [Statement] = []
         if !new.isEmpty { statements.append(insertPersons(new)) }
         if !newWindows.isEmpty { statements.append(insertWindows(newWindows)) }
+        if !newRequests.isEmpty { statements.append(insertRequests(newRequests)) }
         if !known.isEmpty { statements.append(updatePersons(known)) }
         if !knownWindows.isEmpty { statements.append(updateWindows(knownWindows)) }
+        if !knownRequests.isEmpty { statements.append(updateRequests(knownRequests)) }
         return statements
     }
 }

@@ -7,8 +7,8 @@ package import Verification
 ///
 /// Every method is one transaction of set-based statements, whose number does not depend on the size of the batch.
 /// Each follows one pattern: lock and read the facts, let a pure function decide, write the changes and commit.
-/// Locks are taken in one order: person, window, request, parcel, send, verification, new person, new window, tenant gate;
-/// within a table by key.
+/// Locks are taken in one order: person, window, request, parcel, send, verification, then those of
+/// new persons, windows and requests, tenant gate; within a table by key.
 ///
 /// A batch travels as one array for each column. `unnest` in a SELECT list makes rows of them as they are read; in FROM
 /// the server would first store every column on its own, which costs it as much as a tenth of all its work.

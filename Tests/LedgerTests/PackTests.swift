@@ -131,6 +131,27 @@ import Verification
         }
     }
 
+    @Test func `what is taken over from a pack has its number`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            try await worker.publish(try await worker.settle(try await worker.claims(3), .sent))
+            _ = try await worker.intake(.people(3, round: 1, at: try await worker.now()))
+            try await database.lapseOutbox()
+            #expect(try await database.ledger().sweepOutbox().map(\.sequence) == [2, 2, 2])
+        }
+    }
+
+    @Test func `an outcome waits for what was told since its claim`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claims = try await worker.claims(2)
+            let told = try await worker.intake(.people(2, round: 1, at: try await worker.now())).outbox
+            #expect(told.map(\.sequence) == [1, 1])
+            #expect(try await worker.settle(claims, .sent).outbox.isEmpty)
+            #expect(try await worker.ledger.publishAll(told).map(\.sequence) == [1, 1, 2, 2])
+        }
+    }
+
     @Test func `a refusal is in a pack, a dead letter in none`() async throws {
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())

@@ -86,7 +86,7 @@ import Verification
             try await database.withPool(connections: 1, settings: PostgresLedger.sessionSettings) { pool in
                 let keys = IntakeKeys([])
                 let statements = [
-                    PostgresLedger.insertRequests(keys), PostgresLedger.lockFreeRequests(keys),
+                    PostgresLedger.lockRequests(keys), PostgresLedger.lockFreeRequests(keys),
                     PostgresLedger.updateRequests([:]),
                 ]
                 for statement in statements {
@@ -149,7 +149,7 @@ import Verification
             ("update requests", PostgresLedger.updateRequests([:])),
             ("lock persons", PostgresLedger.lockPersons([])),
             ("lock free persons", PostgresLedger.lockFreePersons([])),
-            ("insert requests", PostgresLedger.insertRequests(keys)),
+            ("lock requests", PostgresLedger.lockRequests(keys)),
             ("lock windows", PostgresLedger.lockWindows(keys.windows)),
             ("lock free windows", PostgresLedger.lockFreeWindows([])),
             ("lock verifications", PostgresLedger.lockVerifications([VerificationID]())),

@@ -13,9 +13,7 @@ import Verification
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: ["person", "limit_window"])
-    func `a row that another worker began meanwhile is not waited for while others are held`(
-        table: String
-    )
+    func `a row that another worker began meanwhile is not waited for while others are held`(table: String)
         async throws
     {
         // Rows are locked in the order of their keys.
@@ -28,7 +26,7 @@ import Verification
             let now = Timestamp.test + .seconds(3600)
             try await clocked.set(now)
 
-            async let requestHolder: Void = database.script(Self.holdRequest)
+            async let holder: Void = database.script(Self.holdVerification)
             try await database.waitForHolders()
             let batch = people.enumerated()
                 .map { place, person in
@@ -38,7 +36,7 @@ import Verification
             try await database.waitForWaiter()
             try await database.script(Self.begin(Self.key(of: people[0], in: table), in: table))
             try await database.script(Self.lockRows(of: table))
-            try await requestHolder
+            try await holder
             #expect(try await recorded.value.count == 1)
         }
     }
@@ -62,12 +60,10 @@ import Verification
 // MARK: - What other workers do
 
 extension WindowOrderTests {
-    /// Holds a request of the batch until `lockRows` has its first row.
-    private static let holdRequest = """
+    /// Holds a verification that the batch reads until `lockRows` has its first row.
+    private static let holdVerification = """
         BEGIN;
-        INSERT INTO courier.request (day, key, digest, record_topic, record_partition, record_offset)
-        SELECT (now AT TIME ZONE 'UTC')::date, courier.request_key('t', 'r0'), gen_random_uuid(), 0, 0, 0
-        FROM fake.moment;
+        SELECT FROM courier.verification FOR UPDATE;
         SELECT pg_advisory_xact_lock(1);
         \(LedgerDatabase.waiting(for: lockTwo))
         ROLLBACK;

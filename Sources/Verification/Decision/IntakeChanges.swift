@@ -5,7 +5,7 @@ package struct IntakeChanges: Sendable {
     package var insertedVerifications: [StoredVerification] = []
     package var updatedVerifications: [StoredVerification] = []
 
-    /// Requests whose row differs from the one written before the decision.
+    /// Requests of which something else is to be remembered than the facts say.
     package var requests: [RequestKey: KnownRequest] = [:]
 
     /// The slots of the verifications that get a send.

@@ -18,9 +18,8 @@ struct BatchMaker {
     private let ledger: PostgresLedger
     private let screener: Screener
     private let rules: IntakeRules
-    private var persons: [LimitKey: Person] = [:]
+    private var rows = PostgresLedger.KnownRows()
     private var verifications: [VerificationID: StoredVerification] = [:]
-    private var windows: [LimitKey: LimitWindow] = [:]
 
     init(ledger: PostgresLedger, policy: Policy, keys: CodeKeys, numbers: any NumberDirectory) {
         self.ledger = ledger
@@ -35,7 +34,7 @@ struct BatchMaker {
         let facts = facts(for: candidates, at: now)
         let changes = rules.decide(candidates, facts: facts)
         let known = Set(facts.verifications.keys)
-        let rows = PostgresLedger.statements(writing: changes, from: persons, facts)
+        let rows = PostgresLedger.statements(writing: changes, intake, rows, facts)
         keep(changes, at: now)
         let results = changes.sends.map { send in
             SendResult(
@@ -98,7 +97,7 @@ struct BatchMaker {
         var trips = [
             [
                 PostgresLedger.lockPersons(keys.persons), PostgresLedger.lockWindows(keys.windows),
-                PostgresLedger.insertRequests(keys), PostgresLedger.readTime(keys),
+                PostgresLedger.lockRequests(keys), PostgresLedger.readTime(keys),
             ]
         ]
         if !known.isEmpty {
@@ -118,11 +117,11 @@ struct BatchMaker {
         for candidate in candidates {
             requests[candidate.key] = KnownRequest(of: candidate)
             for passed in candidate.possiblyPassed {
-                if let id = persons[passed.slot.person]?[passed.slot.purpose] {
+                if let id = rows.persons[passed.slot.person]?[passed.slot.purpose] {
                     found[passed.slot] = id
                     known[id] = verifications[id]
                 }
-                for key in passed.limits { limits[key] = persons[key]?.window ?? windows[key] }
+                for key in passed.limits { limits[key] = rows.persons[key]?.window ?? rows.windows[key] }
             }
         }
         return IntakeFacts(now: now, requests: requests, slots: found, verifications: known, windows: limits)
@@ -132,7 +131,7 @@ struct BatchMaker {
         for verification in changes.insertedVerifications + changes.updatedVerifications {
             verifications[verification.id] = verification
         }
-        persons.merge(changes.persons(from: persons, at: now)) { $1 }
-        for (key, change) in changes.windows where key.scope != .recipient { windows[key] = change.window }
+        rows.persons.merge(changes.persons(from: rows.persons, at: now)) { $1 }
+        for (key, change) in changes.windows where key.scope != .recipient { rows.windows[key] = change.window }
     }
 }

@@ -82,7 +82,7 @@ struct MicroCommand: ParsableCommand {
         }
         measure("encode") {
             keep(PostgresLedger.insertVerifications(changes.insertedVerifications, Pack(behind: [])))
-            keep(PostgresLedger.insertRequests(IntakeKeys(candidates)))
+            keep(PostgresLedger.insertRequests(IntakeKeys(candidates).newRequests(but: [:])))
         }
         if !broken.isEmpty { throw BrokenGates(description: broken.joined(separator: "; ")) }
     }
