@@ -17,22 +17,22 @@ package final class OpenPacks: Sendable {
     }
 
     fileprivate struct State {
-        var packs: [UUIDValue: Pack] = [:]
+        var packs: [Int64: Pack] = [:]
 
         /// Of each record that is not published.
-        var packOf: [OutboxKey: UUIDValue] = [:]
+        var packOf: [OutboxKey: Int64] = [:]
 
         /// The records of a pack that are not published.
-        func left(of id: UUIDValue) -> [OutboxKey] { packs[id]?.records.filter { packOf[$0] == id } ?? [] }
+        func left(of id: Int64) -> [OutboxKey] { packs[id]?.records.filter { packOf[$0] == id } ?? [] }
     }
 
     /// The changes that published or returned records make to their packs.
     package struct Plan {
         /// Packs that are published whole, with their records.
-        var published: [(id: UUIDValue, records: [OutboxKey])]
+        var published: [(id: Int64, records: [OutboxKey])]
 
         /// Packs to be written out as rows, with the records that are not published.
-        var unpacked: [(id: UUIDValue, records: [OutboxKey])]
+        var unpacked: [(id: Int64, records: [OutboxKey])]
 
         /// Records of no pack.
         var rows: [OutboxRecord]
@@ -41,8 +41,8 @@ package final class OpenPacks: Sendable {
         fileprivate var waiting: [OutboxKey] = []
 
         package init(
-            published: [(id: UUIDValue, records: [OutboxKey])] = [],
-            unpacked: [(id: UUIDValue, records: [OutboxKey])] = [],
+            published: [(id: Int64, records: [OutboxKey])] = [],
+            unpacked: [(id: Int64, records: [OutboxKey])] = [],
             rows: [OutboxRecord] = []
         ) {
             self.published = published
@@ -50,7 +50,7 @@ package final class OpenPacks: Sendable {
             self.rows = rows
         }
 
-        var packs: [UUIDValue] { (published + unpacked).map(\.id) }
+        var packs: [Int64] { (published + unpacked).map(\.id) }
     }
 
     /// The time that the published records of a pack wait for the others.
@@ -60,7 +60,7 @@ package final class OpenPacks: Sendable {
 
     private let state = Mutex(State())
 
-    func add(_ id: UUIDValue, _ records: [OutboxKey], lease: Duration, now: ContinuousClock.Instant = .now) {
+    func add(_ id: Int64, _ records: [OutboxKey], lease: Duration, now: ContinuousClock.Instant = .now) {
         state.withLock { state in
             state.packs[id] = Pack(records: records, end: now + lease, left: records.count)
             for record in records { state.packOf[record] = id }
@@ -71,7 +71,7 @@ package final class OpenPacks: Sendable {
     func plan(published records: [OutboxRecord], now: ContinuousClock.Instant = .now) -> Plan {
         state.withLock { state in
             var plan = Plan()
-            var published: [UUIDValue: Set<OutboxKey>] = [:]
+            var published: [Int64: Set<OutboxKey>] = [:]
             for record in records {
                 let key = OutboxKey(record)
                 if let id = state.packOf[key] {
@@ -119,7 +119,7 @@ package final class OpenPacks: Sendable {
 }
 
 extension OpenPacks.State {
-    fileprivate mutating func forget(_ id: UUIDValue) {
+    fileprivate mutating func forget(_ id: Int64) {
         guard let pack = packs.removeValue(forKey: id) else { return }
         for record in pack.records where packOf[record] == id { packOf[record] = nil }
     }

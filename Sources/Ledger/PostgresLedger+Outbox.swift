@@ -197,7 +197,7 @@ extension PostgresLedger {
             let answers = try await pool.withTransaction { try $0.commit(statements) }
             isAnyParked = try answers.last?.contains { try $0.bool(0) } ?? false
             // Whose lease was over meanwhile is a row now, or somebody else's.
-            let deleted = plan.published.isEmpty ? [] : Set(try answers[1].map { UUIDValue(try $0.uuid(0)) })
+            let deleted = plan.published.isEmpty ? [] : Set(try answers[1].map { try $0.int64(0) })
             let lost = plan.published.filter { !deleted.contains($0.id) }.flatMap(\.records)
             if !lost.isEmpty {
                 let statement = Self.delete(lost)

@@ -8,7 +8,7 @@ package import Verification
 /// Nothing may be published before an earlier event of its verification, so what is behind one that is not published yet
 /// becomes a row of the outbox, like dead letters. What can't be published soon becomes rows in the place of its pack.
 package struct Pack {
-    package let id = UUIDValue.random
+    package let id = Int64.random(in: .min ... .max)
 
     /// The verifications with events from before that are not published.
     var unpublished: Set<VerificationID>
@@ -18,7 +18,7 @@ package struct Pack {
     }
 
     /// The pack that the next event of a verification is in; nil where it is in none.
-    func id(for verification: VerificationID) -> UInt128? { unpublished.contains(verification) ? nil : id.value }
+    func id(for verification: VerificationID) -> Int64? { unpublished.contains(verification) ? nil : id }
 
     /// Splits records, of which only the first one of a stream can be in the pack.
     package func split(_ records: [OutboxRecord]) -> (packed: [OutboxRecord], rows: [OutboxRecord]) {
@@ -54,7 +54,7 @@ extension PostgresLedger {
         )
     }
 
-    func insertPack(_ id: UUIDValue, _ records: [OutboxRecord]) -> Statement {
+    func insertPack(_ id: Int64, _ records: [OutboxRecord]) -> Statement {
         Statement(
             """
             INSERT INTO courier.outbox_pack (id, lease_until, size, records)
@@ -66,22 +66,22 @@ extension PostgresLedger {
             ))
             """,
             [
-                .uuid(id.value), leaseParameter, .uuids(records.map(\.stream.value)),
+                .int64(id), leaseParameter, .uuids(records.map(\.stream.value)),
                 .int32s(records.map(\.sequence)), .bytesArray(records.map(\.key)), .bytesArray(records.map(\.value)),
                 .bytesArray(records.map { RecordField.encode($0.headers) }),
             ]
         )
     }
 
-    static func deletePacks(_ ids: [UUIDValue]) -> Statement {
+    static func deletePacks(_ ids: [Int64]) -> Statement {
         Statement(
             "DELETE FROM courier.outbox_pack p WHERE p.id = ANY ($1) RETURNING p.id",
-            [.uuids(ids.map(\.value))]
+            [.int64s(ids)]
         )
     }
 
     /// Writes what is left of packs as rows, under the packs' leases.
-    static func unpack(_ ids: [UUIDValue], left records: [OutboxKey]) -> Statement {
+    static func unpack(_ ids: [Int64], left records: [OutboxKey]) -> Statement {
         Statement(
             """
             WITH gone AS (
@@ -94,7 +94,7 @@ extension PostgresLedger {
             WHERE r.stream = ANY ($2)
             ON CONFLICT (stream, sequence) DO NOTHING
             """,
-            [.uuids(ids.map(\.value)), .uuids(records.map(\.stream.value))]
+            [.int64s(ids), .uuids(records.map(\.stream.value))]
         )
     }
 
@@ -125,6 +125,6 @@ extension PostgresLedger {
 }
 
 extension UUIDValue {
-    /// The id of a pack or a parcel.
+    /// The id of a parcel.
     package static var random: UUIDValue { UUIDValue(.random(in: .min ... .max)) }
 }

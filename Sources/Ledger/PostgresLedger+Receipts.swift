@@ -86,8 +86,9 @@ extension PostgresLedger {
     static func reportedSends(_ receipts: [ReceivedReceipt]) -> Statement {
         Statement(
             """
-            SELECT s.id, s.verification_id, s.fence, s.number, s.request_id, s.resend_window_ms, s.validity_ms,
-                s.traceparent, s.state, s.provider, s.provider_message_id, s.segments, s.encoding, s.error_code
+            SELECT s.id, s.verification_id, s.fence, s.number, coalesce(s.request_id, (
+                    SELECT v.request_id FROM courier.verification v WHERE v.id = s.verification_id
+                ), ''), s.resend_window_ms, s.validity_ms, s.trace, s.state, s.provider, s.provider_message_id, s.segments, s.encoding, s.error_code
             FROM courier.send s
             WHERE s.id = ANY (ARRAY(
                 SELECT unnest($1::uuid[])
@@ -111,8 +112,9 @@ extension PostgresLedger {
     static func lockReportedSends(_ receipts: [ReceivedReceipt]) -> Statement {
         Statement(
             """
-            SELECT s.id, s.verification_id, s.fence, s.number, s.request_id, s.resend_window_ms, s.validity_ms,
-                s.traceparent, s.state, s.provider, s.provider_message_id, s.segments, s.encoding, s.error_code
+            SELECT s.id, s.verification_id, s.fence, s.number, coalesce(s.request_id, (
+                    SELECT v.request_id FROM courier.verification v WHERE v.id = s.verification_id
+                ), ''), s.resend_window_ms, s.validity_ms, s.trace, s.state, s.provider, s.provider_message_id, s.segments, s.encoding, s.error_code
             FROM courier.send s
             WHERE s.id = ANY (ARRAY(
                 SELECT unnest($1::uuid[])

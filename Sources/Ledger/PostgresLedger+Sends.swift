@@ -9,21 +9,21 @@ extension PostgresLedger {
             """
             INSERT INTO courier.send (
                 id, verification_id, number, generation, request_id, state, deadline, resend_window_ms, validity_ms,
-                rendering, traceparent
+                rendering, trace
             )
             SELECT
                 unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::int2[]), unnest($4::int4[]), unnest($5::text[]),
                 'claimed', unnest($6::timestamptz[]), unnest($7::int4[]), unnest($8::int4[]), unnest($9::text[]),
-                unnest($10::text[])
+                unnest($10::bytea[])
             """,
             [
                 .uuids(sends.map(\.id.uuid.value)), .uuids(sends.map(\.reference.verificationID.uuid.value)),
                 .int16s(sends.map(\.reference.number)), .int32s(sends.map(\.generation)),
-                .texts(sends.map(\.reference.requestID)),
+                .texts(sends.map(\.furtherRequestID)),
                 .timestamps(sends.map(\.deadline.microseconds)),
                 .int32s(sends.map(\.reference.resendWindow.milliseconds)),
                 .int32s(sends.map { $0.reference.validity?.milliseconds }), .texts(sends.map(\.rendering.json)),
-                .texts(sends.map { $0.reference.trace?.traceparent }),
+                .bytesArray(sends.map { $0.reference.trace?.bytes }),
             ]
         )
     }
@@ -203,6 +203,13 @@ extension PostgresLedger {
         var ids = Set<SendID>(minimumCapacity: rows.count)
         for row in rows { ids.insert(SendID(UUIDValue(try row.uuid(0)))) }
         return ids
+    }
+}
+
+extension ClaimedSend {
+    /// The id of its request; nil where that has begun the verification.
+    fileprivate var furtherRequestID: String? {
+        reference.requestID == verification?.requestID ? nil : reference.requestID
     }
 }
 

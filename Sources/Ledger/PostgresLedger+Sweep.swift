@@ -172,8 +172,9 @@ extension PostgresLedger {
     static func lockOpenSends(_ ids: some Sequence<SendID>) -> Statement {
         Statement(
             """
-            SELECT s.id, s.verification_id, s.fence, s.number, s.request_id, s.resend_window_ms, s.validity_ms,
-                s.traceparent, s.generation, s.state, s.deadline, s.attempts, s.repeated, s.rendering,
+            SELECT s.id, s.verification_id, s.fence, s.number, coalesce(s.request_id, (
+                    SELECT v.request_id FROM courier.verification v WHERE v.id = s.verification_id
+                ), ''), s.resend_window_ms, s.validity_ms, s.trace, s.generation, s.state, s.deadline, s.attempts, s.repeated, s.rendering,
                 s.tried_providers, s.refused_by
             FROM courier.send s
             WHERE s.id = ANY ($1) AND s.state IN ('pending', 'claimed', 'dispatching')

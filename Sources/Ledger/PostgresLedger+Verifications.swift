@@ -85,7 +85,7 @@ extension PostgresLedger {
                 unnest($19::int2[]), unnest($20::int2[]), unnest($21::int2[]), unnest($22::bool[]),
                 unnest($23::int4[]), unnest($24::timestamptz[]), unnest($25::timestamptz[]),
                 unnest($25::timestamptz[]), unnest($26::text[]), unnest($27::text[]), unnest($28::bool[]),
-                unnest($29::bytea[]), unnest($30::timestamptz[]), unnest($31::text[]), unnest($32::uuid[])
+                unnest($29::bytea[]), unnest($30::timestamptz[]), unnest($31::text[]), unnest($32::int8[])
             """,
             [
                 .uuids(rows.map(\.id.uuid.value)), .texts(rows.map(\.tenant)),
@@ -103,7 +103,7 @@ extension PostgresLedger {
                 .timestamps(rows.map(\.expiresAt.microseconds)), .texts(rows.map(\.policyVersion)),
                 .texts(rows.map(\.requestID)), .bools(rows.map(\.isFictional)),
                 .bytesArray(rows.map(\.shortCode?.hash)), .timestamps(rows.map(\.shortCode?.until.microseconds)),
-                .texts(rows.map(\.usedProvidersText)), .uuids(rows.map { $0.sequence > 0 ? pack.id.value : nil }),
+                .texts(rows.map(\.usedProvidersText)), .int64s(rows.map { $0.sequence > 0 ? pack.id : nil }),
             ]
         )
     }
@@ -129,7 +129,7 @@ extension PostgresLedger {
                     unnest($4::bool[]) AS send_open, unnest($5::int4[]) AS sequence,
                     unnest($6::timestamptz[]) AS resend_after, unnest($7::timestamptz[]) AS expires_at,
                     unnest($8::timestamptz[]) AS short_until, unnest($9::text[]) AS used_providers,
-                    unnest($10::timestamptz[]) AS known_expiry, unnest($11::uuid[]) AS pack
+                    unnest($10::timestamptz[]) AS known_expiry, unnest($11::int8[]) AS pack
             ) AS u
             WHERE v.id = u.id AND v.sequence = u.sequence - 1 AND v.state = 'live' AND v.expires_at = u.known_expiry
             RETURNING v.id
@@ -141,7 +141,7 @@ extension PostgresLedger {
                 .timestamps(rows.map(\.expiresAt.microseconds)),
                 .timestamps(rows.map(\.shortCode?.until.microseconds)), .texts(rows.map(\.usedProvidersText)),
                 .timestamps(rows.map { known[$0.id]?.expiresAt.microseconds }),
-                .uuids(rows.map { pack.id(for: $0.id) }),
+                .int64s(rows.map { pack.id(for: $0.id) }),
             ]
         )
     }
@@ -172,7 +172,7 @@ extension PostgresLedger {
                     unnest($12::timestamptz[]) AS resend_after, unnest($13::timestamptz[]) AS expires_at,
                     unnest($14::text[]) AS policy_version, unnest($15::text[]) AS state,
                     unnest($16::bytea[]) AS short_hash, unnest($17::timestamptz[]) AS short_until,
-                    unnest($18::text[]) AS used_providers, unnest($19::uuid[]) AS pack
+                    unnest($18::text[]) AS used_providers, unnest($19::int8[]) AS pack
             ) AS u
             WHERE v.id = u.id
             """,
@@ -186,7 +186,7 @@ extension PostgresLedger {
                 .timestamps(rows.map(\.expiresAt.microseconds)), .texts(rows.map(\.policyVersion)),
                 .texts(rows.map(\.state.rawValue)), .bytesArray(rows.map(\.shortCode?.hash)),
                 .timestamps(rows.map(\.shortCode?.until.microseconds)), .texts(rows.map(\.usedProvidersText)),
-                .uuids(rows.map { pack.id(for: $0.id) }),
+                .int64s(rows.map { pack.id(for: $0.id) }),
             ]
         )
     }

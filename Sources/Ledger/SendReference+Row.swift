@@ -5,7 +5,7 @@ import Verification
 
 extension SendReference {
     /// Reads the first eight columns: `id, verification_id, fence, number, request_id, resend_window_ms, validity_ms,
-    /// traceparent`.
+    /// trace`.
     init(_ row: Row) throws {
         self.init(
             id: SendID(UUIDValue(try row.uuid(0))),
@@ -15,7 +15,7 @@ extension SendReference {
             requestID: try row.text(4),
             resendWindow: .milliseconds(try row.int32(5)),
             validity: try row.optionalInt32(6).map { .milliseconds($0) },
-            trace: try row.optionalText(7).flatMap { TraceContext(traceparent: Array($0.utf8)) }
+            trace: try row.optionalBytes(7).flatMap { TraceContext(bytes: $0) }
         )
     }
 }

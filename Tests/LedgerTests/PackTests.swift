@@ -223,7 +223,7 @@ import Verification
             headers: []
         )
         let other = OutboxKey(stream: UUIDValue(0x7 << 76 | 2), sequence: 1)
-        packs.add(UUIDValue(1), [OutboxKey(record), other], lease: .seconds(30), now: start)
+        packs.add(1, [OutboxKey(record), other], lease: .seconds(30), now: start)
         packs.finish(packs.plan(published: [], now: start), now: start + .seconds(29))
         #expect(packs.plan(published: [record], now: start).rows.isEmpty)
         packs.finish(packs.plan(published: [], now: start), now: start + .seconds(31))

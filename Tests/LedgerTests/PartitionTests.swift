@@ -191,7 +191,7 @@ import Verification
                 try await database.script(
                     """
                     UPDATE courier.send s SET id = v.id FROM courier.verification v
-                    WHERE s.id = '\(claim.id)' AND v.request_id = s.request_id
+                    WHERE s.id = '\(claim.id)' AND v.request_id = '\(claim.reference.requestID)'
                     """
                 )
             }

@@ -94,16 +94,16 @@ import Verification
 
     @Test func `the row of a text message has only what a text is made from`() throws {
         let json = try rendering(of: #","autofill":{"domain":"example.com"}"#).json
-        #expect(json == #"{"language":"en","appName":"Acme","domain":"example.com"}"#)
+        #expect(json == #"["en","Acme","example.com"]"#)
     }
 
-    @Test(arguments: [#","sealedActionCode":"?""#, #","bundleId":"com.example.app","environment":"moon""#])
+    @Test(arguments: [#""?""#, #""","com.example.app","moon""#, #""","com.example.app""#, #""","","production""#])
     func `what cannot be read of a row is left out`(more: String) throws {
-        let rendering = try #require(Rendering(json: #"{"language":"en","appName":"Acme"\#(more)}"#))
+        let rendering = try #require(Rendering(json: #"["en","Acme","","",\#(more)]"#))
         #expect(rendering == Rendering(language: "en", appName: "Acme", domain: nil, androidAppHash: nil))
     }
 
-    @Test(arguments: ["", "{", "[]", "{}", #"{"language":"en"}"#, #"{"language":1,"appName":"Acme"}"#])
+    @Test(arguments: ["", "{", "[]", "{}", #"["en"]"#, #"[1,"Acme"]"#, #"["en","Acme",null]"#])
     func `a row's text that no rendering wrote is nil`(json: String) {
         #expect(Rendering(json: json) == nil)
     }

@@ -18,6 +18,12 @@ import Testing
         let context = try #require(parsed(text))
         #expect(context.traceID == Self.trace && context.parentID == Self.parent)
         #expect(context.traceparent == text)
+        #expect(context.bytes.count == 25 && TraceContext(bytes: context.bytes) == context)
+    }
+
+    @Test(arguments: [[], [1], [UInt8](repeating: 0, count: 25), [UInt8](repeating: 1, count: 26)])
+    func `bytes that no context wrote are nil`(bytes: [UInt8]) {
+        #expect(TraceContext(bytes: bytes) == nil)
     }
 
     @Test(

@@ -37,7 +37,8 @@ CREATE TABLE IF NOT EXISTS courier.request (
     PRIMARY KEY (key, day)
 ) PARTITION BY RANGE (day);
 
--- What changes comes last: an UPDATE in the same page logs what is between the first and the last byte that differ.
+-- What an outcome changes comes last: an UPDATE in the same page logs what is between the first and the last byte that
+-- differ.
 CREATE TABLE IF NOT EXISTS courier.verification (
     id uuid NOT NULL,
     due_at timestamptz NOT NULL DEFAULT '-infinity', -- when the sweeper looks at it: at its first end, or later
@@ -46,6 +47,7 @@ CREATE TABLE IF NOT EXISTS courier.verification (
     code_key smallint NOT NULL,
     hash_key smallint NOT NULL,
     max_checks smallint NOT NULL,
+    checks_used smallint NOT NULL DEFAULT 0,
     max_sends smallint NOT NULL,
     code_length smallint,              -- NULL for a push, of which nothing is typed
     fictional boolean NOT NULL DEFAULT false, -- the recipient is a test number
@@ -58,6 +60,7 @@ CREATE TABLE IF NOT EXISTS courier.verification (
     region text,                       -- of a phone number
     masked text NOT NULL,
     policy_version text NOT NULL,
+    state text NOT NULL CHECK (state IN ('live', 'approved', 'expired', 'locked', 'cancelled')),
     sealed bytea,                      -- the recipient under AES-GCM; NULL once the verification has ended
     code_hash bytea NOT NULL,          -- of the code, of a link's token or of a push's secret
     short_hash bytea,                  -- of the code beside a link; NULL without a link
@@ -65,12 +68,10 @@ CREATE TABLE IF NOT EXISTS courier.verification (
     resend_after timestamptz NOT NULL,
     expires_at timestamptz NOT NULL,
     ended_at timestamptz,
-    pack uuid,                         -- of the outbox, that its newest packed event was written in
+    pack bigint,                       -- of the outbox, that its newest packed event was written in
     sequence integer NOT NULL,         -- of the newest event
-    checks_used smallint NOT NULL DEFAULT 0,
     sends_used smallint NOT NULL,
     send_open boolean NOT NULL,        -- a send of this verification has no outcome yet
-    state text NOT NULL CHECK (state IN ('live', 'approved', 'expired', 'locked', 'cancelled')),
     status text,                       -- of the newest published event, NULL before the first
     used_providers text,               -- that have accepted a message of it, or may have; with a space between
     PRIMARY KEY (id)
@@ -87,14 +88,14 @@ CREATE TABLE IF NOT EXISTS courier.send (
     generation integer NOT NULL,
     resend_window_ms integer NOT NULL,
     validity_ms integer,               -- fresh validity from the moment of this send; NULL for the same code again
-    number smallint NOT NULL,
-    request_id text NOT NULL,
-    traceparent text,
-    rendering text NOT NULL,           -- the input of the message, as JSON without a recipient; '' once it is over
     fence integer NOT NULL DEFAULT 1,  -- raised by every claim and delay; a write that names an older one changes nothing
+    number smallint NOT NULL,
+    repeated boolean NOT NULL DEFAULT false, -- handed over once more after an unknown outcome (resend_once)
+    request_id text,                   -- NULL: that of the verification
+    trace bytea,                       -- its trace's id, its parent's and the flags: 16, 8 and 1 bytes
+    rendering text NOT NULL,           -- the input of the message, as JSON without a recipient; '' once it is over
     attempts smallint NOT NULL DEFAULT 0,
     segments smallint,
-    repeated boolean NOT NULL DEFAULT false, -- handed over once more after an unknown outcome (resend_once)
     state text NOT NULL
         CHECK (state IN ('pending', 'claimed', 'dispatching', 'sent', 'failed', 'unknown', 'delivered', 'undelivered')),
     provider text,

@@ -27,7 +27,7 @@ $$;
 -- The events of one transaction, one of a stream, that no unpublished one is before: nearly all are such, and one row costs
 -- less than hundreds. Who can't publish all of them soon writes the rest as rows of the outbox, in the place of the pack.
 CREATE TABLE IF NOT EXISTS courier.outbox_pack (
-    id uuid NOT NULL,
+    id bigint NOT NULL,                -- random
     lease_until timestamptz NOT NULL,
     size integer NOT NULL,             -- how many records
     records courier.packed_record[] NOT NULL, -- as one value: they say the same ids again and again

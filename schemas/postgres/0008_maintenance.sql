@@ -113,7 +113,7 @@ DECLARE
     oldest timestamptz := courier.oldest_kept(retention);
     key text := CASE parent WHEN 'request' THEN 'day' ELSE 'id' END;
     -- Rows are updated soon after they were written: in the same page, if there is room.
-    room integer := CASE parent WHEN 'verification' THEN 50 WHEN 'send' THEN 40 ELSE 100 END;
+    room integer := CASE parent WHEN 'verification' THEN 46 WHEN 'send' THEN 40 ELSE 100 END;
     bounds text[];
     day date;
     old record;

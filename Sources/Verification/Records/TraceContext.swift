@@ -27,6 +27,21 @@ package struct TraceContext: Sendable, Hashable {
         state = tracestate.flatMap(Self.readableState)
     }
 
+    /// Reads what `bytes` wrote, or nil.
+    package init?(bytes: [UInt8]) {
+        guard bytes.count == 25 else { return nil }
+        let digits = Array(hexadecimal(bytes).utf8)
+        let hyphen = [UInt8(ascii: "-")]
+        let text = Array("00-".utf8) + digits[..<32] + hyphen + digits[32..<48] + hyphen + digits[48...]
+        self.init(traceparent: text)
+    }
+
+    /// The ids and the flags, without `state`: 16, 8 and 1 bytes.
+    package var bytes: [UInt8] {
+        let digits = traceparent.utf8.dropFirst(3).compactMap { Hexadecimal.value(of: $0) }
+        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+
     /// 32 lower-case hex digits, not all zero.
     package var traceID: String { String(traceparent.dropFirst(3).prefix(32)) }
 
