@@ -131,7 +131,7 @@ struct Publish: Service {
     /// Tells the table what has become of records, many together.
     private func end() async {
         // Later events of a verification wait until its earlier ones are out of the table.
-        let moment = { @Sendable in context.inFlight.gathering(upTo: 25) }
+        let moment = { @Sendable in context.inFlight.gathering(upTo: 10) }
         for await batch in endings.batches(of: 2 * context.settings.batchSize, after: moment) {
             var published: [OutboxRecord] = []
             var left: [OutboxRecord] = []
