@@ -115,6 +115,20 @@ import Verification
             #expect(told.map { $0.json?.text("status") } == ["undelivered"])
         }
     }
+
+    @Test func `a receipt for a send whose verification is gone settles it, and stops no other`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claims = try await worker.claims(2)
+            try await worker.publish(try await worker.settle(claims, .sent))
+            let gone = claims[0].reference.verificationID
+            try await database.script("DELETE FROM courier.verification WHERE id = '\(gone)'")
+            let receipts = claims.map { ReceivedReceipt(.of($0, .delivered)) }
+            let told = try await worker.ledger.receive(receipts, deadLetters: []).outbox
+            #expect(told.map(\.stream) == [claims[1].reference.verificationID.uuid])
+            #expect(try await database.count("SELECT count(*) FROM courier.send WHERE state = 'delivered'") == 2)
+        }
+    }
 }
 
 extension Receipt {

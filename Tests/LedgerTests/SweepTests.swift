@@ -29,6 +29,37 @@ import Verification
         }
     }
 
+    @Test func `what is taken over knows its request and its trace, be it the first send or a later one`() async throws
+    {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            for round in 1...2 {
+                try await database.script("UPDATE courier.verification SET resend_after = '-infinity'")
+                let request = InboundRecord.request(id: "r\(round)", offset: Int64(round), at: try await worker.now())
+                let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b\(round)-01"
+                let traced = InboundRecord(
+                    topic: request.topic,
+                    partition: request.partition,
+                    offset: request.offset,
+                    timestamp: request.timestamp,
+                    key: request.key,
+                    value: request.value,
+                    headers: [RecordField("traceparent", trace)]
+                )
+                let claim = try #require(try await worker.intake([traced]).value.first)
+                try await database.lapseSends()
+                let taken = try #require(try await worker.ledger.sweepSends(capacity: 10).value.first)
+                #expect(taken.reference == claim.reference.reclaimed)
+                #expect(taken.reference.requestID == "r\(round)" && taken.reference.trace?.traceparent == trace)
+                try await worker.publish(try await worker.settle([taken], .sent))
+                let receipt = ReceivedReceipt(.of(taken, .delivered))
+                let told = try await worker.ledger.receive([receipt], deadLetters: []).outbox
+                #expect(told.map { $0.json?.text("requestId") } == ["r\(round)"])
+                try await worker.ledger.published(told)
+            }
+        }
+    }
+
     @Test func `a send whose worker died while dispatching becomes unknown, once, and is not sent again`()
         async throws
     {

@@ -13,7 +13,9 @@ import Verification
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: ["person", "limit_window"])
-    func `a row that another worker began meanwhile is not waited for while others are held`(table: String)
+    func `a row that another worker began meanwhile is not waited for while others are held`(
+        table: String
+    )
         async throws
     {
         // Rows are locked in the order of their keys.
