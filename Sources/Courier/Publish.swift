@@ -159,7 +159,7 @@ struct Publish: Service {
             }
             guard let doOthersWait else { return }
             if !records.isEmpty { context.settings.observe(.publishForgotten) }
-            let isOver = records.contains { !unacknowledged.contains($0.stream) }
+            let isOver = records.isEmpty || records.contains { !unacknowledged.contains($0.stream) }
             if doOthersWait, isOver { look.send() }
         }
     }

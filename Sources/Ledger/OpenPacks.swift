@@ -37,6 +37,9 @@ package final class OpenPacks: Sendable {
         /// Records of no pack.
         var rows: [OutboxRecord]
 
+        /// Published records of packs that are written out.
+        fileprivate(set) var freed: [OutboxKey] = []
+
         /// Published records of packs of which others are not published yet.
         fileprivate var waiting: [OutboxKey] = []
 
@@ -85,7 +88,9 @@ package final class OpenPacks: Sendable {
                 if done.count == pack.left {
                     plan.published.append((id, pack.records))
                 } else if let since = pack.since, now - since > Self.patience {
-                    plan.unpacked.append((id, state.left(of: id).filter { !done.contains($0) }))
+                    let left = state.left(of: id).filter { !done.contains($0) }
+                    plan.unpacked.append((id, left))
+                    plan.freed += Set(pack.records).subtracting(left)
                 } else {
                     plan.waiting += done
                 }

@@ -217,7 +217,8 @@ extension PostgresLedger {
         }
         if !plan.rows.isEmpty { statements.append(delete(plan.rows.map { OutboxKey($0) })) }
         guard !statements.isEmpty else { return [] }
-        let streams = plan.published.flatMap(\.records).map(\.stream) + plan.rows.map(\.stream)
+        let gone = plan.published.flatMap(\.records) + plan.freed
+        let streams = gone.map(\.stream) + plan.rows.map(\.stream)
         let setting = Statement("SELECT set_config('synchronous_commit', 'off', true)")
         return [setting] + statements + [isAnyParked(behind: streams)]
     }

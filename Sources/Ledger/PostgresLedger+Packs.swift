@@ -91,10 +91,11 @@ extension PostgresLedger {
             INSERT INTO courier.outbox (stream, sequence, dead_letter, key, value, headers, lease_until)
             SELECT r.stream, r.sequence, false, r.key, r.value, r.headers, g.lease_until
             FROM gone g, unnest(g.records) AS r
-            WHERE r.stream = ANY ($2)
+            -- As a condition on a value this is looked up in a hash table, and not made a join.
+            WHERE ((r.stream, r.sequence) IN (SELECT unnest($2::uuid[]), unnest($3::int4[]))) IS TRUE
             ON CONFLICT (stream, sequence) DO NOTHING
             """,
-            [.int64s(ids), .uuids(records.map(\.stream.value))]
+            [.int64s(ids), .uuids(records.map(\.stream.value)), .int32s(records.map(\.sequence))]
         )
     }
 

@@ -49,7 +49,7 @@ extension PostgresLedger {
         )
     }
 
-    /// The requests that were locked; each day may have a row of one.
+    /// The requests that were locked; one that has a row on both days has the same in each.
     static func requests(_ rows: Rows, _ keys: IntakeKeys) throws -> [RequestKey: KnownRequest] {
         if rows.isEmpty { return [:] }
         let known = Dictionary(try rows.map { (try $0.uuid(0), try KnownRequest($0)) }) { first, _ in first }

@@ -2,7 +2,7 @@
 -- Schema, roles, and two functions that the other files use. Every statement may be run again.
 --
 -- Lock order, the same in every transaction: person, limit_window, request, receipt, parcel, send, verification,
--- tenant_gate, outbox_pack, outbox; within a table by key.
+-- new rows of person, limit_window and request, tenant_gate, outbox_pack, outbox; within a table by key.
 --
 -- Every function of the schema names its search_path, with pg_temp last. Where pg_temp is not named it is searched
 -- first, also for the names of types, and a caller's temporary objects would be used with the rights of the owner.
