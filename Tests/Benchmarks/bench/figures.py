@@ -42,7 +42,7 @@ RATIOS = {
 
 # What a request may cost, in the processor time that PostgreSQL needs for the SQL alone: a multiple, because the same
 # work takes twice as long on another machine, or on this one at another hour. Never wall time.
-GATES = {"ratio_worker_cpu": 2.0, "ratio_postgres_cpu": 1.7}
+GATES = {"ratio_worker_cpu": 2.7, "ratio_postgres_cpu": 1.7}
 
 
 def figures_of(results):
