@@ -36,6 +36,22 @@ import Verification
         }
     }
 
+    @Test func `a new request of a person whose verification is locked waits, and no other does`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger(), policy: .counting)
+            let claims = try await worker.claims(2)
+            async let holder: Void = database.script(Self.hold(Needed.verification.lock(claims[0])))
+            try await database.waitForHolders()
+            let candidates = try await worker.candidates(.people(3, round: 1, at: try await worker.now()))
+            let recorded = try await worker.decided(candidates)
+            #expect(recorded.value.waiting.map(\.key.requestID) == ["p0-1"])
+            #expect(recorded.value.sends.map(\.reference.requestID) == ["p2-1"])
+            #expect(recorded.outbox.map(\.stream) == [claims[1].reference.verificationID.uuid])
+            try await Self.release(database)
+            try await holder
+        }
+    }
+
     @Test(arguments: Needed.allCases) func `a locked row keeps the requests waiting that need it, and no others`(
         needed: Needed
     ) async throws {
