@@ -57,15 +57,10 @@ package struct IntakeKeys: Sendable {
         }
     }
 
-    /// What is remembered of the requests that have no row yet, once they are decided.
-    package func newRequests(
-        but known: [RequestKey: KnownRequest],
-        decided: [RequestKey: KnownRequest] = [:]
-    ) -> [RequestKey: KnownRequest] {
+    /// Requests that have no row yet, as they are remembered.
+    package func newRequests(but known: [RequestKey: KnownRequest]) -> [RequestKey: KnownRequest] {
         var new = [RequestKey: KnownRequest](minimumCapacity: requests.count)
-        for candidate in requests where known[candidate.key] == nil {
-            new[candidate.key] = decided[candidate.key] ?? KnownRequest(of: candidate)
-        }
+        for candidate in requests where known[candidate.key] == nil { new[candidate.key] = KnownRequest(of: candidate) }
         return new
     }
 

@@ -7,8 +7,7 @@ package import Verification
 package struct IntakeWrites {
     package private(set) var statements: [Statement] = []
     private let ledger: PostgresLedger
-    private let outbox: [OutboxRecord]
-    private let pack: Pack
+    private let outbox: SplitOutbox
     private let claims: [SendReference]
     package let parcel = UUIDValue.random
     private let inserts: Range<Int>
@@ -33,9 +32,8 @@ package struct IntakeWrites {
             statements += [PostgresLedger.insertSends(changes.sends), ledger.insertParcel(parcel, claims)]
         }
         self.ledger = ledger
-        self.outbox = outbox
-        self.pack = pack
-        let inserts = ledger.insertOutbox(outbox, pack)
+        self.outbox = pack.split(outbox)
+        let inserts = ledger.insertOutbox(self.outbox)
         self.inserts = statements.endIndex..<statements.endIndex + inserts.count
         statements += inserts
         if let admit = PostgresLedger.admitTenants(changes.admissions, keys, at: now) { statements.append(admit) }
@@ -45,6 +43,6 @@ package struct IntakeWrites {
     func tryCommit(behind others: [Statement], _ transaction: Transaction) throws -> [OutboxRecord] {
         let answers = Array(try transaction.tryCommit(others + statements).dropFirst(others.count))
         if !claims.isEmpty { ledger.held.add(parcel, claims, lease: ledger.settings.lease) }
-        return try ledger.handedOver(outbox, pack, answers[inserts])
+        return try ledger.handedOver(outbox, answers[inserts])
     }
 }

@@ -4,7 +4,7 @@ package import Verification
 
 /// One recipient of a tenant, as its row stores it: the slots of all purposes, and the admissions.
 package struct Person: Sendable, Equatable {
-    /// How long slots are kept after a send: its message leaves within a day, and is valid for a day at most.
+    /// Slots are kept for so long after a send: its message leaves within a day, and is valid for a day at most.
     static let slotLife = Duration.seconds(50 * 3600)
 
     private var slots: [Slot] = []

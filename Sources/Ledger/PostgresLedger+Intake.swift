@@ -54,7 +54,7 @@ extension PostgresLedger {
         }
     }
 
-    /// How workers with the same tenants and addresses decide.
+    /// The way in which workers with the same tenants and addresses decide.
     private enum Pace {
         /// Each by what it read. For a window that another one has begun meanwhile the batch is decided again; anything
         /// else that has changed makes the transaction fail, and begin anew.
@@ -92,7 +92,7 @@ extension PostgresLedger {
                     throw OpenWindow()
                 }
                 do {
-                    let rows = Self.statements(writing: changes, keys, read.known, facts)
+                    let rows = Self.statements(writing: changes, read.known, facts)
                     let outbox = try writes.tryCommit(behind: rows, transaction)
                     fullWindows.note(changes.fullWindows.filter { full[$0.key] == nil })
                     return Recorded(IntakeResult(sends: changes.sends, waiting: waiting), outbox: outbox)
@@ -133,7 +133,7 @@ extension PostgresLedger {
         return (try Self.windows(results[0]), try IntakeTime(results[1]))
     }
 
-    /// What was read under locks, and the pack for the events.
+    /// Facts that were read under locks, their rows, and the pack for the events.
     private struct ReadRows {
         let facts: IntakeFacts
         let known: KnownRows
@@ -225,15 +225,14 @@ extension PostgresLedger {
     /// Persons, windows and requests, of which others may have begun the new ones.
     package static func statements(
         writing changes: IntakeChanges,
-        _ keys: IntakeKeys,
         _ rows: KnownRows,
         _ facts: IntakeFacts
     ) -> [Statement] {
         let (known, new) = changes.persons(from: rows.persons, at: facts.now).split { rows.persons[$0] != nil }
         let (knownWindows, newWindows) = changes.windows.filter { $0.key.scope != .recipient }
             .split { facts.windows[$0] != nil }
-        let newRequests = keys.newRequests(but: rows.requests, decided: changes.requests)
-        let knownRequests = changes.requests.filter { rows.requests[$0.key] != nil }
+        let (knownRequests, decided) = changes.requests.split { rows.requests[$0] != nil }
+        let newRequests = facts.requests.filter { rows.requests[$0.key] == nil }.merging(decided) { $1 }
         var statements: [Statement] = []
         if !new.isEmpty { statements.append(insertPersons(new)) }
         if !newWindows.isEmpty { statements.append(insertWindows(newWindows)) }
@@ -254,9 +253,9 @@ extension PostgresError {
 }
 
 extension PostgresError {
-    /// Whether another worker has written a row meanwhile that was new to this one; it is read the next time.
+    /// Tells that another worker has written a row meanwhile that was new to this one; it is read the next time.
     fileprivate var meansBegunRow: Bool {
-        sqlState == .uniqueViolation && (table == "person" || table?.hasPrefix("request_") == true || meansBegunWindow)
+        meansBegunWindow || sqlState == .uniqueViolation && (table == "person" || table?.hasPrefix("request_") == true)
     }
 
     fileprivate var meansBegunWindow: Bool { sqlState == .uniqueViolation && table == "limit_window" }

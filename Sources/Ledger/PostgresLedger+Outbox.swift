@@ -12,9 +12,22 @@ extension PostgresLedger {
     }
 
     /// Inserts records leased to this worker, which publishes them at once.
-    package func insertOutbox(_ records: [OutboxRecord], _ pack: Pack) -> [Statement] {
-        let (packed, rows) = pack.split(records)
-        return (packed.isEmpty ? [] : [insertPack(pack.id, packed)]) + (rows.isEmpty ? [] : [insertRows(rows)])
+    package func insertOutbox(_ outbox: SplitOutbox) -> [Statement] {
+        let pack = outbox.packed.isEmpty ? [] : [insertPack(outbox.pack, outbox.packed)]
+        return pack + (outbox.rows.isEmpty ? [] : [insertRows(outbox.rows)])
+    }
+
+    /// Commits a transaction with what it tells, and returns what to publish.
+    func commit(
+        _ statements: [Statement],
+        publishing records: [OutboxRecord],
+        _ pack: Pack,
+        _ transaction: Transaction
+    ) throws -> [OutboxRecord] {
+        let outbox = pack.split(try numbered(records, transaction))
+        let inserts = insertOutbox(outbox)
+        let answers = try transaction.commit(statements + inserts)
+        return try handedOver(outbox, answers.suffix(inserts.count))
     }
 
     /// A record behind an unpublished one of its stream, here or in the table, is parked: it is due from now on, and a sweep
@@ -59,21 +72,17 @@ extension PostgresLedger {
 
     /// The records that this worker publishes itself, in their order, by the answers to their statements, which are
     /// committed.
-    func handedOver(
-        _ records: [OutboxRecord],
-        _ pack: Pack,
-        _ answers: some Sequence<Rows>
-    ) throws -> [OutboxRecord] {
-        let (packed, rows) = pack.split(records)
-        if !packed.isEmpty { packs.add(pack.id, packed.map { OutboxKey($0) }, lease: settings.lease) }
-        if rows.isEmpty { return packed }
-        var handedOver = Set(packed.map { OutboxKey($0) })
+    func handedOver(_ outbox: SplitOutbox, _ answers: some Sequence<Rows>) throws -> [OutboxRecord] {
+        let packed = outbox.packed.map { OutboxKey($0) }
+        if !packed.isEmpty { packs.add(outbox.pack, packed, lease: settings.lease) }
+        if outbox.rows.isEmpty { return outbox.packed }
+        var handedOver = Set(packed)
         for rows in answers {
             for row in rows where try !row.bool(2) {
                 handedOver.insert(OutboxKey(stream: UUIDValue(try row.uuid(0)), sequence: try row.int32(1)))
             }
         }
-        return records.filter { handedOver.contains(OutboxKey($0)) }
+        return outbox.records.filter { handedOver.contains(OutboxKey($0)) }
     }
 
     package func sweepOutbox() async throws -> [OutboxRecord] {

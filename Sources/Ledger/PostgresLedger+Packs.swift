@@ -21,7 +21,7 @@ package struct Pack {
     func id(for verification: VerificationID) -> Int64? { unpublished.contains(verification) ? nil : id }
 
     /// Splits records, of which only the first one of a stream can be in the pack.
-    package func split(_ records: [OutboxRecord]) -> (packed: [OutboxRecord], rows: [OutboxRecord]) {
+    package func split(_ records: [OutboxRecord]) -> SplitOutbox {
         var streams = Set<UUIDValue>(minimumCapacity: records.count)
         var (packed, rows) = ([OutboxRecord](), [OutboxRecord]())
         for record in records {
@@ -33,8 +33,18 @@ package struct Pack {
                 rows.append(record)
             }
         }
-        return (packed, rows)
+        return SplitOutbox(pack: id, records: records, packed: packed, rows: rows)
     }
+}
+
+/// The records of a transaction, by where they are written.
+package struct SplitOutbox {
+    package let pack: Int64
+
+    /// All of them, in their order.
+    let records: [OutboxRecord]
+    package let packed: [OutboxRecord]
+    package let rows: [OutboxRecord]
 }
 
 extension PostgresLedger {

@@ -72,10 +72,7 @@ extension PostgresLedger {
         if !changes.waiting.isEmpty { statements.append(insertReceipts(changes.waiting)) }
         let verifications = changes.verifications.values.sorted { $0.id < $1.id }
         if !verifications.isEmpty { statements.append(Self.updateVerifications(verifications, pack)) }
-        let outbox = try numbered(deadLetters + changes.outbox, transaction)
-        let inserts = insertOutbox(outbox, pack)
-        let answers = try transaction.commit(statements + inserts)
-        return try handedOver(outbox, pack, answers.suffix(inserts.count))
+        return try commit(statements, publishing: deadLetters + changes.outbox, pack, transaction)
     }
 }
 
@@ -86,9 +83,12 @@ extension PostgresLedger {
     static func reportedSends(_ receipts: [ReceivedReceipt]) -> Statement {
         Statement(
             """
-            SELECT s.id, s.verification_id, s.fence, s.number, coalesce(s.request_id, (
-                    SELECT v.request_id FROM courier.verification v WHERE v.id = s.verification_id
-                ), ''), s.resend_window_ms, s.validity_ms, s.trace, s.state, s.provider, s.provider_message_id, s.segments, s.encoding, s.error_code
+            SELECT s.id, s.verification_id, s.fence, s.number,
+                coalesce(
+                    s.request_id, (SELECT v.request_id FROM courier.verification v WHERE v.id = s.verification_id), ''
+                ),
+                s.resend_window_ms, s.validity_ms, s.trace, s.state, s.provider, s.provider_message_id, s.segments,
+                s.encoding, s.error_code
             FROM courier.send s
             WHERE s.id = ANY (ARRAY(
                 SELECT unnest($1::uuid[])
@@ -112,9 +112,12 @@ extension PostgresLedger {
     static func lockReportedSends(_ receipts: [ReceivedReceipt]) -> Statement {
         Statement(
             """
-            SELECT s.id, s.verification_id, s.fence, s.number, coalesce(s.request_id, (
-                    SELECT v.request_id FROM courier.verification v WHERE v.id = s.verification_id
-                ), ''), s.resend_window_ms, s.validity_ms, s.trace, s.state, s.provider, s.provider_message_id, s.segments, s.encoding, s.error_code
+            SELECT s.id, s.verification_id, s.fence, s.number,
+                coalesce(
+                    s.request_id, (SELECT v.request_id FROM courier.verification v WHERE v.id = s.verification_id), ''
+                ),
+                s.resend_window_ms, s.validity_ms, s.trace, s.state, s.provider, s.provider_message_id, s.segments,
+                s.encoding, s.error_code
             FROM courier.send s
             WHERE s.id = ANY (ARRAY(
                 SELECT unnest($1::uuid[])

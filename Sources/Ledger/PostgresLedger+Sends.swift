@@ -146,10 +146,7 @@ extension PostgresLedger {
         if !changes.verifications.isEmpty {
             statements.append(Self.updateVerifications(changes.verifications, pack))
         }
-        let outbox = try numbered(changes.outbox, transaction)
-        let inserts = insertOutbox(outbox, pack)
-        let answers = try transaction.commit(statements + inserts)
-        return try handedOver(outbox, pack, answers.suffix(inserts.count))
+        return try commit(statements, publishing: changes.outbox, pack, transaction)
     }
 
     /// Takes results whose claim still holds; a write with an old fence changes nothing.

@@ -123,8 +123,10 @@ extension PostgresLedger {
             let isAll = over.count + others.count < settings.sweepSize
             let changes = SweepDecision.expire(over.sorted { $0.id < $1.id }, now: now, source: settings.source)
             let postponing = others.isEmpty ? [] : [Self.postpone(others)]
-            let unpublished = try transaction.run([Self.unpublished(over.map(\.id))])[0]
-            let pack = Pack(behind: try Self.verificationIDs(unpublished))
+            var pack = Pack(behind: [])
+            if !over.isEmpty {
+                pack.unpublished = try Self.verificationIDs(transaction.run([Self.unpublished(over.map(\.id))])[0])
+            }
             let outbox = try write(changes, pack, transaction, after: postponing)
             expiries.note(isAll ? .nothing : oldest.map { .some(since: $0) } ?? .unknown, at: now)
             return Recorded((), outbox: outbox)
@@ -172,10 +174,12 @@ extension PostgresLedger {
     static func lockOpenSends(_ ids: some Sequence<SendID>) -> Statement {
         Statement(
             """
-            SELECT s.id, s.verification_id, s.fence, s.number, coalesce(s.request_id, (
-                    SELECT v.request_id FROM courier.verification v WHERE v.id = s.verification_id
-                ), ''), s.resend_window_ms, s.validity_ms, s.trace, s.generation, s.state, s.deadline, s.attempts, s.repeated, s.rendering,
-                s.tried_providers, s.refused_by
+            SELECT s.id, s.verification_id, s.fence, s.number,
+                coalesce(
+                    s.request_id, (SELECT v.request_id FROM courier.verification v WHERE v.id = s.verification_id), ''
+                ),
+                s.resend_window_ms, s.validity_ms, s.trace, s.generation, s.state, s.deadline, s.attempts, s.repeated,
+                s.rendering, s.tried_providers, s.refused_by
             FROM courier.send s
             WHERE s.id = ANY ($1) AND s.state IN ('pending', 'claimed', 'dispatching')
             FOR UPDATE SKIP LOCKED

@@ -53,7 +53,7 @@ import Verification
         }
     }
 
-    /// Whose transaction writes a second event.
+    /// A transaction that writes a second event.
     enum Writer: CaseIterable {
         case decision, outcome, outcomeOfChanged, outcomeBesideLate, expiry, sweep, receipt
 
@@ -61,9 +61,7 @@ import Verification
             _ claims: [ClaimedSend],
             _ worker: LedgerWorker,
             _ database: LedgerDatabase
-        ) async throws
-            -> [OutboxRecord]
-        {
+        ) async throws -> [OutboxRecord] {
             switch self {
             case .decision:
                 return try await worker.intake(.people(2, round: 1, at: try await worker.now())).outbox

@@ -6,7 +6,7 @@ extension LedgerDatabase {
         try await eventually("other workers hold their rows") { try await holders >= count }
     }
 
-    /// How many such scripts hold it now.
+    /// The number of such scripts that hold it now.
     package var holders: Int64 {
         get async throws {
             try await count(

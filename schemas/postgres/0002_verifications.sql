@@ -37,8 +37,8 @@ CREATE TABLE IF NOT EXISTS courier.request (
     PRIMARY KEY (key, day)
 ) PARTITION BY RANGE (day);
 
--- What an outcome changes comes last: an UPDATE in the same page logs what is between the first and the last byte that
--- differ.
+-- Columns that an outcome changes come last: an UPDATE in the same page logs what is between the first and the last byte
+-- that differ.
 CREATE TABLE IF NOT EXISTS courier.verification (
     id uuid NOT NULL,
     due_at timestamptz NOT NULL DEFAULT '-infinity', -- when the sweeper looks at it: at its first end, or later

@@ -5,7 +5,7 @@ package struct IntakeFacts: Sendable {
     /// The database's clock, after the locks were granted.
     package let now: Timestamp
 
-    /// What is remembered for every candidate's key: of its own, or of a request from before.
+    /// A memory for every candidate's key: of its own request, or of one from before.
     package let requests: [RequestKey: KnownRequest]
 
     /// The verification that each slot points to; a new slot points to none.

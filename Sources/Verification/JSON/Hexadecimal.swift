@@ -14,6 +14,13 @@ enum Hexadecimal {
         default: nil
         }
     }
+
+    /// The bytes that pairs of digits spell, either case; nil for any other text.
+    static func bytes(_ text: some Collection<UInt8>) -> [UInt8]? {
+        let digits = text.compactMap { value(of: $0) }
+        guard digits.count == text.count, digits.count.isMultiple(of: 2) else { return nil }
+        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
 }
 
 /// Bytes as lower-case hexadecimal digits.

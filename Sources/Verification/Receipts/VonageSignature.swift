@@ -13,7 +13,7 @@ enum VonageSignature {
             guard let body = record.body, record.isBodyRead else { return false }
             return secrets.contains { isValid(token: token, body: body, $0) }
         }
-        guard let signature = record.parameters["sig"].flatMap({ Hexadecimal.bytes($0) }) else { return false }
+        guard let signature = record.parameters["sig"].flatMap({ Hexadecimal.bytes($0.utf8) }) else { return false }
         let signed = signedText(record.parameters)
         return secrets.contains { isValid(signature, of: signed, digest, $0) }
     }
@@ -73,7 +73,7 @@ extension VonageSignature {
         }
         guard let header = object(parts[0]), case .string("HS256")? = header["alg"] else { return false }
         guard let claims = object(parts[1]), let text = claims.text("payload_hash") else { return false }
-        guard let hash = Hexadecimal.bytes(text) else { return false }
+        guard let hash = Hexadecimal.bytes(text.utf8) else { return false }
         return SHA256.hash(data: Array(body.utf8)) == hash
     }
 
@@ -101,14 +101,5 @@ extension Base64 {
         }
         let padding = String(repeating: "=", count: (4 - digits.count % 4) % 4)
         return decode(String(decoding: digits, as: UTF8.self) + padding)
-    }
-}
-
-extension Hexadecimal {
-    /// The bytes that pairs of digits spell, either case; nil for any other text.
-    fileprivate static func bytes(_ text: String) -> [UInt8]? {
-        let digits = text.utf8.compactMap { value(of: $0) }
-        guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
-        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
 }

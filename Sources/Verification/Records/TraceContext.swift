@@ -38,8 +38,7 @@ package struct TraceContext: Sendable, Hashable {
 
     /// The ids and the flags, without `state`: 16, 8 and 1 bytes.
     package var bytes: [UInt8] {
-        let digits = traceparent.utf8.dropFirst(3).compactMap { Hexadecimal.value(of: $0) }
-        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+        Hexadecimal.bytes(traceparent.utf8.dropFirst(3).filter { $0 != UInt8(ascii: "-") }) ?? []
     }
 
     /// 32 lower-case hex digits, not all zero.

@@ -34,7 +34,7 @@ struct BatchMaker {
         let facts = facts(for: candidates, at: now)
         let changes = rules.decide(candidates, facts: facts)
         let known = Set(facts.verifications.keys)
-        let rows = PostgresLedger.statements(writing: changes, intake, rows, facts)
+        let rows = PostgresLedger.statements(writing: changes, rows, facts)
         keep(changes, at: now)
         let results = changes.sends.map { send in
             SendResult(
@@ -59,6 +59,7 @@ struct BatchMaker {
             now: now,
             source: rules.settings.source
         )
+        let told = outcomePack.split(outcome.outbox)
         for verification in outcome.verifications { verifications[verification.id] = verification }
         let writes = IntakeWrites(changes, intake, ledger, outbox: changes.outbox, pack, at: now)
         let parcels = changes.sends.map { _ in Optional(writes.parcel) }
@@ -69,11 +70,11 @@ struct BatchMaker {
                 [
                     [PostgresLedger.settleSends(results), Statement("SELECT clock_timestamp()")],
                     [PostgresLedger.settleVerifications(outcome.verifications, known: claimed, outcomePack)],
-                    ledger.insertOutbox(outcome.outbox, outcomePack) + [PostgresLedger.deleteParcels([writes.parcel])],
+                    ledger.insertOutbox(told) + [PostgresLedger.deleteParcels([writes.parcel])],
                 ],
                 [
                     PostgresLedger.forget(
-                        Self.plan(publishing: [(changes.outbox, pack), (outcome.outbox, outcomePack)])
+                        Self.plan(publishing: [pack.split(changes.outbox), told])
                     )
                 ],
             ],
@@ -81,11 +82,10 @@ struct BatchMaker {
         )
     }
 
-    private static func plan(publishing outboxes: [(records: [OutboxRecord], pack: Pack)]) -> OpenPacks.Plan {
-        let parts = outboxes.map { (id: $0.pack.id, split: $0.pack.split($0.records)) }
-        return OpenPacks.Plan(
-            published: parts.filter { !$0.split.packed.isEmpty }.map { ($0.id, $0.split.packed.map { OutboxKey($0) }) },
-            rows: parts.flatMap(\.split.rows)
+    private static func plan(publishing outboxes: [SplitOutbox]) -> OpenPacks.Plan {
+        OpenPacks.Plan(
+            published: outboxes.filter { !$0.packed.isEmpty }.map { ($0.pack, $0.packed.map { OutboxKey($0) }) },
+            rows: outboxes.flatMap(\.rows)
         )
     }
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What $requests requests of the day before have left in the worker's tables: five rows each.
+-- Rows that $requests requests of the day before have left in the worker's tables: five of each.
 -- Each has a person and, four to one, an address of its own.
 
 CREATE TEMP TABLE old AS

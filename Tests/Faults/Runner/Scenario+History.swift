@@ -71,8 +71,8 @@ extension Scenario {
             try session.pipeline([
                 Statement(
                     """
-                    SELECT s.id::text, s.verification_id, s.generation, coalesce(s.request_id, v.request_id), s.state, s.deadline, s.repeated,
-                        v.code_key, v.code_length
+                    SELECT s.id::text, s.verification_id, s.generation, coalesce(s.request_id, v.request_id), s.state,
+                        s.deadline, s.repeated, v.code_key, v.code_length
                     FROM courier.send s JOIN courier.verification v ON v.id = s.verification_id
                     WHERE NOT v.fictional
                     """

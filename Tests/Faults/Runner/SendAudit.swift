@@ -45,7 +45,7 @@ enum SendAudit {
             CREATE FUNCTION courier_test.note_outbox() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
             SET search_path = pg_catalog, pg_temp AS $$
             BEGIN
-                -- Who deletes packs writes what is left of them, and nothing else.
+                -- A transaction that deletes packs writes what is left of them, and nothing else.
                 IF current_setting('courier_test.deletes_packs', true) = 'yes' THEN RETURN NULL; END IF;
                 INSERT INTO courier_test.outbox_insert SELECT NEW.stream, NEW.sequence;
                 RETURN NULL;
