@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import PostgresClient
+import Synchronization
 import Verification
 
 /// The keys of a batch whose rows another transaction locks.
@@ -16,11 +17,11 @@ struct LockedKeys {
         // 1. Persons, windows and requests, each as far as it is free, and those that there are.
         let rows = try transaction.run([
             Self.shortWait,
-            PostgresLedger.lockFreePersons(keys.persons), PostgresLedger.lockFreeWindows(windows),
-            PostgresLedger.lockFreeRequests(keys), Self.existing(keys, windows),
+            PostgresLedger.lockPersons(keys.persons).skippingLocked, PostgresLedger.lockWindows(windows).skippingLocked,
+            PostgresLedger.lockRequests(keys).skippingLocked, Self.existing(keys, windows),
         ])
         let persons = try PostgresLedger.persons(rows[1])
-        let requests = Dictionary(try rows[3].map { (try $0.uuid(0), try $0.optionalUUID(1)) }) { day, _ in day }
+        let requests = Dictionary(try rows[3].map { (try $0.uuid(0), try $0.optionalUUID(2)) }) { day, _ in day }
         var locked = Set(try rows[4].map { try $0.uuid(0) })
         locked.subtract(persons.keys.map(\.digest.value))
         locked.subtract(try rows[2].map { try $0.uuid(0) })
@@ -34,7 +35,7 @@ struct LockedKeys {
         let known = keys.before(targets.lazy.map(\.id))
         if !known.isEmpty {
             let answers = try transaction.run([
-                PostgresLedger.lockFreeVerifications(known), PostgresLedger.existingVerifications(known),
+                PostgresLedger.lockVerifications(known).skippingLocked, PostgresLedger.existingVerifications(known),
             ])
             let busy = try PostgresLedger.freeVerifications(answers[0], answers[1]).busy
             locked.formUnion(targets.lazy.filter { busy.contains($0.id) }.map(\.key))
@@ -61,7 +62,7 @@ struct LockedKeys {
     }
 
     /// A key that another transaction has inserted and not committed can only be waited for.
-    private static let shortWait = Statement("SELECT set_config('lock_timeout', '100ms', true)")
+    private static let shortWait = Statement("SELECT set_config('lock_timeout', '100ms', true)").repeated
 
     static func existing(_ keys: IntakeKeys, _ windows: [LimitKey]) -> Statement {
         Statement(
@@ -77,5 +78,24 @@ struct LockedKeys {
             """,
             [keys.persons.parameter, windows.parameter, .uuids(keys.requests.map(\.key.digest.value))]
         )
+    }
+}
+
+/// When a batch last met rows that another transaction locks.
+///
+/// For as long as that is recent, batches look for locked rows before they wait for any: with a transaction that hangs,
+/// each batch would else wait once.
+final class MetLocks: Sendable {
+    private static let memory = Duration.seconds(2)
+
+    private let last = Mutex<ContinuousClock.Instant?>(nil)
+
+    var areRecent: Bool {
+        guard let last = last.withLock(\.self) else { return false }
+        return last.duration(to: .now) < Self.memory
+    }
+
+    func note() {
+        last.withLock { $0 = .now }
     }
 }

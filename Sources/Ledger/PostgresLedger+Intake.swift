@@ -129,7 +129,7 @@ extension PostgresLedger {
         _ transaction: Transaction
     ) throws -> (windows: [LimitKey: LimitWindow], time: IntakeTime) {
         let new = keys.windows.filter { facts.windows[$0] == nil }
-        let results = try transaction.run([Self.lockFreeWindows(new), Self.readTime(keys)])
+        let results = try transaction.run([Self.lockWindows(new).skippingLocked, Self.readTime(keys)])
         return (try Self.windows(results[0]), try IntakeTime(results[1]))
     }
 

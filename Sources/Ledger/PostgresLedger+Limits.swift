@@ -12,14 +12,6 @@ extension PostgresLedger {
         )
     }
 
-    /// Locks those of the windows that there are and that nobody holds.
-    static func lockFreeWindows(_ keys: [LimitKey]) -> Statement {
-        Statement(
-            "SELECT w.key, w.entries FROM courier.limit_window w WHERE w.key = ANY ($1) FOR UPDATE SKIP LOCKED",
-            [keys.parameter]
-        )
-    }
-
     /// The windows that were locked: those of addresses.
     static func windows(_ rows: Rows) throws -> [LimitKey: LimitWindow] {
         var windows = [LimitKey: LimitWindow](minimumCapacity: rows.count)
@@ -68,10 +60,10 @@ extension PostgresLedger {
         Statement(
             """
             WITH moment AS MATERIALIZED (SELECT clock_timestamp() AS now)
-            SELECT moment.now, l.tenant, l.count, l.ms,
-                courier.tenant_usage(l.tenant, moment.now - l.ms * interval '1 millisecond')
+            SELECT moment.now, l.tenant, l.count, l.ms, u.count
             FROM moment
             LEFT JOIN unnest($1::text[], $2::int4[], $3::int8[]) AS l(tenant, count, ms) ON true
+            LEFT JOIN courier.tenant_usage(l.tenant, moment.now - l.ms * interval '1 millisecond') AS u ON true
             """,
             limitParameters(keys.tenantLimits)
         )

@@ -228,7 +228,7 @@ extension PostgresLedger {
         guard !statements.isEmpty else { return [] }
         let gone = plan.published.flatMap(\.records) + plan.freed
         let streams = gone.map(\.stream) + plan.rows.map(\.stream)
-        let setting = Statement("SELECT set_config('synchronous_commit', 'off', true)")
+        let setting = Statement("SELECT set_config('synchronous_commit', 'off', true)").repeated
         return [setting] + statements + [isAnyParked(behind: streams)]
     }
 

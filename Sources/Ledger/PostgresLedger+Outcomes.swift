@@ -25,16 +25,16 @@ extension PostgresLedger {
     private func recordAsClaimed(_ results: [SendResult]) async throws -> Recorded<[SendResult]> {
         try await pool.withTransaction { transaction in
             let later = results.compactMap(\.verification).filter { $0.sequence > 0 }.map(\.id)
-            let answers = try transaction.run([
-                Self.settleSends(results), Self.unpublished(later), Statement("SELECT clock_timestamp()"),
-            ])
+            let answers = try transaction.run(
+                [Self.settleSends(results), .clock] + (later.isEmpty ? [] : [Self.unpublished(later)])
+            )
             let settled = try Self.sendIDs(answers[0])
             if results.contains(where: { !settled.contains($0.send.id) && $0.attempt?.messageID != nil }) {
                 throw ChangedSinceClaim()
             }
             let open = results.filter { settled.contains($0.send.id) && $0.disposition.settles }
-            var pack = Pack(behind: try Self.verificationIDs(answers[1]))
-            let now = try answers[2].clock()
+            var pack = Pack(behind: try answers.dropFirst(2).first.map(Self.verificationIDs) ?? [])
+            let now = try answers[1].clock()
 
             // 1. Those as they were claimed change in one statement, unless they have changed since.
             let known = Self.byID(open.compactMap(\.verification))
@@ -59,9 +59,10 @@ extension PostgresLedger {
         let verifications = Set(results.filter(\.disposition.settles).map(\.send.verificationID))
         return try await pool.withTransaction { transaction in
             // 1. What can be had without waiting, sends before verifications as everywhere; what is not there needs no lock.
+            let existing = Self.existingSends(sends)
             let locks = try transaction.run([
-                Self.lockFreeSends(sends), Self.existingSends(sends),
-                Self.lockFreeVerifications(verifications), Self.existingVerifications(verifications),
+                existing.forUpdateSkippingLocked, existing,
+                Self.lockVerifications(verifications).skippingLocked, Self.existingVerifications(verifications),
                 Self.unpublished(verifications),
             ])
             let lockedSends = try Self.sendIDs(locks[0])
@@ -75,7 +76,7 @@ extension PostgresLedger {
             let free = results.filter { !ids.contains($0.send.id) }
 
             // 2. Those are written.
-            let answers = try transaction.run([Self.settleSends(free), Statement("SELECT clock_timestamp()")])
+            let answers = try transaction.run([Self.settleSends(free), .clock])
             let settled = try Self.sendIDs(answers[0])
             let late = free.filter { !settled.contains($0.send.id) && $0.attempt?.messageID != nil }
             let open = free.filter { settled.contains($0.send.id) && $0.disposition.settles }
@@ -135,7 +136,7 @@ extension PostgresLedger {
         _ transaction: Transaction
     ) throws -> [VerificationID: StoredVerification] {
         guard !ids.isEmpty else { return [:] }
-        let answers = try transaction.run([Self.lockFreeVerifications(ids), Self.unpublished(ids)])
+        let answers = try transaction.run([Self.lockVerifications(ids).skippingLocked, Self.unpublished(ids)])
         let found = try Self.verifications(answers[0])
         if found.count < ids.count { throw ChangedSinceClaim() }
         pack.unpublished.formUnion(try Self.verificationIDs(answers[1]))

@@ -16,18 +16,6 @@ extension PostgresLedger {
         )
     }
 
-    /// Locks those of the persons that there are and that nobody holds.
-    static func lockFreePersons(_ keys: [LimitKey]) -> Statement {
-        Statement(
-            """
-            SELECT p.key, p.slots, p.entries, p.kept_until FROM courier.person p
-            WHERE p.key = ANY ($1)
-            FOR UPDATE SKIP LOCKED
-            """,
-            [keys.parameter]
-        )
-    }
-
     /// Writes new persons; one that another worker has begun meanwhile is a unique violation.
     package static func insertPersons(_ persons: [LimitKey: Person]) -> Statement {
         Statement(

@@ -36,13 +36,12 @@ extension PostgresLedger {
         _ receipts: [ReceivedReceipt],
         _ transaction: Transaction
     ) throws -> (ReceiptDecision.Changes, Pack) {
-        let answers = try transaction.run([
-            Self.reportedSends(receipts), Self.lockReportedSends(receipts), Statement("SELECT clock_timestamp()"),
-        ])
+        let reported = Self.reportedSends(receipts)
+        let answers = try transaction.run([reported, reported.forUpdateSkippingLocked, .clock])
         let existing = try answers[0].map { try ReportedSend($0) }
         let sends = try answers[1].map { try ReportedSend($0) }
         let ids = Set(sends.map(\.reference.verificationID))
-        let locked = try transaction.run([Self.lockFreeVerifications(ids), Self.unpublished(ids)])
+        let locked = try transaction.run([Self.lockVerifications(ids).skippingLocked, Self.unpublished(ids)])
         let verifications = try Self.verifications(locked[0])
         var missing = ids.subtracting(verifications.keys)
         if !missing.isEmpty {
@@ -79,7 +78,7 @@ extension PostgresLedger {
 // MARK: - Statements
 
 extension PostgresLedger {
-    /// The sends that receipts name by our id or by the provider's.
+    /// The sends that receipts name by our id or by the provider's, in the order of locks.
     static func reportedSends(_ receipts: [ReceivedReceipt]) -> Statement {
         Statement(
             """
@@ -96,39 +95,12 @@ extension PostgresLedger {
                 SELECT m.id FROM courier.message m
                 WHERE m.digest = ANY (ARRAY(SELECT hashtextextended(unnest($2::text[]), 0)))
             )) AND (s.id = ANY ($1) OR s.provider_message_id = ANY ($2))
-            """,
-            reported(by: receipts)
-        )
-    }
-
-    private static func reported(by receipts: [ReceivedReceipt]) -> [Parameter] {
-        [
-            .uuids(receipts.compactMap(\.receipt.sendID?.uuid.value)),
-            .texts(receipts.compactMap(\.receipt.providerMessageID)),
-        ]
-    }
-
-    /// Locks those of them that nobody else locks, in the order of their ids.
-    static func lockReportedSends(_ receipts: [ReceivedReceipt]) -> Statement {
-        Statement(
-            """
-            SELECT s.id, s.verification_id, s.fence, s.number,
-                coalesce(
-                    s.request_id, (SELECT v.request_id FROM courier.verification v WHERE v.id = s.verification_id), ''
-                ),
-                s.resend_window_ms, s.validity_ms, s.trace, s.state, s.provider, s.provider_message_id, s.segments,
-                s.encoding, s.error_code
-            FROM courier.send s
-            WHERE s.id = ANY (ARRAY(
-                SELECT unnest($1::uuid[])
-                UNION
-                SELECT m.id FROM courier.message m
-                WHERE m.digest = ANY (ARRAY(SELECT hashtextextended(unnest($2::text[]), 0)))
-            )) AND (s.id = ANY ($1) OR s.provider_message_id = ANY ($2))
             ORDER BY s.id
-            FOR UPDATE SKIP LOCKED
             """,
-            reported(by: receipts)
+            [
+                .uuids(receipts.compactMap(\.receipt.sendID?.uuid.value)),
+                .texts(receipts.compactMap(\.receipt.providerMessageID)),
+            ]
         )
     }
 

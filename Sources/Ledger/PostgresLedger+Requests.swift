@@ -60,20 +60,6 @@ extension PostgresLedger {
         )
     }
 
-    /// Locks those of the requests that there are and that nobody holds.
-    static func lockFreeRequests(_ keys: IntakeKeys) -> Statement {
-        Statement(
-            """
-            SELECT r.key, r.verification_id FROM courier.request r
-            WHERE r.key = ANY ($1)
-              AND r.day BETWEEN (statement_timestamp() AT TIME ZONE 'UTC')::date - 1
-                  AND (statement_timestamp() AT TIME ZONE 'UTC')::date
-            FOR UPDATE SKIP LOCKED
-            """,
-            [.uuids(keys.requests.map(\.key.digest.value))]
-        )
-    }
-
     /// Writes what has become of locked requests.
     ///
     /// A join with the batch could be planned to begin at the table; the place of a row's key in the batch costs no more.

@@ -38,7 +38,8 @@ extension PostgresLedger {
             }
         } catch let error as PostgresError where error.isLockConflict {
             return try await pool.withTransaction { transaction in
-                let free = try Self.sendIDs(transaction.run([Self.lockFreeSends(claims.map(\.id))])[0])
+                let existing = Self.existingSends(claims.map(\.id))
+                let free = try Self.sendIDs(transaction.run([existing.forUpdateSkippingLocked])[0])
                 let pairs = zip(claims, parcels).filter { free.contains($0.0.id) }
                 return try Self.sendIDs(
                     transaction.commit([mark(pairs.map(\.0), in: pairs.map(\.1), tried: tried)])[0]
@@ -96,16 +97,12 @@ extension PostgresLedger {
         )
     }
 
-    /// Locks sends that nobody else locks, in the order of their ids.
-    static func lockFreeSends(_ ids: [SendID]) -> Statement {
+    /// The sends that there are, in the order of locks.
+    static func existingSends(_ ids: [SendID]) -> Statement {
         Statement(
-            "SELECT s.id FROM courier.send s WHERE s.id = ANY ($1::uuid[]) ORDER BY s.id FOR UPDATE SKIP LOCKED",
+            "SELECT s.id FROM courier.send s WHERE s.id = ANY ($1::uuid[]) ORDER BY s.id",
             [.uuids(ids.map(\.uuid.value))]
         )
-    }
-
-    static func existingSends(_ ids: [SendID]) -> Statement {
-        Statement("SELECT s.id FROM courier.send s WHERE s.id = ANY ($1::uuid[])", [.uuids(ids.map(\.uuid.value))])
     }
 
     /// What a worker learned after its claim was lost: the provider's id, by which a receipt finds the send.
@@ -224,4 +221,21 @@ extension SendDisposition {
 extension Duration {
     /// Whole milliseconds, clamped to what the column holds.
     var milliseconds: Int32 { Int32(clamping: microseconds / 1000) }
+}
+
+extension SendReference {
+    /// Reads the first eight columns: `id, verification_id, fence, number, request_id, resend_window_ms, validity_ms,
+    /// trace`.
+    init(_ row: Row) throws {
+        self.init(
+            id: SendID(UUIDValue(try row.uuid(0))),
+            verificationID: VerificationID(UUIDValue(try row.uuid(1))),
+            fence: try row.int32(2),
+            number: try row.int16(3),
+            requestID: try row.text(4),
+            resendWindow: .milliseconds(try row.int32(5)),
+            validity: try row.optionalInt32(6).map { .milliseconds($0) },
+            trace: try row.optionalBytes(7).flatMap { TraceContext(bytes: $0) }
+        )
+    }
 }

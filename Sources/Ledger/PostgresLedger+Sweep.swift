@@ -27,8 +27,8 @@ extension PostgresLedger {
             }.prefix(Int(settings.sweepSize))
             let ids = Set(timely.map(\.reference.verificationID))
             let answers = try transaction.run([
-                Self.lockFreeVerifications(ids), Self.existingVerifications(ids), Self.unpublished(ids),
-                Statement("SELECT clock_timestamp()"),
+                Self.lockVerifications(ids).skippingLocked, Self.existingVerifications(ids), Self.unpublished(ids),
+                .clock,
             ])
             // What another transaction holds is left to a later sweep, and keeps no other send.
             let (verifications, busy) = try Self.freeVerifications(answers[0], answers[1])
@@ -88,7 +88,7 @@ extension PostgresLedger {
     private func dueParcels(capacity: Int, _ transaction: Transaction) throws -> DueParcels {
         let most = Int(settings.sweepSize) * (capacity > 0 ? 1 : 4)
         let answers = try transaction.run([
-            lockDueParcels(since: dueSends.next(), holding: most), Statement("SELECT clock_timestamp()"),
+            lockDueParcels(since: dueSends.next(), holding: most), .clock,
         ])
         var parcels = DueParcels(time: try answers[1].clock())
         var count: Int64 = 0
@@ -107,7 +107,7 @@ extension PostgresLedger {
     package func sweepExpired() async throws -> Recorded<Void> {
         let statement = lockDueVerifications(since: expiries.next())
         return try await pool.withTransaction { transaction in
-            let answers = try transaction.run([statement, Statement("SELECT clock_timestamp()")])
+            let answers = try transaction.run([statement, .clock])
             var oldest: Timestamp?
             var (over, others) = ([StoredVerification](), [VerificationID]())
             let now = try answers[1].clock()

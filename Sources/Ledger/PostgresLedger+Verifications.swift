@@ -21,23 +21,6 @@ extension PostgresLedger {
         )
     }
 
-    /// The same without waiting: what another transaction holds is left out.
-    static func lockFreeVerifications(_ ids: some Sequence<VerificationID>) -> Statement {
-        Statement(
-            """
-            SELECT v.id, v.tenant, v.purpose, v.channel, v.subject, v.fingerprint, v.region, v.masked, v.sealed,
-                v.seal_key, v.code_key, v.hash_key, v.generation, v.code_hash, v.code_length, v.state, v.status,
-                v.checks_used, v.max_checks, v.sends_used, v.max_sends, v.send_open, v.sequence, v.resend_after,
-                v.expires_at, v.policy_version, v.request_id, v.fictional, v.short_hash, v.short_until,
-                v.used_providers
-            FROM (SELECT unnest($1::uuid[]) AS id) AS u JOIN courier.verification v ON v.id = u.id
-            ORDER BY v.id
-            FOR UPDATE OF v SKIP LOCKED
-            """,
-            [.uuids(ids.map(\.uuid.value).sorted())]
-        )
-    }
-
     static func existingVerifications(_ ids: some Sequence<VerificationID>) -> Statement {
         Statement(
             "SELECT v.id FROM courier.verification v WHERE v.id = ANY ($1::uuid[])",
@@ -46,7 +29,7 @@ extension PostgresLedger {
     }
 
     /// Verifications locked without waiting, and the ids of those that another transaction holds, from the answers of
-    /// `lockFreeVerifications` and `existingVerifications`.
+    /// `lockVerifications`, skipping what is locked, and `existingVerifications`.
     static func freeVerifications(
         _ locked: Rows,
         _ existing: Rows

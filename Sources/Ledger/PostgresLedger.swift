@@ -111,6 +111,11 @@ extension Timestamp {
     }
 }
 
+extension Statement {
+    /// Asks for the time by the database's clock.
+    static let clock = Statement("SELECT clock_timestamp()").repeated
+}
+
 extension Rows {
     /// The one value of a statement that asks for the time.
     func clock() throws(PostgresError) -> Timestamp {

@@ -65,15 +65,8 @@ import Glibc
 
     /// Queues the preparation of a statement under a name.
     func prepare(_ statement: Statement, as name: String) -> Bool {
-        unsafe statement.sql.withCString { sql in
-            unsafe PQsendPrepare(
-                pointer,
-                name,
-                sql,
-                Int32(statement.parameters.count),
-                statement.parameters.map(\.type)
-            ) == 1
-        }
+        let types = statement.parameters.map(\.type)
+        return unsafe PQsendPrepare(pointer, name, statement.text, Int32(types.count), types) == 1
     }
 
     /// Queues one statement, by the name under which it was prepared or by its text.
@@ -104,9 +97,7 @@ import Glibc
         let formats = [Int32](repeating: 1, count: parameters.count)
         if let name { return unsafe PQsendQueryPrepared(pointer, name, count, values, lengths, formats, 1) == 1 }
         let types = parameters.map(\.type)
-        return unsafe statement.sql.withCString { sql in
-            unsafe PQsendQueryParams(pointer, sql, count, types, values, lengths, formats, 1) == 1
-        }
+        return unsafe PQsendQueryParams(pointer, statement.text, count, types, values, lengths, formats, 1) == 1
     }
 
     /// Hands what is queued to the system, taking in answers meanwhile; false when the server is silent too long.
@@ -154,12 +145,5 @@ import Glibc
             if count == 0 { return .silent }
             guard errno == EINTR else { return .ready }
         }
-    }
-}
-
-extension StaticString {
-    /// Lends the literal as a C string; literals end with a zero byte.
-    fileprivate func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
-        unsafe utf8Start.withMemoryRebound(to: CChar.self, capacity: utf8CodeUnitCount + 1) { unsafe body($0) }
     }
 }

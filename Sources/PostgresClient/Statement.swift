@@ -6,28 +6,62 @@
 package struct Statement: Sendable, CustomStringConvertible {
     let sql: StaticString
     let parameters: [Parameter]
+    private var ending = Ending.none
+    private var isRepeated = false
+
+    /// The words behind the text.
+    enum Ending: String {
+        case none = ""
+        case skipLocked = " SKIP LOCKED"
+        case forUpdateSkipLocked = " FOR UPDATE SKIP LOCKED"
+    }
 
     package init(_ sql: StaticString, _ parameters: [Parameter] = []) {
         self.sql = sql
         self.parameters = parameters
     }
 
+    /// The same without waiting, for one that ends with `FOR UPDATE`: what another transaction locks is left out.
+    package var skippingLocked: Statement {
+        var statement = self
+        statement.ending = .skipLocked
+        return statement
+    }
+
+    /// The same for one that locks nothing: it locks what it reads, and leaves out what another transaction locks.
+    package var forUpdateSkippingLocked: Statement {
+        var statement = self
+        statement.ending = .forUpdateSkipLocked
+        return statement
+    }
+
+    /// The same for one without parameters that comes again and again.
+    package var repeated: Statement {
+        var statement = self
+        statement.isRepeated = true
+        return statement
+    }
+
+    /// The text for the server.
+    var text: String { sql.description + ending.rawValue }
+
     /// Whether the server parses it once a session and not each time: what has parameters comes again and again.
-    var isPrepared: Bool { !parameters.isEmpty && sql.hasPointerRepresentation }
+    var isPrepared: Bool { (isRepeated || !parameters.isEmpty) && sql.hasPointerRepresentation }
 
     /// What a preparation holds for: one text of the program, and the types of its parameters.
     struct Identity: Hashable {
         let address: UInt
+        let ending: Ending
         let types: [UInt32]
     }
 
     /// Equal texts may have one address, whatever their parameters.
     var identity: Identity {
         let address = sql.hasPointerRepresentation ? unsafe UInt(bitPattern: sql.utf8Start) : 0
-        return Identity(address: address, types: parameters.map(\.type))
+        return Identity(address: address, ending: ending, types: parameters.map(\.type))
     }
 
-    package var description: String { sql.description }
+    package var description: String { text }
 
     /// Refuses what the protocol cannot carry: 65,535 parameters, 2 GiB each.
     func validate() throws(PostgresError) {

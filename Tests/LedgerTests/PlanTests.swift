@@ -62,8 +62,9 @@ import Verification
             try await database.script(Self.planOf)
             try await database.withPool(connections: 1, settings: PostgresLedger.sessionSettings) { pool in
                 let statements = [
-                    PostgresLedger.lockPersons([]), PostgresLedger.lockFreePersons([]), PostgresLedger.lockWindows([]),
-                    PostgresLedger.lockFreeWindows([]), LockedKeys.existing(IntakeKeys([]), []),
+                    PostgresLedger.lockPersons([]), PostgresLedger.lockPersons([]).skippingLocked,
+                    PostgresLedger.lockWindows([]),
+                    PostgresLedger.lockWindows([]).skippingLocked, LockedKeys.existing(IntakeKeys([]), []),
                 ]
                 for statement in statements {
                     let plan = try await Self.plan(of: statement, pool)
@@ -86,7 +87,7 @@ import Verification
             try await database.withPool(connections: 1, settings: PostgresLedger.sessionSettings) { pool in
                 let keys = IntakeKeys([])
                 let statements = [
-                    PostgresLedger.lockRequests(keys), PostgresLedger.lockFreeRequests(keys),
+                    PostgresLedger.lockRequests(keys), PostgresLedger.lockRequests(keys).skippingLocked,
                     PostgresLedger.updateRequests([:]),
                 ]
                 for statement in statements {
@@ -144,16 +145,16 @@ import Verification
         let keys = IntakeKeys([])
         let pack = Pack(behind: [])
         return [
-            ("lock free requests", PostgresLedger.lockFreeRequests(keys)),
+            ("lock free requests", PostgresLedger.lockRequests(keys).skippingLocked),
             ("existing rows", LockedKeys.existing(keys, [])),
             ("update requests", PostgresLedger.updateRequests([:])),
             ("lock persons", PostgresLedger.lockPersons([])),
-            ("lock free persons", PostgresLedger.lockFreePersons([])),
+            ("lock free persons", PostgresLedger.lockPersons([]).skippingLocked),
             ("lock requests", PostgresLedger.lockRequests(keys)),
             ("lock windows", PostgresLedger.lockWindows(keys.windows)),
-            ("lock free windows", PostgresLedger.lockFreeWindows([])),
+            ("lock free windows", PostgresLedger.lockWindows([]).skippingLocked),
             ("lock verifications", PostgresLedger.lockVerifications([VerificationID]())),
-            ("lock free verifications", PostgresLedger.lockFreeVerifications([VerificationID]())),
+            ("lock free verifications", PostgresLedger.lockVerifications([VerificationID]()).skippingLocked),
             ("settle verifications", PostgresLedger.settleVerifications([], known: [:], pack)),
             ("update verifications", PostgresLedger.updateVerifications([], pack)),
             ("unpublished", PostgresLedger.unpublished([VerificationID]())),
@@ -172,12 +173,12 @@ import Verification
             ("delete packs", PostgresLedger.deletePacks([])),
             ("unpack", PostgresLedger.unpack([], left: [])),
             ("unpack due", PostgresLedger.unpackDue(since: nil)),
-            ("lock free sends", PostgresLedger.lockFreeSends([])),
+            ("lock free sends", PostgresLedger.existingSends([]).forUpdateSkippingLocked),
             ("existing sends", PostgresLedger.existingSends([])),
             ("existing verifications", PostgresLedger.existingVerifications([VerificationID]())),
             ("extend parcels", ledger.extendParcels([])),
             ("keep evidence", PostgresLedger.keepEvidence([])),
-            ("lock reported sends", PostgresLedger.lockReportedSends([])),
+            ("lock reported sends", PostgresLedger.reportedSends([]).forUpdateSkippingLocked),
             ("settle reported sends", PostgresLedger.settleReportedSends([])),
             ("lock due receipts", ledger.lockDueReceipts()),
             ("delete receipts", PostgresLedger.deleteReceipts([])),

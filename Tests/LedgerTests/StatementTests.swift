@@ -33,10 +33,14 @@ import Testing
         let found = try Self.statements()
         try await LedgerDatabase.with(connections: 1) { database in
             for statement in found where !Self.notPrepared.contains(where: statement.sql.hasPrefix) {
-                do {
-                    try await database.script("PREPARE probe AS \(statement.sql); DEALLOCATE probe")
-                } catch {
-                    Issue.record("\(statement): \(error)")
+                // Any that locks may be sent with this ending.
+                let endings = statement.sql.contains(/FOR UPDATE( OF v)?$/) ? ["", " SKIP LOCKED"] : [""]
+                for ending in endings {
+                    do {
+                        try await database.script("PREPARE probe AS \(statement.sql)\(ending); DEALLOCATE probe")
+                    } catch {
+                        Issue.record("\(statement)\(ending): \(error)")
+                    }
                 }
             }
         }

@@ -4,8 +4,9 @@
 -- Lock order, the same in every transaction: person, limit_window, request, receipt, parcel, send, verification,
 -- new rows of person, limit_window and request, tenant_gate, outbox_pack, outbox; within a table by key.
 --
--- Every function of the schema names its search_path, with pg_temp last. Where pg_temp is not named it is searched
--- first, also for the names of types, and a caller's temporary objects would be used with the rights of the owner.
+-- Every function of the schema names its search_path, with pg_temp last, but for one that runs with its caller's rights
+-- and becomes a part of its caller's statement. Where pg_temp is not named it is searched first, also for the names of
+-- types, and a caller's temporary objects would be used with the rights of the owner.
 
 CREATE SCHEMA IF NOT EXISTS courier;
 

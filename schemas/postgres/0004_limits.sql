@@ -90,39 +90,43 @@ $$;
 CREATE OR REPLACE TRIGGER count_admission_on BEFORE INSERT ON courier.tenant_admission
 FOR EACH ROW EXECUTE FUNCTION courier.count_admission_on();
 
--- The admissions of a tenant after a moment.
-CREATE OR REPLACE FUNCTION courier.tenant_usage(of_tenant text, since timestamptz) RETURNS bigint
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
+-- The admissions of a tenant after a moment, in one row. The function has no settings of its own, so that it becomes a
+-- part of the statement that names it.
+CREATE OR REPLACE FUNCTION courier.tenant_usage(of_tenant text, since timestamptz) RETURNS TABLE (count bigint)
+LANGUAGE sql STABLE
 AS $$
-DECLARE
-    first_at CONSTANT timestamptz := coalesce(
-        (SELECT g.forgotten_at FROM courier.tenant_gate g WHERE g.tenant = of_tenant), '-infinity'
-    );
-BEGIN
-    RETURN coalesce((
+    SELECT coalesce((
         SELECT a.total FROM courier.tenant_admission a
-        WHERE a.tenant = of_tenant AND a.admitted_at >= first_at ORDER BY a.admitted_at DESC, a.id DESC LIMIT 1
+        WHERE a.tenant = of_tenant AND a.admitted_at >= coalesce(g.forgotten_at, '-infinity')
+        ORDER BY a.admitted_at DESC, a.id DESC LIMIT 1
     ), 0) - coalesce((
         SELECT a.total FROM courier.tenant_admission a
-        WHERE a.tenant = of_tenant AND a.admitted_at <= since AND a.admitted_at >= first_at
+        WHERE a.tenant = of_tenant AND a.admitted_at >= coalesce(g.forgotten_at, '-infinity')
+          AND a.admitted_at <= since
         ORDER BY a.admitted_at DESC, a.id DESC LIMIT 1
     ), (
         -- Rows that no limit looks back to are deleted, so the first one need not begin at 0.
         SELECT a.total - a.count FROM courier.tenant_admission a
-        WHERE a.tenant = of_tenant AND a.admitted_at >= first_at ORDER BY a.admitted_at, a.id LIMIT 1
-    ), 0);
-END
+        WHERE a.tenant = of_tenant AND a.admitted_at >= coalesce(g.forgotten_at, '-infinity')
+        ORDER BY a.admitted_at, a.id LIMIT 1
+    ), 0)
+    FROM (SELECT) AS one LEFT JOIN courier.tenant_gate g ON g.tenant = of_tenant
 $$;
 
 -- Locks the gates of tenants; the caller then reads their admissions and decides alone.
+--
+-- One after the other: who inserted all of them first would hold a new one while it waits for another.
 CREATE OR REPLACE FUNCTION courier.lock_tenants(tenants text[]) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    gate text;
 BEGIN
-    INSERT INTO courier.tenant_gate (tenant) SELECT unnest(tenants) ORDER BY 1 ON CONFLICT DO NOTHING;
-    PERFORM FROM courier.tenant_gate g WHERE g.tenant = ANY (tenants) ORDER BY g.tenant FOR UPDATE;
+    FOR gate IN SELECT unnest(tenants) ORDER BY 1 LOOP
+        INSERT INTO courier.tenant_gate (tenant) VALUES (gate) ON CONFLICT DO NOTHING;
+        PERFORM FROM courier.tenant_gate g WHERE g.tenant = gate FOR UPDATE;
+    END LOOP;
 END
 $$;
 
@@ -138,65 +142,61 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    has_old boolean;
-    would_break boolean;
+    admitted record;
+    forgotten timestamptz;
+    latest record;
+    earliest record;
+    limits record;
 BEGIN
-    PERFORM courier.lock_tenants(tenants);
-    WITH admitted AS (
+    FOR admitted IN SELECT unnest(tenants) AS tenant, unnest(counts) AS count ORDER BY 1 LOOP
+        -- 1. The gate, which is there but for a tenant's first admission.
+        SELECT g.forgotten_at INTO forgotten FROM courier.tenant_gate g WHERE g.tenant = admitted.tenant FOR UPDATE;
+        IF NOT FOUND THEN
+            PERFORM courier.lock_tenants(ARRAY[admitted.tenant]);
+            forgotten := '-infinity';
+        END IF;
+
+        -- 2. The admission, and the earliest one that there is.
         INSERT INTO courier.tenant_admission (tenant, admitted_at, count)
-        SELECT a.tenant, moment, a.count FROM unnest(tenants, counts) AS a(tenant, count)
-        RETURNING tenant, total
-    )
-    SELECT bool_or(
-            -- Like courier.tenant_usage, which does not see the rows of this statement.
-            a.total - coalesce((
-                SELECT b.total FROM courier.tenant_admission b
-                WHERE b.tenant = l.tenant AND b.admitted_at <= l.since AND b.admitted_at >= g.forgotten_at
-                ORDER BY b.admitted_at DESC, b.id DESC LIMIT 1
-            ), (
-                SELECT b.total - b.count FROM courier.tenant_admission b
-                WHERE b.tenant = l.tenant AND b.admitted_at >= g.forgotten_at ORDER BY b.admitted_at, b.id LIMIT 1
-            ), 0) > l.count
-        ),
-        bool_or(CASE WHEN l.since = l.oldest THEN (
-            SELECT b.admitted_at FROM courier.tenant_admission b
-            WHERE b.tenant = l.tenant AND b.admitted_at >= g.forgotten_at ORDER BY b.admitted_at, b.id LIMIT 1
-        ) <= l.oldest - interval '2 minutes' END)
-    INTO would_break, has_old
-    FROM admitted a
-    JOIN (
-        SELECT u.tenant, u.count, moment - u.ms * interval '1 millisecond' AS since,
-            moment - max(u.ms) OVER (PARTITION BY u.tenant) * interval '1 millisecond' AS oldest
-        FROM unnest(limit_tenants, limit_counts, limit_ms) AS u(tenant, count, ms)
-    ) AS l ON l.tenant = a.tenant
-    JOIN courier.tenant_gate g ON g.tenant = a.tenant;
-    IF would_break THEN
-        RAISE EXCEPTION 'a tenant limit would break' USING ERRCODE = 'CC001';
-    END IF;
-    IF has_old THEN
-        WITH gone AS (
-            DELETE FROM courier.tenant_admission a
-            WHERE a.ctid = ANY (ARRAY(
-                SELECT o.ctid
-                FROM (
-                    SELECT u.tenant, max(u.ms) AS ms FROM unnest(limit_tenants, limit_ms) AS u(tenant, ms)
-                    WHERE u.tenant = ANY (tenants) GROUP BY u.tenant
-                ) AS l
-                JOIN courier.tenant_gate g ON g.tenant = l.tenant
-                -- No more than 100 at a time; LIMIT makes the plan read them in the order of the index.
-                CROSS JOIN LATERAL (
+        VALUES (admitted.tenant, moment, admitted.count) RETURNING total, admitted_at INTO latest;
+        -- Only where the clock was set back.
+        IF latest.admitted_at < forgotten THEN forgotten := '-infinity'; END IF;
+        SELECT a.admitted_at, a.total - a.count AS total INTO earliest FROM courier.tenant_admission a
+        WHERE a.tenant = admitted.tenant AND a.admitted_at >= forgotten ORDER BY a.admitted_at, a.id LIMIT 1;
+
+        -- 3. The limits: what was let through since each one's moment, as the difference of two totals.
+        SELECT bool_or(latest.total - coalesce((
+                SELECT a.total FROM courier.tenant_admission a
+                WHERE a.tenant = admitted.tenant AND a.admitted_at >= forgotten
+                  AND a.admitted_at <= moment - l.ms * interval '1 millisecond'
+                ORDER BY a.admitted_at DESC, a.id DESC LIMIT 1
+            ), earliest.total) > l.count) AS break, max(l.ms) * interval '1 millisecond' AS longest
+        INTO limits
+        FROM (
+            SELECT unnest(limit_tenants) AS tenant, unnest(limit_counts) AS count, unnest(limit_ms) AS ms
+        ) AS l
+        WHERE l.tenant = admitted.tenant;
+        IF limits.break THEN
+            RAISE EXCEPTION 'a tenant limit would break' USING ERRCODE = 'CC001';
+        END IF;
+
+        -- 4. Old rows, no more than 100 at a time; LIMIT makes the plan read them in the order of the index.
+        IF earliest.admitted_at <= moment - limits.longest - interval '2 minutes' THEN
+            WITH gone AS (
+                DELETE FROM courier.tenant_admission a
+                WHERE a.ctid = ANY (ARRAY(
                     SELECT o.ctid FROM courier.tenant_admission o
-                    WHERE o.tenant = l.tenant AND o.admitted_at >= g.forgotten_at
-                      AND o.admitted_at <= moment - (l.ms + 60000) * interval '1 millisecond'
+                    WHERE o.tenant = admitted.tenant AND o.admitted_at >= forgotten
+                      AND o.admitted_at <= moment - limits.longest - interval '1 minute'
                     ORDER BY o.admitted_at, o.id LIMIT 100
-                ) AS o
-            ))
-            RETURNING a.tenant, a.admitted_at
-        )
-        UPDATE courier.tenant_gate g SET forgotten_at = o.newest
-        FROM (SELECT gone.tenant, max(gone.admitted_at) AS newest FROM gone GROUP BY gone.tenant) AS o
-        WHERE g.tenant = o.tenant;
-    END IF;
+                ))
+                RETURNING a.admitted_at
+            )
+            UPDATE courier.tenant_gate g SET forgotten_at = o.newest
+            FROM (SELECT max(gone.admitted_at) AS newest FROM gone) AS o
+            WHERE g.tenant = admitted.tenant AND o.newest IS NOT NULL;
+        END IF;
+    END LOOP;
 END
 $$;
 
