@@ -38,6 +38,9 @@ final class InFlight: Sendable {
         /// Whether nobody gets a place for now.
         var isClosed = false
 
+        /// Whether a wait for room ends at once.
+        var isStopping = false
+
         var free: Int { isClosed ? 0 : max(0, limit - held - reserved) }
 
         /// Gives what has come free to the waiter, or leaves it to those with demands: by turns.
@@ -89,7 +92,7 @@ final class InFlight: Sendable {
         }
     }
 
-    /// Waits for so many places and reserves them; false when the task is cancelled before.
+    /// Waits for so many places and reserves them; false when the task is cancelled or `stopWaiting` called before.
     ///
     /// One waiter.
     func waitForRoom(_ wanted: Int) async -> Bool {
@@ -97,7 +100,7 @@ final class InFlight: Sendable {
             places.lacking = wanted
             places.share()
         }
-        while !Task.isCancelled {
+        while !Task.isCancelled, !places.withLock(\.isStopping) {
             if places.withLock({ $0.lacking == 0 }) { return true }
             guard await signal.wait() else { break }
         }
@@ -106,6 +109,12 @@ final class InFlight: Sendable {
             places.lacking = 0
         }
         return false
+    }
+
+    /// Ends the wait for room, and from now on every other one at once.
+    func stopWaiting() {
+        places.withLock { $0.isStopping = true }
+        signal.send()
     }
 
     /// Ends a reservation of so many places: those of the sends that were claimed are held, the others are free.

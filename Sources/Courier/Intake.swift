@@ -26,23 +26,41 @@ struct Intake: Service {
             group.addTask { await commits.run() }
             defer { commits.finish() }
             async let retries: Void = retryWaiting(commits)
-            var next = try await read()
-            while let (batch, screened) = next, await waitForRoom(batch) {
-                // Only behind a full batch: what comes one by one is decided together with what comes meanwhile.
-                async let ahead = batch.records.count == largestBatch ? read() : nil
-                guard await decide(batch, screened) else { break }
-                commits.add([batch.position])
-                next = try await ahead
-                if next == nil { next = try await read() }
+            try await withGracefulShutdownHandler {
+                var next = try await read()
+                while let (batch, screened) = next, await waitForRoom(batch) {
+                    next = try await decide(batch, screened, commits)
+                }
+            } onGracefulShutdown: {
+                source.stopReading()
+                context.inFlight.stopWaiting()
             }
             await retries
         }
     }
 
+    /// Decides a batch, and reads the next one; nil when the worker stops.
+    ///
+    /// Only behind a full batch it reads meanwhile: what comes one by one is decided together with what comes by then.
+    private func decide(
+        _ batch: SourceBatch,
+        _ screened: ScreenedRecords,
+        _ commits: OffsetCommits
+    ) async throws -> (SourceBatch, ScreenedRecords)? {
+        guard batch.records.count == largestBatch else {
+            guard await decide(batch, screened) else { return nil }
+            commits.add([batch.position])
+            return try await read()
+        }
+        async let ahead = read()
+        guard await decide(batch, screened) else { return nil }
+        commits.add([batch.position])
+        return try await ahead
+    }
+
     /// The next batch, screened; nil when the worker stops.
     private func read() async throws -> (SourceBatch, ScreenedRecords)? {
-        let batch = try await cancelWhenGracefulShutdown { try await source.nextBatch(maximum: largestBatch) }
-        guard let batch else { return nil }
+        guard let batch = try await source.nextBatch(maximum: largestBatch) else { return nil }
         return await context.progress.during(.intake) { (batch, await screen.screen(batch.records)) }
     }
 
@@ -52,7 +70,7 @@ struct Intake: Service {
     /// Reserves places for the sends of a batch, of which each record may make one; false when the worker stops before.
     private func waitForRoom(_ batch: SourceBatch) async -> Bool {
         while waiting.isFull, !Task.isStopping { await Task.pause(until: .now + .milliseconds(100)) }
-        return await cancelWhenGracefulShutdown { await context.inFlight.waitForRoom(batch.records.count) }
+        return await context.inFlight.waitForRoom(batch.records.count)
     }
 
     /// Decides a batch and hands on what follows; false when the database could not be reached until the worker's end.

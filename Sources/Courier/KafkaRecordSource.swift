@@ -71,6 +71,10 @@ package struct KafkaRecordSource: RecordSource, Service {
         }
     }
 
+    package func stopReading() {
+        consumer.stopReading()
+    }
+
     package func commit(_ positions: [SourcePosition], before waiting: [WaitingRecord]) async -> Bool {
         let places = waiting.compactMap { waiting in
             waiting.position.batch.map {

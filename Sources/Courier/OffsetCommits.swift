@@ -20,7 +20,7 @@ struct OffsetCommits: Sendable {
 
     /// Commits until everything is committed and `finish` was called.
     func run() async {
-        for await batch in positions.batches(of: .max, after: { .milliseconds(50) }) {
+        for await batch in positions.batches(of: .max, after: { .milliseconds(200) }) {
             let isDone = await progress.during(.commit) {
                 defer { didCommit() }
                 return await source.commit(batch, before: waiting.all)

@@ -5,8 +5,13 @@ package import Verification
 
 /// Where requests come from.
 package protocol RecordSource: Sendable {
-    /// The records that have come, at once; nil when the source is closed.
+    /// The records that have come, at once; nil when the source is closed or no more is to be read.
     func nextBatch(maximum: Int) async throws -> SourceBatch?
+
+    /// Ends reading, soon: a call that waits for records and every later one get none.
+    ///
+    /// Commits go on.
+    func stopReading()
 
     /// Makes known that what was read up to these positions is durable, in the order in which it was handed out, but for
     /// some records: nothing is committed past them.

@@ -28,9 +28,9 @@ struct Publish: Service {
     }
 
     /// The answers that the table is to be told of.
-    let endings = BatchQueue<Ending>()
+    private let endings = BatchQueue<Ending>()
 
-    enum Ending {
+    private enum Ending {
         /// The broker has a record that the table still holds.
         case published(OutboxRecord)
 
@@ -42,7 +42,7 @@ struct Publish: Service {
     }
 
     /// When the table is to be looked at.
-    let look = Signal()
+    private let look = Signal()
 
     /// Ends when the stage before has finished its queue and everything in it is published or left in the table.
     func run() async throws {
@@ -76,7 +76,7 @@ struct Publish: Service {
     ///
     /// After half of a lease nothing follows any more: it is taken over once more when the lease is over, and until
     /// then it is this worker's.
-    func publish(_ records: [OutboxRecord], _ way: Unacknowledged.Way) async {
+    private func publish(_ records: [OutboxRecord], _ way: Unacknowledged.Way) async {
         await give(unacknowledged.begin(records, by: way, until: .now + context.settings.lease / 2))
     }
 
@@ -193,5 +193,42 @@ struct Publish: Service {
                 context.logger.log(.decisionPublished, record.decisionFields(at: now))
             }
         }
+    }
+}
+
+// MARK: - What is left in the table
+
+extension Publish {
+    /// Lets the table be looked at once an interval: what a dead worker left becomes due by time alone.
+    private func tick() async {
+        while !Task.isStopping {
+            look.send()
+            endings.append([.time])
+            await Task.pause(until: .now + context.settings.sweepInterval)
+        }
+        look.finish()
+    }
+
+    /// Publishes what is in the table and nobody holds, apart from what stages hand over: neither waits for the other.
+    private func catchUp() async {
+        for await _ in look {
+            var isMore = true
+            while isMore, !Task.isStopping, hasRoom {
+                isMore = await context.progress.during(.catchUp) {
+                    let records =
+                        await context.retry.run(.catchUp, .once) { try await context.ledger.sweepOutbox() } ?? []
+                    await publish(records, .takenOver)
+                    return records.count * 2 > context.settings.batchSize
+                }
+            }
+        }
+    }
+
+    /// Whether there may be a look.
+    ///
+    /// While much that was handed over waits for its turn there is none: its leases may be over, and it would be
+    /// published twice.
+    private var hasRoom: Bool {
+        context.outbox.weight < context.settings.batchSize && unacknowledged.hasRoom(for: .takenOver)
     }
 }

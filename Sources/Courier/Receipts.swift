@@ -18,7 +18,13 @@ struct Receipts: Service {
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await commits.run() }
             defer { commits.finish() }
-            while let batch = try await nextBatch(), await record(batch) { commits.add([batch.position]) }
+            try await withGracefulShutdownHandler {
+                while let batch = try await source.nextBatch(maximum: context.settings.batchSize), await record(batch) {
+                    commits.add([batch.position])
+                }
+            } onGracefulShutdown: {
+                source.stopReading()
+            }
         }
     }
 
@@ -46,10 +52,6 @@ struct Receipts: Service {
             guard let provider = send.provider, let madeAt = send.reference.id.uuid.version7Time else { continue }
             desk.noteArrival(provider, after: max(.zero, min(send.arrivedAt ?? now, now) - madeAt))
         }
-    }
-
-    private func nextBatch() async throws -> SourceBatch? {
-        try await cancelWhenGracefulShutdown { try await source.nextBatch(maximum: context.settings.batchSize) }
     }
 
     private func record(

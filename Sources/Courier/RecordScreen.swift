@@ -17,13 +17,18 @@ struct RecordScreen: Sendable {
         let screener = Screener(policy: rules.policy, keys: rules.keys, numbers: numbers, cell: settings.cell)
         let now = settings.now()
         let size = 128
+        @Sendable func part(_ start: Int) -> [Candidate] {
+            var generator = KernelRandomness()
+            return records[start..<min(start + size, records.count)].map {
+                screener.candidate(for: $0, now: now, using: &generator)
+            }
+        }
+        if records.count <= size {
+            return ScreenedRecords(candidates: part(0), rules: rules, revisions: revisions)
+        }
         let candidates = await withTaskGroup(of: (start: Int, candidates: [Candidate]).self) { group in
             for start in stride(from: 0, to: records.count, by: size) {
-                group.addTask {
-                    var generator = KernelRandomness()
-                    let part = records[start..<min(start + size, records.count)]
-                    return (start, part.map { screener.candidate(for: $0, now: now, using: &generator) })
-                }
+                group.addTask { (start, part(start)) }
             }
             var parts: [(start: Int, candidates: [Candidate])] = []
             for await part in group { parts.append(part) }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension KafkaConsumer {
-    /// Waits for records and returns those that are there, at most so many; nil once the consumer closes.
+    /// Waits for records and returns those that are there, at most so many; nil once the consumer closes or reading ends.
     ///
     /// A quiet topic gives small batches at once, a busy one large ones. One caller at a time: another gets
     /// `.conflict`.
     /// A cancelled call throws `.cancelled` and takes no records.
     package func nextBatch(maximum: Int) async throws(KafkaError) -> RecordBatch? {
         guard maximum > 0 else { throw KafkaError(.invalidArgument) }
-        guard isOpen else { return nil }
+        guard isOpen, !hasStoppedReading else { return nil }
         guard waiter == nil else { throw KafkaError(.conflict) }
         if Task.isCancelled { throw KafkaError(.cancelled) }
         if !buffer.isEmpty { return assignment.handOut(buffer.take(maximum)) }
@@ -27,6 +27,19 @@ extension KafkaConsumer {
             Task { await self.cancelWaiter(number) }
         }
         return try answer.get()
+    }
+
+    /// Ends reading, soon: a call that waits for records and every later one get none.
+    ///
+    /// Commits go on.
+    nonisolated package func stopReading() {
+        // A handler of a shutdown calls it, which cannot wait for the actor.
+        Task { await self.endReading() }
+    }
+
+    private func endReading() {
+        hasStoppedReading = true
+        answerWaiter(.success(nil))
     }
 
     /// Commits the offsets after batches, all in one request.

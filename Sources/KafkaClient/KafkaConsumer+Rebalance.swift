@@ -62,9 +62,8 @@ extension KafkaConsumer {
         notify(notice)
     }
 
+    /// The group waits for a member that lives on, and for none that leaves: that one leaves a second for its farewell.
     private var revocationDeadline: ContinuousClock.Instant {
-        let latest = ContinuousClock.now + .seconds(2)
-        guard case .closing(let deadline, _) = phase else { return latest }
-        return min(latest, deadline - .seconds(1))
+        if case .closing(let deadline, _) = phase { deadline - .seconds(1) } else { .now + .seconds(2) }
     }
 }

@@ -20,12 +20,13 @@ extension KafkaConsumer {
 
     /// Leaves the group and frees the client; records that were not handed out stay uncommitted.
     ///
+    /// Batches that were handed out may be committed until a second before the limit.
     /// Takes little more than the limit at worst, then the group notices the absence by its session timeout.
     package func close(within limit: Duration = KafkaConsumer.defaultCloseLimit) async {
         switch phase {
         case .idle:
             beginClosing(within: limit)
-            while serve(after: wakeups.value) { await Task.yield() }
+            while serveOnce(after: wakeups.value) { await Task.yield() }
         case .running, .closing:
             beginClosing(within: limit)
             await withCheckedContinuation { closeWaiters.append($0) }
@@ -61,11 +62,20 @@ extension KafkaConsumer {
         beginClosing(within: Self.defaultCloseLimit)
     }
 
-    /// Does a slice of the work, so that other calls get in between; false when the consumer is closed.
+    /// Works until other calls wait, which get in between, or the task is cancelled; false when the consumer is closed.
     ///
-    /// It blocks the thread while there is nothing to do, for `idleLimit` at most, and not while calls wait: `start` is
-    /// the counter's value from before this call was enqueued.
+    /// `start` is the counter's value from before this call was enqueued.
     private func serve(after start: Int) -> Bool {
+        while serveOnce(after: start) {
+            if wakeups.hasOthers(since: start) || Task.isCancelled { return true }
+        }
+        return false
+    }
+
+    /// Does a slice of the work; false when the consumer is closed.
+    ///
+    /// It blocks the thread while there is nothing to do, for `idleLimit` at most, and not while calls wait.
+    private func serveOnce(after start: Int) -> Bool {
         turns.add()
         switch phase {
         case .idle:

@@ -84,6 +84,7 @@ package actor KafkaConsumer {
     var topicsTimedByProducers: Set<String> = []
     var waiter: Waiter?
     var waiterCount = 0
+    var hasStoppedReading = false
     var commits: [Int: PendingCommit] = [:]
     var commitCount = 0
     var closeWaiters: [CheckedContinuation<Void, Never>] = []
@@ -128,7 +129,8 @@ package actor KafkaConsumer {
 
     private static let defaults = [
         "check.crcs": "true",
-        "fetch.wait.max.ms": "50",
+        // Brokers send at once what there is. While there is nothing, a partition that is added waits for so long.
+        "fetch.wait.max.ms": "200",
         "max.poll.interval.ms": "60000",
         "queued.max.messages.kbytes": "16384",
     ]

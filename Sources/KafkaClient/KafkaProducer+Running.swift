@@ -25,7 +25,7 @@ extension KafkaProducer {
         switch phase {
         case .idle:
             beginClosing(within: limit)
-            while serve(after: wakeups.value) { await Task.yield() }
+            while serveOnce(after: wakeups.value) { await Task.yield() }
         case .running, .closing:
             beginClosing(within: limit)
             await withCheckedContinuation { closeWaiters.append($0) }
@@ -70,8 +70,16 @@ extension KafkaProducer {
         }
     }
 
-    /// Does a slice of the work, so that other calls get in between; false when the producer is closed.
+    /// Works until other calls wait, which get in between, or the task is cancelled; false when the producer is closed.
     private func serve(after start: Int) -> Bool {
+        while serveOnce(after: start) {
+            if wakeups.hasOthers(since: start) || Task.isCancelled { return true }
+        }
+        return false
+    }
+
+    /// Does a slice of the work; false when the producer is closed.
+    private func serveOnce(after start: Int) -> Bool {
         switch phase {
         case .idle: return true
         case .closed: return false
@@ -182,7 +190,8 @@ extension KafkaProducer {
     }
 
     private func dropClient() {
-        thread.detachInterrupt()
+        // Calls that come meanwhile are counted: `serve` lets in those that are.
+        thread.attachInterrupt { [wakeups] in wakeups.add() }
         guard let handle = handle.take() else { return }
         handle.purge()
         // A client that does not end in time goes on in the background; nothing of it is waited for.

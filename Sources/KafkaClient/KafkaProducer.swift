@@ -102,7 +102,8 @@ package actor KafkaProducer {
 
     private static let defaults = [
         "delivery.timeout.ms": "30000",
-        "linger.ms": "1",
+        // Records of one partition that come meanwhile wait for the answer to the request before, and go together.
+        "linger.ms": "0",
         // A record as large as a broker takes by default, and a few headers more, must still go out.
         "message.max.bytes": "10485760",
         "queue.buffering.max.kbytes": "65536",

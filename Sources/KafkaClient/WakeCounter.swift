@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// A yield of librdkafka's is a flag, not a count: the poll that finds it cannot tell the job that runs the poll itself
 /// from another that waits behind it. Whoever asks for a poll reads the counter first, and the poll blocks only while
-/// no more than its own job was added.
+/// no more than its own job was added. A job that is not counted waits for the next one that is.
 final class WakeCounter: Sendable {
     private let count = Atomic<Int>(0)
 

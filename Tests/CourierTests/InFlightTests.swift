@@ -120,6 +120,19 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
+    func `nobody waits for room any more once that is told, and gives back what it got`() async {
+        let inFlight = InFlight(limit: 10)
+        inFlight.add(10)
+        async let hasRoom = inFlight.waitForRoom(6)
+        inFlight.remove(1)
+        inFlight.stopWaiting()
+        #expect(await !hasRoom)
+        inFlight.remove(9)
+        #expect(await !inFlight.waitForRoom(1), "however much there is")
+        #expect(inFlight.reserve(upTo: 10, for: .takeover) == 10)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
     func `a takeover and records that waited share what is left to them`() async {
         let inFlight = InFlight(limit: 10)
         inFlight.add(10)

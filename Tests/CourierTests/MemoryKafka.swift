@@ -23,6 +23,7 @@ final class MemorySource: RecordSource, Service {
 
         /// How many of the next commits fail.
         var failures = 0
+        var isStopped = false
     }
 
     private let state = Mutex(State())
@@ -62,7 +63,7 @@ final class MemorySource: RecordSource, Service {
         var signals = signals.makeAsyncIterator()
         while true {
             let records = state.withLock { state in
-                let records = Array(state.records.prefix(maximum))
+                let records = state.isStopped ? [] : Array(state.records.prefix(maximum))
                 state.records.removeFirst(records.count)
                 if !records.isEmpty { state.uncommitted.append(records.count) }
                 return records
@@ -73,6 +74,11 @@ final class MemorySource: RecordSource, Service {
             }
             guard await signals.next(isolation: #isolation) != nil else { return nil }
         }
+    }
+
+    func stopReading() {
+        state.withLock { $0.isStopped = true }
+        signal.finish()
     }
 
     /// The offsets that the last commit left out.

@@ -40,6 +40,22 @@ struct LifecycleTests {
     }
 
     @Test
+    func `reading ends for the caller that waits and for later ones, and commits go on`() async throws {
+        let broker = try TestBroker(.mock)
+        let topic = try await broker.makeTopic(partitions: 1)
+        try await broker.withConsumer(group: uniqueName("group"), topic: topic) { consumer in
+            try await broker.sendNumbers(0..<1, to: topic, partitions: 1)
+            let batch = try #require(try await consumer.nextBatch(maximum: 1))
+            async let waiting = consumer.nextBatch(maximum: 1)
+            consumer.stopReading()
+            #expect(try await waiting == nil)
+            try await broker.sendNumbers(1..<2, to: topic, partitions: 1)
+            #expect(try await consumer.nextBatch(maximum: 1) == nil)
+            #expect(await consumer.commit([batch]) == .committed)
+        }
+    }
+
+    @Test
     func `a cancelled run leaves the group and returns`() async throws {
         let broker = try TestBroker(.mock)
         let consumer = try makeConsumer(broker)
