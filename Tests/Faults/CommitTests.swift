@@ -48,6 +48,10 @@ extension Campaign {
                     scenario.countFaults()
                     _ = try await scenario.fleet.events(of: requests.map(\.id), within: .seconds(60))
                 }
+                // Once the proxy has ended, no worker can reach the tables.
+                try await eventually("what is published is forgotten", within: .seconds(60)) {
+                    try await scenario.fleet.database.count("SELECT count(*) FROM courier.unpublished") == 0
+                }
             }
         }
 

@@ -40,7 +40,7 @@ extension TestFleet {
         return requests
     }
 
-    /// Sends two requests every 50 ms for as long as something else is done.
+    /// Sends two requests every 100 ms for as long as something else is done.
     ///
     /// None waits for the one before it: brokers that are away hold up what they alone have to take.
     package func underLoad(_ body: () async throws -> Void) async throws -> [WrittenRequest] {
@@ -60,8 +60,8 @@ extension TestFleet {
                     let requests = try await self.sendRequests(2)
                     return requests.map { WrittenRequest(request: $0, writtenAt: .now) }
                 }
-                // The pace of the load.
-                try? await Task.sleep(for: .milliseconds(50))
+                // A faster load starves brokers that start on two cores.
+                try? await Task.sleep(for: .milliseconds(100))
             }
             return try await group.reduce(into: []) { $0 += $1 }
         }

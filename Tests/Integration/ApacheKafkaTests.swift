@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Faults of a real Apache Kafka; `make test-kafka` runs these, on the cluster that it started.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct ApacheKafkaTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ApacheKafkaTests {
     @Test func `brokers that are killed one after the other lose and double nothing`() async throws {
         try await TestFleet.with(partitions: 4) { fleet in
             _ = try await fleet.startWorker()
