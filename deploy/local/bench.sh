@@ -6,7 +6,7 @@
 # progress on stderr. Once all is built it takes less than 10 minutes on two cores; nothing else should run meanwhile.
 #
 #   bench.sh [--peer ../shared/peers/go-peers] [--requests 60000] [--runs 3] [--only worker,batched,…]
-#       [--old-rows 10000000] [--batch-size 500] [--max-in-flight 1024]       see bench.sh --help
+#       [--rate 200] [--old-rows 10000000] [--batch-size 500] [--max-in-flight 1024]       see bench.sh --help
 #   bench.sh --micro                                                          the steps of one request alone
 set -euo pipefail
 # shellcheck source=deploy/local/shared.sh

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The benchmark of the worker on a real Apache Kafka: JSON lines on stdout, the last one a summary; progress on stderr.
 
-    bench.py [--peer PATH] [--requests 60000] [--runs 3] [--only NAME,NAME] [--old-rows 10000000]
+    bench.py [--peer PATH] [--requests 60000] [--runs 3] [--only NAME,NAME] [--rate 200] [--old-rows 10000000]
         [--batch-size 500] [--max-in-flight 1024]
 
 A round measures one after the other, with the same load: worker (code-courier), batched and usual (the Go workers of
 --peer), python (the usual Python worker), ceiling (the worker's SQL by a bare loop), two (two workers), and latency
-(200 requests/s: the worker and the usual Go worker). Before the rounds comes backlog (memory with a million requests
-waiting), after them micro (the steps of one request) and old (tables with old rows). `two` and `old` run only if --only
-names them: without them a run takes less than 10 minutes on two cores.
+(--rate requests a second: the worker and the usual Go worker). Before the rounds comes backlog (memory with a million
+requests waiting), after them micro (the steps of one request) and old (tables with old rows). `two` and `old` run only
+if --only names them: without them a run takes less than 10 minutes on two cores.
 
 Figures of the summary are medians of the rounds, ratios those of the ratios in each round; null is what was not
 measured. ratio_X: requests a second, the worker's divided by those of X. box_ratio_batched: processor time of the whole
@@ -77,9 +77,10 @@ def measure_round(parts, only, seed):
     if "ceiling" in only:
         results["ceiling"] = tell("ceiling", ceiling(parts))
     if "latency" in only:
-        results["latency"] = tell("latency", latency.measure(parts, CodeCourier(parts), seed))
+        results["latency"] = tell("latency", latency.measure(parts, CodeCourier(parts), seed, parts.rate))
         if parts.peer:
-            results["usual_latency"] = tell("usual_latency", latency.measure(parts, GoPeer(parts, "usual"), seed))
+            usual = latency.measure(parts, GoPeer(parts, "usual"), seed, parts.rate)
+            results["usual_latency"] = tell("usual_latency", usual)
     return figures_of(results)
 
 
@@ -169,6 +170,7 @@ def arguments():
     parser.add_argument("--requests", type=int, default=60_000, help="how many wait for each contestant")
     parser.add_argument("--runs", type=int, default=3, help="rounds")
     parser.add_argument("--only", default=",".join(DEFAULT_PARTS), help="parts, of " + ",".join(PARTS))
+    parser.add_argument("--rate", type=int, default=200, help="requests a second for latency")
     parser.add_argument("--old-rows", type=int, default=10_000_000)
     parser.add_argument("--batch-size", type=int, default=500, help="worker.batchSize, and that of the ceiling")
     parser.add_argument("--max-in-flight", type=int, default=1024, help="worker.maxInFlight")
@@ -191,6 +193,7 @@ def main():
     parts = SimpleNamespace(
         peer=given.peer and os.path.abspath(given.peer),
         requests=given.requests,
+        rate=given.rate,
         old_rows=given.old_rows,
         batch_size=given.batch_size,
         max_in_flight=given.max_in_flight,

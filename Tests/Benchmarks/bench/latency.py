@@ -13,7 +13,7 @@ from load import Load
 WARM_UP = 2000
 
 
-def measure(parts, contestant, seed, rate=200, seconds=10):
+def measure(parts, contestant, seed, rate, seconds=10):
     load = Load(seed)
     with Arena(parts, contestant) as arena:
         arena.start_contestant()
