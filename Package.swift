@@ -32,6 +32,34 @@ let jemalloc = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
 let allocator: [LinkerSetting] =
     FileManager.default.fileExists(atPath: jemalloc) ? [.unsafeFlags(["-Xlinker", jemalloc])] : []
 
+/// The packages that only others need, each with one of its products: a build of this commit links the same code next year.
+///
+/// `deploy/local/check_versions.py` compares what was resolved with the versions here and below.
+let pinned: [(url: String, version: Version, product: String)] = [
+    ("https://github.com/apple/swift-algorithms.git", "1.2.1", "Algorithms"),
+    ("https://github.com/apple/swift-asn1.git", "1.7.0", "SwiftASN1"),
+    ("https://github.com/apple/swift-async-algorithms.git", "1.1.5", "AsyncAlgorithms"),
+    ("https://github.com/apple/swift-atomics.git", "1.3.1", "Atomics"),
+    ("https://github.com/apple/swift-certificates.git", "1.19.3", "X509"),
+    ("https://github.com/apple/swift-collections.git", "1.6.0", "Collections"),
+    ("https://github.com/apple/swift-distributed-tracing.git", "1.4.1", "Tracing"),
+    ("https://github.com/apple/swift-http-structured-headers.git", "1.6.0", "StructuredFieldValues"),
+    ("https://github.com/apple/swift-http-types.git", "1.6.0", "HTTPTypes"),
+    ("https://github.com/apple/swift-metrics.git", "2.10.1", "Metrics"),
+    ("https://github.com/apple/swift-nio-extras.git", "1.34.3", "NIOExtras"),
+    ("https://github.com/apple/swift-nio-transport-services.git", "1.26.0", "NIOTransportServices"),
+    ("https://github.com/apple/swift-numerics", "1.1.1", "Numerics"),
+    ("https://github.com/apple/swift-service-context.git", "1.3.0", "ServiceContextModule"),
+    ("https://github.com/apple/swift-system.git", "1.8.1", "SystemPackage"),
+]
+
+/// Their products, for a platform that is none of ours: nothing is built or linked, and SwiftPM would warn of a package
+/// that no target names.
+let pinnedProducts: [Target.Dependency] = pinned.map { pin in
+    let name = (pin.url as NSString).lastPathComponent.replacingOccurrences(of: ".git", with: "")
+    return .product(name: pin.product, package: name, condition: .when(platforms: [.wasi]))
+}
+
 let package = Package(
     name: "code-courier",
     platforms: [.macOS(.v15)],
@@ -49,7 +77,8 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.1"),
         .package(url: "https://github.com/swift-server/async-http-client", exact: "1.33.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.11.0"),
-    ],
+
+    ] + pinned.map { .package(url: $0.url, exact: $0.version) },
     targets: [
         // C libraries
         .systemLibrary(name: "CLibrdkafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
@@ -63,7 +92,11 @@ let package = Package(
         ),
 
         // What the build was told
-        .target(name: "CBuild", cSettings: [.define("COURIER_COMMIT", to: "\"\(commit)\"")]),
+        .target(
+            name: "CBuild",
+            dependencies: pinnedProducts,
+            cSettings: [.define("COURIER_COMMIT", to: "\"\(commit)\"")]
+        ),
 
         // Pure values and functions, and the ports
         .target(
@@ -198,10 +231,19 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .testTarget(name: "KafkaClientTests", dependencies: ["CLibrdkafka", "KafkaClient"], swiftSettings: settings),
+        .testTarget(
+            name: "KafkaClientTests",
+            dependencies: ["CLibrdkafka", "KafkaClient", "TestSupport"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "PostgresClientTests",
             dependencies: ["CLibpq", "PinnedThread", "PostgresClient", "TestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "SMTPClientTests",
+            dependencies: ["SMTPClient", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -298,8 +340,8 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "AllocationCounter", "CEpoll", "Ledger", "PhoneNumbers", "PostgresClient", "TestSupport",
-                "Verification", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "AllocationCounter", "CEpoll", "Ledger", "PhoneNumbers", "PostgresClient", "Verification",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Benchmarks",
             exclude: ["bench"],
@@ -307,3 +349,18 @@ let package = Package(
         ),
     ]
 )
+
+/// With COURIER_SUITES, names by commas, the package has only those targets of tests and what they need: the build with
+/// AddressSanitizer is one of the boundaries to C.
+if let suites = Context.environment["COURIER_SUITES"] {
+    var needed: Set<String> = []
+    func keep(_ name: String) {
+        guard let target = package.targets.first(where: { $0.name == name }), needed.insert(name).inserted else {
+            return
+        }
+        for case .byNameItem(let name, _) in target.dependencies { keep(name) }
+    }
+    for suite in suites.split(separator: ",") { keep(String(suite)) }
+    package.products = []
+    package.targets.removeAll { !needed.contains($0.name) }
+}

@@ -22,3 +22,15 @@ extension Policy {
 extension IntakeRules.Settings {
     static let benchmark = IntakeRules.Settings(source: "/benchmark", maxRequestAge: .seconds(300))
 }
+
+extension CodeKeys {
+    /// Keys of repeated bytes.
+    static let benchmark = CodeKeys(code: ring(1), hash: ring(2), fingerprint: ring(3), seal: ring(4))
+
+    private static func ring(_ byte: UInt8) -> KeyRing {
+        guard let ring = KeyRing([(KeyID(1), [UInt8](repeating: byte, count: 32))]) else {
+            preconditionFailure("32 bytes make a ring")
+        }
+        return ring
+    }
+}

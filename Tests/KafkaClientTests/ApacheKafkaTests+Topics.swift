@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import KafkaClient
@@ -9,7 +10,7 @@ import Testing
 extension ApacheKafkaTests {
     @Test func `a topic that is missing is told by that, to producers and readers`() async throws {
         let broker = try TestBroker(.external)
-        let topic = uniqueName("missing")
+        let topic = uniqueName("missing-")
         let read = await #expect(throws: KafkaError.self) {
             _ = try await TopicReader.open(configuration: broker.configuration(), topic: topic, from: .end)
         }
@@ -27,8 +28,9 @@ extension ApacheKafkaTests {
     {
         let broker = try TestBroker(.external)
         let topic = try await broker.makeTopic(partitions: 1)
-        let group = uniqueName("group")
+        let group = uniqueName("group-")
         let open = try Transaction(broker.configuration())
+        defer { open.close() }
         try open.write(5, to: topic, end: .commit)
         try open.write(5, to: topic, end: .abort)
         try open.write(3, to: topic, end: .commit)
@@ -43,19 +45,20 @@ extension ApacheKafkaTests {
         // After a restart the position is known from the group alone.
         try await broker.withConsumer(group: group, topic: topic) { consumer in
             try await expectLag(6, of: consumer)
-            try await eventuallyHolds { await (consumer.lag().first?.age ?? .zero) > .milliseconds(200) }
+            try await eventually("the lag grows old") {
+                await (consumer.lag().first?.age ?? .zero) > .milliseconds(200)
+            }
             try open.finish(.abort)
             #expect(try await consumer.read(4).compactMap(\.number) == Array(0..<4))
             try await expectLag(0, of: consumer)
         }
-        open.close()
     }
 
     @Test(arguments: [1, 3]) func `a topic made anew under a reader is read from its first record on`(
         partitions: Int
     ) async throws {
         let broker = try TestBroker(.external)
-        let topic = uniqueName("anew")
+        let topic = uniqueName("anew-")
         func makeTopic() async throws {
             try await KafkaAdmin.createTopic(
                 topic,
@@ -66,7 +69,7 @@ extension ApacheKafkaTests {
             )
         }
         try await makeTopic()
-        let group = uniqueName("group")
+        let group = uniqueName("group-")
         try await broker.withConsumer(group: group, topic: topic) { consumer in
             let old = 4 * partitions
             try await broker.sendNumbers(0..<old, to: topic, partitions: partitions)
@@ -83,12 +86,12 @@ extension ApacheKafkaTests {
             async let reading: Void = {
                 while let batch = try? await consumer.nextBatch(maximum: 500) {
                     read.withLock { $0.formUnion(batch.records.compactMap(\.number)) }
-                    while case .failed = await consumer.commit([batch]) {}
+                    while !Task.isCancelled, case .failed = await consumer.commit([batch]) {}
                 }
             }()
             let wanted = Dictionary(uniqueKeysWithValues: (0..<partitions).map { (Int32($0), Int64(8)) })
             var offsets: [Int32: Int64] = [:]
-            try await eventuallyHolds(within: .seconds(30)) {
+            try await eventually("the new topic is read and committed", within: .seconds(60)) {
                 offsets = try await KafkaAdmin.committedOffsets(
                     of: group,
                     topic: topic,
@@ -107,37 +110,21 @@ extension ApacheKafkaTests {
     @Test func `strangers in a group are named, members of another assignor too`() async throws {
         let broker = try TestBroker(.external)
         let topic = try await broker.makeTopic(partitions: 2)
-        let shared = uniqueName("shared")
-        let other = try Stranger(broker.configuration(), group: shared, topic: topic, assignor: "range")
-        try await broker.withConsumer(group: shared, topic: topic) { consumer in
-            try await consumer.waitForNotice { $0 == .groupShared(.otherClients) }
+        let shared = uniqueName("shared-")
+        try await Stranger.with(broker.configuration(), group: shared, topic: topic, assignor: "range") {
+            try await broker.withConsumer(group: shared, topic: topic) { consumer in
+                try await consumer.waitForNotice { $0 == .groupShared(.otherClients) }
+            }
         }
-        other.close()
-        let divided = uniqueName("divided")
-        let another = try Stranger(broker.configuration(), group: divided, topic: topic, assignor: "roundrobin")
-        try await broker.withConsumer(group: divided, topic: topic) { consumer in
-            try await consumer.waitForNotice { $0 == .groupShared(.otherProtocol) }
+        let divided = uniqueName("divided-")
+        try await Stranger.with(broker.configuration(), group: divided, topic: topic, assignor: "roundrobin") {
+            try await broker.withConsumer(group: divided, topic: topic) { consumer in
+                try await consumer.waitForNotice { $0 == .groupShared(.otherProtocol) }
+            }
         }
-        another.close()
     }
 
     private func expectLag(_ lag: Int64, of consumer: KafkaConsumer) async throws {
-        try await eventuallyHolds { await consumer.lag().map(\.lag) == [lag] }
-    }
-}
-
-/// Waits for a condition; fails when it does not come.
-private func eventuallyHolds(
-    within limit: Duration = .seconds(20),
-    _ condition: () async throws -> Bool
-) async throws {
-    let end = ContinuousClock.now + limit
-    while try await !condition() {
-        guard ContinuousClock.now < end else {
-            Issue.record("it did not come to hold")
-            return
-        }
-        // No signal tells of it.
-        try await Task.sleep(for: .milliseconds(50))
+        try await eventually("the lag is \(lag)") { await consumer.lag().map(\.lag) == [lag] }
     }
 }

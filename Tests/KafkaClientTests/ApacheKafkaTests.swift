@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import KafkaClient
+import TestSupport
 import Testing
 
 /// Timing that only a real Apache Kafka has; `make test-kafka` runs these.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct ApacheKafkaTests {
     @Test func `a topic that is made after the consumer's start is read within 15 s`() async throws {
         let broker = try TestBroker(.external)
-        let topic = uniqueName("later")
+        let topic = uniqueName("later-")
         let consumer = try KafkaConsumer(
             configuration: broker.configuration(),
-            groupID: uniqueName("group"),
+            groupID: uniqueName("group-"),
             topics: [topic]
         )
         async let running: Void = consumer.run()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @testable import KafkaClient
@@ -19,7 +20,7 @@ struct BackPressureTests {
         try await broker.sendNumbers(0..<3000, to: topic, partitions: 3)
         let consumer = try KafkaConsumer(
             configuration: broker.groupConfiguration(Self.options),
-            groupID: uniqueName("group"),
+            groupID: uniqueName("group-"),
             topics: [topic],
             limits: Self.limits
         )
@@ -46,13 +47,13 @@ struct BackPressureTests {
     func `partitions that were paused are read on after a rebalance`(_ kind: BrokerKind) async throws {
         let broker = try TestBroker(kind)
         let topic = try await broker.makeTopic(partitions: 2)
-        let group = uniqueName("group")
+        let group = uniqueName("group-")
         try await broker.sendNumbers(0..<1000, to: topic, partitions: 2)
         try await broker.withConsumer(group: group, topic: topic, limits: Self.limits) { first in
-            try await waitUntil { await first.flow.mode == .paused }
+            try await eventually("it is paused") { await first.flow.mode == .paused }
             let early = try await broker.withConsumer(group: group, topic: topic, limits: Self.limits) { second in
                 try await first.waitForPartitions(1)
-                try await waitUntil { await first.flow.mode == .paused }
+                try await eventually("it is paused") { await first.flow.mode == .paused }
                 return try await second.read(500)
             }
             // The first member owns both again, one of which was paused when it was given back.
@@ -67,17 +68,17 @@ struct BackPressureTests {
         let broker = try TestBroker(kind)
         let topic = try await broker.makeTopic(partitions: 2)
         try await broker.sendNumbers(0..<200, to: topic, partitions: 2)
-        try await broker.withConsumer(group: uniqueName("group"), topic: topic, limits: Self.limits) { consumer in
-            try await waitUntil { await consumer.flow.mode == .paused }
+        try await broker.withConsumer(group: uniqueName("group-"), topic: topic, limits: Self.limits) { consumer in
+            try await eventually("it is paused") { await consumer.flow.mode == .paused }
             for _ in 0..<2 { try await broker.sendNumbers(0..<300, to: topic, partitions: 2) }
             // Of a partition of which nothing was read yet nobody knows how far it is behind; and some brokers give the
             // last batch's beginning for the end.
-            try await waitUntil {
+            try await eventually("the lag has grown") {
                 let lags = await consumer.lag().map(\.lag)
                 return !lags.isEmpty && lags.allSatisfy { (250...400).contains($0) }
             }
             _ = try await consumer.read(800)
-            try await waitUntil { await consumer.lag().map(\.lag) == [0, 0] }
+            try await eventually("there is no lag") { await consumer.lag().map(\.lag) == [0, 0] }
         }
     }
 
@@ -87,25 +88,16 @@ struct BackPressureTests {
         let topic = try await broker.makeTopic(partitions: 2)
         try await broker.sendNumbers(0..<400, to: topic, partitions: 2)
         let limits = ConsumerLimits(highWater: 40, lowWater: 10)
-        try await broker.withConsumer(group: uniqueName("group"), topic: topic, limits: limits) { consumer in
+        try await broker.withConsumer(group: uniqueName("group-"), topic: topic, limits: limits) { consumer in
             var records: [ConsumerRecord] = []
             while records.count < 400 {
-                if records.count < 350 { try await waitUntil { await consumer.flow.mode == .paused } }
+                if records.count < 350 { try await eventually("it is paused") { await consumer.flow.mode == .paused } }
                 records += try await consumer.read(min(35, 400 - records.count), maximum: 35)
             }
             for partition in 0..<2 {
                 let numbers = records.filter { $0.partition == Int32(partition) }.compactMap(\.number)
                 #expect(numbers == Array(stride(from: partition, to: 400, by: 2)))
             }
-        }
-    }
-
-    private func waitUntil(_ condition: () async -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(30)
-        while await !condition() {
-            try #require(ContinuousClock.now < deadline)
-            // The pace of the questions: the consumer's state gives no signal.
-            try await Task.sleep(for: .milliseconds(10))
         }
     }
 }

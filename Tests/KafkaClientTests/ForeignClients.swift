@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLibrdkafka
+import Dispatch
+import Foundation
+import Synchronization
+import TestSupport
 
 @testable import KafkaClient
 
@@ -24,7 +28,7 @@ final class Transaction: Sendable {
     init(_ configuration: KafkaConfiguration) throws {
         let options = try ClientOptions()
         let settings = [
-            "bootstrap.servers": configuration.bootstrapServers, "transactional.id": uniqueName("transaction"),
+            "bootstrap.servers": configuration.bootstrapServers, "transactional.id": uniqueName("transaction-"),
             "transaction.timeout.ms": "60000",
         ]
         try options.set(settings, events: 0)
@@ -59,17 +63,32 @@ final class Transaction: Sendable {
     }
 }
 
-/// A member of a group that is no worker; the library's threads keep it in, with a task that polls.
+/// A member of a group that is no worker; a thread of its own polls, and so keeps it in.
 final class Stranger: Sendable {
     private let client: Client
-    private let polling: Task<Void, Never>
+    private let isLeaving = Atomic(false)
+    private let hasLeft = DispatchSemaphore(value: 0)
 
     /// SAFETY: the library's calls that are used may be made from any thread.
     private struct Client: @unchecked Sendable {
         let pointer: OpaquePointer
     }
 
-    init(_ configuration: KafkaConfiguration, group: String, topic: String, assignor: String) throws {
+    /// Lends a group one member more, and takes it out in the end.
+    static func with(
+        _ configuration: KafkaConfiguration,
+        group: String,
+        topic: String,
+        assignor: String,
+        _ body: () async throws -> Void
+    ) async throws {
+        let stranger = try Stranger(configuration, group: group, topic: topic, assignor: assignor)
+        defer { stranger.leave() }
+        try await eventually("the stranger is a member") { stranger.isMember }
+        try await body()
+    }
+
+    private init(_ configuration: KafkaConfiguration, group: String, topic: String, assignor: String) throws {
         let options = try ClientOptions()
         let settings = [
             "bootstrap.servers": configuration.bootstrapServers, "group.id": group, "client.id": "billing",
@@ -81,27 +100,29 @@ final class Stranger: Sendable {
         rd_kafka_poll_set_consumer(client.pointer)
         let list = try PartitionList([TopicPartition(topic: topic, partition: -1)])
         rd_kafka_subscribe(client.pointer, list.list)
-        // Until it is a member.
-        let end = ContinuousClock.now + .seconds(20)
-        while ContinuousClock.now < end {
-            if let message = rd_kafka_consumer_poll(client.pointer, 100) { rd_kafka_message_destroy(message) }
-            var assigned: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
-            rd_kafka_assignment(client.pointer, &assigned)
-            let count = assigned?.pointee.cnt ?? 0
-            if let assigned { rd_kafka_topic_partition_list_destroy(assigned) }
-            if count > 0 { break }
-        }
-        polling = Task.detached {
-            while !Task.isCancelled {
-                if let message = rd_kafka_consumer_poll(client.pointer, 50) { rd_kafka_message_destroy(message) }
-                await Task.yield()
-            }
-        }
+        Thread { self.poll() }.start()
     }
 
-    func close() {
-        polling.cancel()
+    private func poll() {
+        while !isLeaving.load(ordering: .relaxed) {
+            if let message = rd_kafka_consumer_poll(client.pointer, 50) { rd_kafka_message_destroy(message) }
+        }
         rd_kafka_consumer_close(client.pointer)
         rd_kafka_destroy(client.pointer)
+        hasLeft.signal()
+    }
+
+    private var isMember: Bool {
+        var assigned: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+        rd_kafka_assignment(client.pointer, &assigned)
+        guard let assigned else { return false }
+        defer { rd_kafka_topic_partition_list_destroy(assigned) }
+        return assigned.pointee.cnt > 0
+    }
+
+    /// Leaves the group, which takes a moment, and ten seconds at most.
+    private func leave() {
+        isLeaving.store(true, ordering: .relaxed)
+        _ = hasLeft.wait(timeout: .now() + 10)
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import KafkaClient
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2)))
@@ -43,7 +44,7 @@ struct LifecycleTests {
     func `reading ends for the caller that waits and for later ones, and commits go on`() async throws {
         let broker = try TestBroker(.mock)
         let topic = try await broker.makeTopic(partitions: 1)
-        try await broker.withConsumer(group: uniqueName("group"), topic: topic) { consumer in
+        try await broker.withConsumer(group: uniqueName("group-"), topic: topic) { consumer in
             try await broker.sendNumbers(0..<1, to: topic, partitions: 1)
             let batch = try #require(try await consumer.nextBatch(maximum: 1))
             async let waiting = consumer.nextBatch(maximum: 1)
@@ -71,7 +72,7 @@ struct LifecycleTests {
     func `a second run and a second waiting caller are refused`() async throws {
         let broker = try TestBroker(.mock)
         let topic = try await broker.makeTopic(partitions: 1)
-        try await broker.withConsumer(group: uniqueName("group"), topic: topic) { consumer in
+        try await broker.withConsumer(group: uniqueName("group-"), topic: topic) { consumer in
             try await consumer.waitForPartitions(1)
             await #expect(throws: KafkaError(.state)) { try await consumer.run() }
             await #expect(throws: KafkaError(.invalidArgument)) { try await consumer.nextBatch(maximum: 0) }
@@ -100,7 +101,7 @@ struct LifecycleTests {
     func `calls get in quickly while the consumer waits for records`() async throws {
         let broker = try TestBroker(.mock)
         let topic = try await broker.makeTopic(partitions: 1)
-        try await broker.withConsumer(group: uniqueName("group"), topic: topic) { consumer in
+        try await broker.withConsumer(group: uniqueName("group-"), topic: topic) { consumer in
             try await consumer.waitForPartitions(1)
             var times: [Duration] = []
             for _ in 0..<200 {
@@ -146,8 +147,8 @@ struct LifecycleTests {
     private func makeConsumer(_ broker: TestBroker) throws -> KafkaConsumer {
         try KafkaConsumer(
             configuration: broker.groupConfiguration(),
-            groupID: uniqueName("group"),
-            topics: [uniqueName("topic")]
+            groupID: uniqueName("group-"),
+            topics: [uniqueName("topic-")]
         )
     }
 }

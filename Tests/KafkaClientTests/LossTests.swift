@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @testable import KafkaClient
@@ -50,7 +51,7 @@ struct LossTests {
     @Test func `records that expired between two members are told with their range`() async throws {
         let broker = try TestBroker(.mock)
         let topic = try await broker.makeTopic(partitions: 1)
-        let group = uniqueName("group")
+        let group = uniqueName("group-")
         try await broker.sendNumbers(0..<10, to: topic, partitions: 1)
         try await broker.withConsumer(group: group, topic: topic) { consumer in
             let count = try await consumer.read(10).count
@@ -71,7 +72,7 @@ struct LossTests {
         try await broker.sendNumbers(0..<1, to: topic, partitions: 1)
         let options = ["queued.max.messages.kbytes": "512", "fetch.message.max.bytes": "200000"]
         let limits = ConsumerLimits(highWater: 2, lowWater: 1, maximumBytes: 100_000)
-        let group = uniqueName("group")
+        let group = uniqueName("group-")
         try await broker.withConsumer(group: group, topic: topic, limits: limits, options: options) { consumer in
             let one = try await consumer.nextBatch(maximum: 1)
             #expect(one?.records.count == 1)
@@ -90,7 +91,7 @@ struct LossTests {
         let broker = try TestBroker(.mock)
         let topic = try await broker.makeTopic(partitions: 2)
         try await broker.sendNumbers(0..<20, to: topic, partitions: 2)
-        let notices = try await broker.withConsumer(group: uniqueName("group"), topic: topic) { consumer in
+        let notices = try await broker.withConsumer(group: uniqueName("group-"), topic: topic) { consumer in
             let count = try await consumer.read(20).count
             #expect(count == 20)
             await consumer.close()
@@ -100,10 +101,17 @@ struct LossTests {
         #expect(!notices.contains { if case .recordsLost = $0 { true } else { false } })
     }
 
+    /// Each record is a batch of its own, of which the cluster forgets the oldest.
     private static func sendLarge(_ count: Int, to topic: String, _ broker: TestBroker) async throws {
         let value = [UInt8](repeating: 0x78, count: 100_000)
-        for _ in 0..<count {
-            try await broker.send([ProducerRecord(topic: topic, key: nil, value: value, partition: 0)])
+        try await broker.withProducer { producer in
+            for _ in 0..<count {
+                let record = ProducerRecord(topic: topic, key: nil, value: value, partition: 0)
+                guard case .delivered? = await producer.send([record]).first else {
+                    Issue.record("not delivered")
+                    return
+                }
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @testable import KafkaClient
@@ -135,7 +136,7 @@ struct ProducerTests {
             #expect(await producer.send(records(0..<1, topic)).areDelivered)
             try mock.brokerDown()
             async let pending = producer.send(records(1..<11, topic))
-            while await producer.backlog.isEmpty { await Task.yield() }
+            try await eventually("they are under way") { await !producer.backlog.isEmpty }
             await producer.breakClient()
             for result in await pending {
                 guard case .failed(let error) = result else {
@@ -161,10 +162,14 @@ struct ProducerTests {
         #expect(await producer.send(records(0..<1, topic)).areDelivered)
         try broker.mock?.brokerDown()
         async let pending = producer.send(records(1..<3, topic))
-        while await producer.backlog.isEmpty { await Task.yield() }
-        let start = ContinuousClock.now
-        await producer.close(within: .milliseconds(300))
-        #expect(start.duration(to: .now) < .seconds(4))
+        let start = try await doing {
+            try await eventually("they are under way") { await !producer.backlog.isEmpty }
+            return ContinuousClock.now
+        } afterwards: {
+            await producer.close(within: .milliseconds(300))
+        }
+        // Without the deadline it would be the time that a record may take.
+        #expect(start.duration(to: .now) < .seconds(20))
         #expect(await pending == Array(repeating: .failed(KafkaError(.purged)), count: 2))
         #expect(await producer.send(records(3..<4, topic)) == [.failed(KafkaError(.closed))])
         try await running
@@ -176,8 +181,11 @@ struct ProducerTests {
         let topic = try await broker.makeTopic(partitions: 1)
         let idle = try KafkaProducer(configuration: broker.configuration())
         async let waiting = idle.send(records(0..<1, topic))
-        while await idle.backlog.isEmpty { await Task.yield() }
-        await idle.close(within: .seconds(5))
+        try await doing {
+            try await eventually("it waits") { await !idle.backlog.isEmpty }
+        } afterwards: {
+            await idle.close(within: .seconds(5))
+        }
         #expect(await waiting.areDelivered)
         await idle.close(within: .seconds(5))
         try await idle.run()
@@ -195,13 +203,7 @@ struct ProducerTests {
     }
 
     private func numbers(of topic: String, on broker: TestBroker) async throws -> [Int] {
-        let reader = try await TopicReader.open(configuration: broker.configuration(), topic: topic, from: .beginning)
-        var numbers: [Int] = []
-        while await !reader.reachedEnd {
-            numbers += try await reader.next(maximum: 500, within: .seconds(10)).compactMap(\.number)
-        }
-        await reader.close()
-        return numbers
+        try await broker.records(of: topic).compactMap(\.number)
     }
 }
 

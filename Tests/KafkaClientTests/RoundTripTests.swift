@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import KafkaClient
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2)))
@@ -18,7 +19,7 @@ struct RoundTripTests {
             ProducerRecord(topic: topic, key: [4], value: nil),
             ProducerRecord(topic: topic, key: nil, value: []),
         ])
-        let records = try await broker.withConsumer(group: uniqueName("group"), topic: topic) { try await $0.read(3) }
+        let records = try await broker.withConsumer(group: uniqueName("group-"), topic: topic) { try await $0.read(3) }
         try #require(records.count == 3)
         #expect(records.map(\.offset) == [0, 1, 2])
         #expect(records.map(\.key) == [[1, 0, 2], [4], nil])
@@ -34,7 +35,7 @@ struct RoundTripTests {
         let broker = try TestBroker(kind)
         let topic = try await broker.makeTopic(partitions: 1)
         try await broker.sendNumbers(0..<1, to: topic, partitions: 1)
-        try await broker.withConsumer(group: uniqueName("group"), topic: topic) { consumer in
+        try await broker.withConsumer(group: uniqueName("group-"), topic: topic) { consumer in
             #expect(try await consumer.nextBatch(maximum: 500)?.records.count == 1)
             try await broker.sendNumbers(1..<2001, to: topic, partitions: 1)
             var sizes: [Int] = []
@@ -53,8 +54,9 @@ struct RoundTripTests {
         try await broker.sendNumbers(0..<30, to: topic, partitions: 3)
         let past = try await TopicReader.open(configuration: broker.configuration(), topic: topic, from: .beginning)
         var numbers: [Int] = []
-        while await !past.reachedEnd {
-            numbers += try await past.next(maximum: 7, within: .seconds(30)).compactMap(\.number)
+        try await eventually("the topic is read") {
+            numbers += try await past.next(maximum: 7, within: .milliseconds(100)).compactMap(\.number)
+            return await past.reachedEnd
         }
         #expect(numbers.sorted() == Array(0..<30))
         await past.close()
@@ -72,8 +74,9 @@ struct RoundTripTests {
         #expect(await tail.reachedEnd)
         try await broker.sendNumbers(30..<33, to: topic, partitions: 3)
         var news: [Int] = []
-        while news.count < 3 {
-            news += try await tail.next(maximum: 100, within: .seconds(30)).compactMap(\.number)
+        try await eventually("the new ones are read") {
+            news += try await tail.next(maximum: 100, within: .milliseconds(100)).compactMap(\.number)
+            return news.count >= 3
         }
         #expect(news.sorted() == [30, 31, 32])
         #expect(try await tail.next(maximum: 100, within: .milliseconds(50)).isEmpty)

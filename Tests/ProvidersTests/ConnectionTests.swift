@@ -73,7 +73,7 @@ import Verification
                 #expect(server.seen.connections == 2)
                 #expect(try await silent.outcome == .unknown)
                 // Without that it would be idle for 15 s.
-                try await eventually("both are closed", within: .seconds(8)) { server.seen.closedConnections == 2 }
+                try await eventually("both are closed", within: .seconds(12)) { server.seen.closedConnections == 2 }
                 #expect(try await Self.send(provider) == Self.accepted)
                 #expect(server.seen.connections == 3)
             }
@@ -84,7 +84,7 @@ import Verification
         try await ScriptedServer.with([answer("503 No", ""), created]) { server in
             try await Self.with(server.url) { provider in
                 #expect(try await Self.send(provider).outcome == .unknown)
-                try await eventually("it is closed", within: .seconds(8)) { server.seen.closedConnections == 1 }
+                try await eventually("it is closed", within: .seconds(12)) { server.seen.closedConnections == 1 }
                 #expect(try await Self.send(provider) == Self.accepted)
             }
         }

@@ -20,7 +20,7 @@ func configuration(baseURL: String) -> TwilioConfiguration {
 func message(
     text: String = "654321 is your code.",
     validity: Duration = .seconds(600),
-    within callDeadline: Duration = .seconds(5),
+    within callDeadline: Duration = .seconds(30),
     leavingWithin patience: Duration = .seconds(60),
     trace: TraceContext? = nil
 ) throws -> OutboundMessage {
@@ -54,7 +54,7 @@ func withProvider<Value>(
 /// Sends one message to a server that follows the script, and returns the answer and what the server saw.
 func exchange(
     _ script: [ServerStep],
-    within callDeadline: Duration = .seconds(5)
+    within callDeadline: Duration = .seconds(30)
 ) async throws -> (answer: ProviderAnswer, seen: ServerRecord) {
     try await ScriptedServer.with(script) { server in
         let answer = try await withProvider(configuration(baseURL: server.url)) { provider in

@@ -40,9 +40,15 @@ package struct LedgerDatabase: Sendable {
         settings: [(name: String, value: String)] = [],
         _ body: (LedgerDatabase) async throws -> Result
     ) async throws -> Result {
-        try await empty(connections: connections, settings: settings) { database in
-            _ = try await Migrator(pool: database.pool).migrate()
-            return try await body(database)
+        guard server == nil else {
+            // A server of a test's own gets no second database that would be a template.
+            return try await empty(connections: connections, settings: settings) { database in
+                _ = try await Migrator(pool: database.pool).migrate()
+                return try await body(database)
+            }
+        }
+        return try await turnstile.pass {
+            try await make(connections: connections, isMigrated: true, settings: settings, body)
         }
     }
 
@@ -62,18 +68,26 @@ package struct LedgerDatabase: Sendable {
     private static func make<Result>(
         connections: Int,
         encoding: String = "UTF8",
+        isMigrated: Bool = false,
         settings: [(name: String, value: String)],
         _ body: (LedgerDatabase) async throws -> Result
     ) async throws -> Result {
         let name = "courier_test_" + String(UInt64.random(in: 0...(.max)), radix: 36)
-        let server = PostgresConnection(
-            PostgresConfiguration(url: try serverURL(), applicationName: "tests", statementTimeout: patience)
-        )
-        // Another encoding than the server's needs a template and a locale that go with every one.
-        let more = encoding == "UTF8" ? "" : " ENCODING '\(encoding)' TEMPLATE template0 LOCALE 'C'"
+        let common = PostgresConfiguration(url: try serverURL(), applicationName: "tests", statementTimeout: patience)
+        let server = PostgresConnection(common)
+        let more =
+            if isMigrated {
+                " TEMPLATE \(try await LedgerTemplate.shared.current(on: server, common)) STRATEGY wal_log"
+            } else if encoding != "UTF8" {
+                // Another encoding than the server's needs a template and a locale that go with every one.
+                " ENCODING '\(encoding)' TEMPLATE template0 LOCALE 'C'"
+            } else {
+                ""
+            }
         try await server.run { session in try session.script("CREATE DATABASE \(name)\(more)") }
         let url = try serverURL(database: name)
-        var configuration = PostgresConfiguration(url: url, applicationName: "tests", statementTimeout: patience)
+        var configuration = common
+        configuration.url = url
         configuration.settings += settings
         let pool = PostgresPool(configuration, size: connections)
         return try await doing {
@@ -88,7 +102,7 @@ package struct LedgerDatabase: Sendable {
     /// A busy disk takes its time to drop a database, and so does reading all that a long run has left in one.
     private static let patience = Duration.seconds(120)
 
-    private static let turnstile = Turnstile(places: 5)
+    private static let turnstile = Turnstile(places: 6)
 
     /// One value of a query, as text.
     package func text(_ sql: StaticString, _ parameters: [Parameter] = []) async throws -> String? {
@@ -145,7 +159,7 @@ package struct LedgerDatabase: Sendable {
     /// The server of a task that does not use the tests' common one.
     @TaskLocal package static var server: String?
 
-    private static func serverURL(database: String? = nil) throws -> String {
+    static func serverURL(database: String? = nil) throws -> String {
         let common = getenv("COURIER_TEST_POSTGRES_URL").map { String(cString: $0) }
         guard let url = server ?? common else { throw Missing() }
         guard let database else { return url }

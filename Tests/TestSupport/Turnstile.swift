@@ -8,7 +8,13 @@ import Synchronization
 package final class Turnstile: Sendable {
     private struct State {
         var places: Int
-        var line: [CheckedContinuation<Void, Never>] = []
+        var line: [Waiter] = []
+        var lastID = 0
+    }
+
+    private struct Waiter {
+        let id: Int
+        let continuation: CheckedContinuation<Void, any Error>
     }
 
     private let state: Mutex<State>
@@ -17,34 +23,56 @@ package final class Turnstile: Sendable {
         state = Mutex(State(places: places))
     }
 
-    /// Runs `body` when there is a place for it.
-    package func pass<Result>(_ body: () async throws -> Result) async rethrows -> Result {
-        await enter()
+    /// Runs `body` when there is a place for it; throws `CancellationError` where the caller is cancelled before.
+    package func pass<Result>(_ body: () async throws -> Result) async throws -> Result {
+        try await enter()
         defer { leave() }
         return try await body()
     }
 
-    private func enter() async {
-        await withCheckedContinuation { waiter in
-            let isIn = state.withLock { state in
-                guard state.places == 0 else {
-                    state.places -= 1
-                    return true
-                }
-                state.line.append(waiter)
-                return false
-            }
-            if isIn { waiter.resume() }
+    private func enter() async throws {
+        let id = state.withLock { state in
+            state.lastID += 1
+            return state.lastID
         }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let isIn = state.withLock { state in
+                    guard state.places == 0 else {
+                        state.places -= 1
+                        return true
+                    }
+                    state.line.append(Waiter(id: id, continuation: continuation))
+                    return false
+                }
+                if isIn {
+                    continuation.resume()
+                } else if Task.isCancelled {
+                    // A cancellation before this point found nobody in the line.
+                    giveUp(id)
+                }
+            }
+        } onCancel: {
+            giveUp(id)
+        }
+    }
+
+    /// Takes a waiter that is cancelled out of the line.
+    private func giveUp(_ id: Int) {
+        let waiter = state.withLock { state -> Waiter? in
+            guard let place = state.line.firstIndex(where: { $0.id == id }) else { return nil }
+            return state.line.remove(at: place)
+        }
+        waiter?.continuation.resume(throwing: CancellationError())
     }
 
     /// Gives the place to whoever has waited longest.
     private func leave() {
-        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+        let next = state.withLock { state -> Waiter? in
             guard state.line.isEmpty else { return state.line.removeFirst() }
             state.places += 1
             return nil
         }
-        next?.resume()
+        next?.continuation.resume()
     }
 }

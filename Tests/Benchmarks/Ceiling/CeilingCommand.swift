@@ -4,7 +4,6 @@ import ArgumentParser
 import Ledger
 import PhoneNumbers
 import PostgresClient
-import TestSupport
 import Verification
 
 /// The most that PostgreSQL takes: the worker's own statements, made before, sent by a loop that does nothing else.
@@ -33,7 +32,7 @@ struct CeilingCommand: AsyncParsableCommand {
                 size: 1
             )
         }
-        let keys = CodeKeys.test
+        let keys = CodeKeys.benchmark
         let ledger = PostgresLedger(pool: pools[0], keys: KeySource(keys), settings: .init(source: "/benchmark"))
         var load = Load(lanes: lanes)
         var plans: [[PreparedBatch]] = []

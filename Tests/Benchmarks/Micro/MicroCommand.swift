@@ -5,7 +5,6 @@ import ArgumentParser
 import Ledger
 import PhoneNumbers
 import PostgresClient
-import TestSupport
 import Verification
 
 /// The steps of one request, each on its own: time and allocations.
@@ -30,7 +29,7 @@ struct MicroCommand: ParsableCommand {
     ]
 
     func run() throws {
-        let keys = CodeKeys.test
+        let keys = CodeKeys.benchmark
         let policy = Policy.benchmark
         let screener = Screener(policy: policy, keys: keys, numbers: PhoneNumberDirectory())
         let rules = IntakeRules(policy: policy, keys: keys, settings: .benchmark)

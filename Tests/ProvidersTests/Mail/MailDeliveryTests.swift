@@ -2,6 +2,7 @@
 
 import Providers
 import SMTPClient
+import TestSupport
 import Testing
 import Verification
 

@@ -14,7 +14,7 @@ func mail(
     html: String = "<p>Follow <a href=\"https://example.com/?a=b\">this</a></p>",
     senderName: String = "Acme",
     to recipient: String = "ann@example.org",
-    within callDeadline: Duration = .seconds(10),
+    within callDeadline: Duration = .seconds(30),
     leavingWithin patience: Duration = .seconds(60)
 ) throws -> OutboundMessage {
     let email = EmailMessage(

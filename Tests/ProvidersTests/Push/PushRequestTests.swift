@@ -7,7 +7,7 @@ import Verification
 
 @testable import Providers
 
-@Suite(.serialized) struct `A push` {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct `A push` {
     private struct Claims: Decodable, Equatable {
         let iss: String
         let iat: Int
@@ -27,7 +27,7 @@ import Verification
     @Test func `goes out by HTTP 2 with what Apple asks for`() async throws {
         let clock = PushClock()
         try await PushServer.with(PushServer.always(.accept)) { server in
-            let answer = await (try pushProvider(server, clock: clock)).send(try push())
+            let answer = await (try pushProvider(server, clock: clock)).deliver(try push())
             #expect(answer == ProviderAnswer(.accepted, messageID: sendIDText))
             let sent = try #require(server.seen.pushes.first)
             #expect(server.seen.pushes.count == 1)
@@ -63,7 +63,7 @@ import Verification
         try await PushServer.with(PushServer.always(.accept)) { server in
             let provider = try pushProvider(server)
             try await withThrowingTaskGroup(of: ProviderAnswer.self) { group in
-                for _ in 0..<100 { group.addTask { await provider.send(try push(within: .seconds(60))) } }
+                for _ in 0..<100 { group.addTask { await provider.deliver(try push(within: .seconds(60))) } }
                 for try await answer in group { #expect(answer.outcome == .accepted) }
             }
             #expect(server.seen.pushes.count == 100)
@@ -98,7 +98,7 @@ import Verification
             let provider = try pushProvider(server, clock: clock)
             for step in [0, 2999, 1, 2999, 1] {
                 clock.advance(by: .seconds(step))
-                _ = await provider.send(try push())
+                _ = await provider.deliver(try push())
             }
             let tokens = server.seen.pushes.map(\.token)
             try #require(tokens.count == 5)
@@ -114,9 +114,9 @@ import Verification
         let script: PushServer.Script = { _, index in index == 1 ? .refuse(403, "ExpiredProviderToken") : .accept }
         try await PushServer.with(script) { server in
             let provider = try pushProvider(server, clock: clock)
-            _ = await provider.send(try push())
+            _ = await provider.deliver(try push())
             clock.advance(by: .seconds(300))
-            let answer = await provider.send(try push())
+            let answer = await provider.deliver(try push())
             #expect(answer.outcome == .accepted)
             let tokens = server.seen.pushes.map(\.token)
             try #require(tokens.count == 3)
@@ -132,7 +132,7 @@ import Verification
         try await PushServer.with(PushServer.always(.refuse(403, "ExpiredProviderToken"))) { server in
             let provider = try pushProvider(server, clock: clock)
             for _ in 0..<5 {
-                let answer = await provider.send(try push())
+                let answer = await provider.deliver(try push())
                 #expect(answer == ProviderAnswer(.misconfigured, errorCode: "ExpiredProviderToken"))
             }
             #expect(server.seen.pushes.count == 5)
@@ -144,10 +144,10 @@ import Verification
         try await PushServer.with(PushServer.always(.accept)) { production in
             try await PushServer.with(PushServer.always(.accept)) { sandbox in
                 let provider = try pushProvider(production, sandbox: sandbox)
-                _ = await provider.send(try push(to: .sandbox))
+                _ = await provider.deliver(try push(to: .sandbox))
                 #expect(sandbox.seen.pushes.count == 1)
                 #expect(production.seen.pushes.isEmpty)
-                _ = await provider.send(try push(to: .unknown))
+                _ = await provider.deliver(try push(to: .unknown))
                 #expect(sandbox.seen.pushes.count == 1)
                 #expect(production.seen.pushes.count == 1)
             }
@@ -161,7 +161,7 @@ import Verification
         try await PushServer.with(PushServer.always(.refuse(400, "BadDeviceToken"))) { production in
             try await PushServer.with(PushServer.always(.accept)) { sandbox in
                 let provider = try pushProvider(production, sandbox: sandbox)
-                let answer = await provider.send(try push(to: environment))
+                let answer = await provider.deliver(try push(to: environment))
                 #expect(production.seen.pushes.count == 1)
                 #expect(sandbox.seen.pushes.count == (environment == .unknown ? 1 : 0))
                 #expect(answer.outcome == (environment == .unknown ? .accepted : .refused))
@@ -174,13 +174,13 @@ import Verification
         let foreign = PushServer.always(.refuse(403, reason))
         try await PushServer.with(PushServer.always(.refuse(400, "BadDeviceToken"))) { production in
             try await PushServer.with(foreign) { sandbox in
-                let answer = await (try pushProvider(production, sandbox: sandbox)).send(try push(to: .unknown))
+                let answer = await (try pushProvider(production, sandbox: sandbox)).deliver(try push(to: .unknown))
                 #expect(answer == ProviderAnswer(.refused, errorCode: "BadDeviceToken"))
             }
         }
         try await PushServer.with(foreign) { production in
             try await PushServer.with(PushServer.always(.accept)) { sandbox in
-                let answer = await (try pushProvider(production, sandbox: sandbox)).send(try push(to: .unknown))
+                let answer = await (try pushProvider(production, sandbox: sandbox)).deliver(try push(to: .unknown))
                 #expect(answer.outcome == .accepted)
             }
         }
@@ -188,7 +188,7 @@ import Verification
 
     @Test func `that neither gateway knows is refused`() async throws {
         try await PushServer.with(PushServer.always(.refuse(400, "BadDeviceToken"))) { server in
-            let answer = await (try pushProvider(server)).send(try push(to: .unknown))
+            let answer = await (try pushProvider(server)).deliver(try push(to: .unknown))
             #expect(answer == ProviderAnswer(.refused, errorCode: "BadDeviceToken"))
             #expect(server.seen.pushes.count == 2)
         }
@@ -197,7 +197,7 @@ import Verification
     @Test func `shows neither key nor token nor secret`() async throws {
         try await PushServer.with(PushServer.always(.accept)) { server in
             let provider = try pushProvider(server)
-            _ = await provider.send(try push())
+            _ = await provider.deliver(try push())
             var text = "\(provider) \(try push())"
             dump(provider, to: &text)
             let jwt = try #require(server.seen.pushes.first).token

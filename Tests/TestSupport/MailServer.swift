@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import TestSupport
 
 /// A real mail server, Debian's aiosmtpd, in a process of its own: it keeps what it takes and reads it as a mail
 /// program does.
-final class MailServer: Sendable {
-    enum Mode: String, Sendable, CaseIterable {
+package final class MailServer: Sendable {
+    package enum Mode: String, Sendable, CaseIterable {
         case starttls
         case implicit
         case plain
@@ -16,25 +15,25 @@ final class MailServer: Sendable {
     }
 
     /// A message as the server took it, read by Python's own mail parser.
-    struct Message: Decodable, Sendable {
-        let sender: String
-        let recipients: [String]
-        let login: String?
-        let encrypted: Bool
-        let headers: [[String]]
-        let subject: String
-        let from: [String]
-        let text: String
-        let html: String
-        let defects: [String]
-        let raw: String
+    package struct Message: Decodable, Sendable {
+        package let sender: String
+        package let recipients: [String]
+        package let login: String?
+        package let encrypted: Bool
+        package let headers: [[String]]
+        package let subject: String
+        package let from: [String]
+        package let text: String
+        package let html: String
+        package let defects: [String]
+        package let raw: String
     }
 
-    static let username = "courier"
-    static let password = "pw-3n-s3cr3t"
+    package static let username = "courier"
+    package static let password = "pw-3n-s3cr3t"
 
-    let port: Int
-    let certificate: String
+    package let port: Int
+    package let certificate: String
     private let process: Process
     private let folder: URL
     private let output: URL
@@ -68,14 +67,14 @@ final class MailServer: Sendable {
     }
 
     /// Runs a server for the length of `body`.
-    static func with(_ mode: Mode, body: (MailServer) async throws -> Void) async throws {
+    package static func with(_ mode: Mode, body: (MailServer) async throws -> Void) async throws {
         let server = try await MailServer(mode: mode)
         try await body(server)
         withExtendedLifetime(server) {}
     }
 
     /// What the server has taken so far.
-    func messages() throws -> [Message] {
+    package func messages() throws -> [Message] {
         try Self.lines(of: output).dropFirst().map { try JSONDecoder().decode(Message.self, from: Data($0.utf8)) }
     }
 
