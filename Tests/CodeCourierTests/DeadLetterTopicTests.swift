@@ -34,10 +34,16 @@ import Verification
     /// Everything that a topic holds.
     private func records(of topic: String) async throws -> [ConsumerRecord] {
         let reader = try await TopicReader.open(configuration: kafka.client, topic: topic, from: .beginning)
-        var records: [ConsumerRecord] = []
-        while !(await reader.reachedEnd) { records += try await reader.next(maximum: 1000, within: .seconds(1)) }
-        await reader.close()
-        return records
+        return try await doing {
+            var records: [ConsumerRecord] = []
+            try await eventually("the topic is read") {
+                records += try await reader.next(maximum: 1000, within: .milliseconds(100))
+                return await reader.reachedEnd
+            }
+            return records
+        } afterwards: {
+            await reader.close()
+        }
     }
 
     private func redrive(

@@ -37,7 +37,7 @@ import Testing
         let start = ContinuousClock.now
         await #expect(throws: CancellationError.self) { try await waiting.value }
         // A moment, on a machine that may have other work.
-        #expect(ContinuousClock.now - start < .seconds(5))
+        #expect(ContinuousClock.now - start < .seconds(60))
         await gateway.close()
     }
 }

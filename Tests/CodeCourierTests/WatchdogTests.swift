@@ -22,7 +22,7 @@ import Testing
         #expect(Watchdog.lateness(lease: .seconds(150)) == 150)
     }
 
-    @Test func `a stage that does not get on is told, while tasks still run`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `a stage that does not get on is told, while tasks still run`() async throws {
         let told = Mutex<[String]>([])
         let (signals, signal) = AsyncStream.makeStream(of: Void.self)
         let watchdog = Watchdog(
@@ -35,6 +35,7 @@ import Testing
             }
         )
         let running = Task { try await watchdog.run() }
+        defer { running.cancel() }
         for await _ in signals { break }
         running.cancel()
         try await running.value

@@ -8,7 +8,7 @@ import Verification
 @testable import Courier
 
 /// Which messages go to which providers.
-@Suite struct ChannelTests {
+@Suite(.timeLimit(.minutes(5))) struct ChannelTests {
     @Test func `a push hands the secret and the verification's id to its device, by no provider of text messages`()
         async throws
     {

@@ -45,6 +45,7 @@ import Verification
                 logger: log.logger
             )
             let watching = Task { try await watch.run() }
+            defer { watching.cancel() }
             worker.source.add(["+4915100000001"])
             try await worker.settle(events: 1)
 
@@ -80,6 +81,7 @@ import Verification
                 logger: log.logger
             )
             let watching = Task { try await watch.run() }
+            defer { watching.cancel() }
             try await eventually("every look is over") { looks.withLock(\.isEmpty) }
             #expect(!worker.courier.isHeld)
             watching.cancel()

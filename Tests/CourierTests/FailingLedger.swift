@@ -106,6 +106,16 @@ final class FailingLedger: Ledger {
         state.withLock { $0.deletion = gate }
     }
 
+    /// Fails no more, and holds nothing.
+    func letGo() {
+        let deletion = state.withLock { state in
+            state.failures = [:]
+            state.locked = []
+            return state.deletion
+        }
+        deletion?.open()
+    }
+
     /// Lets verifications have run out, each with a record that tells it; a sweep takes ten.
     func runOut(_ records: [OutboxRecord]) {
         state.withLock { $0.runOut = records }

@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @testable import Courier
 
 @Suite struct InFlightTests {
     /// Lets somebody wait for so many places where none is free, and returns when the waiter has got one of them.
-    private func wait(for wanted: Int, _ inFlight: InFlight) async -> Task<Bool, Never> {
+    private func wait(for wanted: Int, _ inFlight: InFlight) async throws -> Task<Bool, Never> {
         let waiting = Task { await inFlight.waitForRoom(wanted) }
         inFlight.remove(1)
-        while inFlight.reserve(upTo: 1, for: .takeover) == 1 {
-            inFlight.claim(0, of: 1, for: .takeover)
-            await Task.yield()
+        do {
+            try await eventually("the waiter has a place") {
+                guard inFlight.reserve(upTo: 1, for: .takeover) == 1 else { return true }
+                inFlight.claim(0, of: 1, for: .takeover)
+                return false
+            }
+        } catch {
+            waiting.cancel()
+            throw error
         }
         return waiting
     }
@@ -53,57 +60,57 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `a waiter keeps the places that it gets one by one, whoever else looks for some`() async {
+    func `a waiter keeps the places that it gets one by one, whoever else looks for some`() async throws {
         let inFlight = InFlight(limit: 10)
         inFlight.add(10)
-        let waiting = await wait(for: 6, inFlight)
+        let waiting = try await wait(for: 6, inFlight)
         for _ in 0..<5 {
             inFlight.remove(1)
             #expect(inFlight.reserve(upTo: 10, for: .takeover) == 0)
         }
-        #expect(await waiting.value)
+        #expect(try await waiting.valueUnlessCancelled)
         inFlight.claim(0, of: 6)
         #expect(inFlight.reserve(upTo: 10, for: .takeover) == 6, "nobody waits any more")
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `what comes free goes by turns to who waits and to who uses all that it gets`() async {
+    func `what comes free goes by turns to who waits and to who uses all that it gets`() async throws {
         let inFlight = InFlight(limit: 10)
         inFlight.add(10)
-        let waiting = await wait(for: 6, inFlight)
+        let waiting = try await wait(for: 6, inFlight)
         #expect(takeAll(inFlight) == 0)
         var taken = 0
         for _ in 0..<10 {
             inFlight.remove(1)
             taken += takeAll(inFlight)
         }
-        #expect(await waiting.value)
+        #expect(try await waiting.valueUnlessCancelled)
         #expect(taken == 5)
         #expect(inFlight.count == 4)
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `who did not use what was left to it leaves all to the waiter until it looks again`() async {
+    func `who did not use what was left to it leaves all to the waiter until it looks again`() async throws {
         let inFlight = InFlight(limit: 10)
         inFlight.add(10)
-        let waiting = await wait(for: 6, inFlight)
+        let waiting = try await wait(for: 6, inFlight)
         #expect(takeAll(inFlight) == 0)
         inFlight.remove(3)
         #expect(inFlight.reserve(upTo: 10, for: .takeover) == 3)
         inFlight.claim(1, of: 3, for: .takeover)
         inFlight.remove(3)
-        #expect(await waiting.value, "it has the two that were not used")
+        #expect(try await waiting.valueUnlessCancelled, "it has the two that were not used")
         #expect(inFlight.reserve(upTo: 10, for: .takeover) == 0)
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `who had no place is left enough to see whether it needs any, and no more`() async {
+    func `who had no place is left enough to see whether it needs any, and no more`() async throws {
         let inFlight = InFlight(limit: 100)
         inFlight.add(100)
-        let waiting = await wait(for: 90, inFlight)
+        let waiting = try await wait(for: 90, inFlight)
         #expect(takeAll(inFlight) == 0)
         for _ in 0..<49 { inFlight.remove(2) }
-        #expect(await waiting.value)
+        #expect(try await waiting.valueUnlessCancelled)
         #expect(inFlight.reserve(upTo: 100, for: .takeover) == 9)
     }
 
@@ -133,17 +140,17 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `a takeover and records that waited share what is left to them`() async {
+    func `a takeover and records that waited share what is left to them`() async throws {
         let inFlight = InFlight(limit: 10)
         inFlight.add(10)
-        let waiting = await wait(for: 6, inFlight)
+        let waiting = try await wait(for: 6, inFlight)
         #expect(takeAll(inFlight, for: .takeover) == 0)
         #expect(takeAll(inFlight, for: .waitingRecords) == 0)
         inFlight.remove(4)
         #expect(inFlight.reserve(upTo: 10, for: .takeover) == 2)
         #expect(inFlight.reserve(upTo: 10, for: .waitingRecords) == 2)
         waiting.cancel()
-        #expect(await !waiting.value)
+        #expect(try await !waiting.valueUnlessCancelled)
     }
 
     @Test(.timeLimit(.minutes(1)))
@@ -174,12 +181,12 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `a waiter that is cancelled goes on without room, and gives back what it had of it`() async {
+    func `a waiter that is cancelled goes on without room, and gives back what it had of it`() async throws {
         let inFlight = InFlight(limit: 3)
         inFlight.add(3)
-        let waiting = await wait(for: 2, inFlight)
+        let waiting = try await wait(for: 2, inFlight)
         waiting.cancel()
-        #expect(await !waiting.value)
+        #expect(try await !waiting.valueUnlessCancelled)
         #expect(inFlight.count == 2)
         #expect(inFlight.reserve(upTo: 3, for: .takeover) == 1)
     }

@@ -2,12 +2,13 @@
 
 import KafkaClient
 import ServiceLifecycle
+import TestSupport
 import Testing
 import Verification
 
 @testable import Courier
 
-@Suite struct KafkaRecordSinkTests {
+@Suite(.timeLimit(.minutes(5))) struct KafkaRecordSinkTests {
     private struct Fault: Error {}
 
     @Test(.timeLimit(.minutes(1))) func `a producer that fails for good ends its service without a stop`() async {
@@ -100,17 +101,19 @@ import Verification
         )
         let reader = try await TopicReader.open(configuration: configuration, topic: "dead-letters", from: .beginning)
         let serving = Task { try await sink.run() }
-        try prepare(cluster)
-        let (answers, answer) = AsyncStream.makeStream(of: (record: OutboxRecord, failure: (any Error)?).self)
-        await sink.publish([record]) { answer.yield(($0, $1)) }
-        let first = await answers.first { _ in true }
-        let told = try #require(first)
-        #expect(told.record == record)
-        let letter = told.failure == nil ? try await reader.next(maximum: 1, within: .seconds(30)).first : nil
-        await reader.close()
-        serving.cancel()
-        _ = await serving.result
-        if let failure = told.failure { throw failure }
-        return try #require(letter)
+        return try await doing {
+            try prepare(cluster)
+            let (answers, answer) = AsyncStream.makeStream(of: (record: OutboxRecord, failure: (any Error)?).self)
+            await sink.publish([record]) { answer.yield(($0, $1)) }
+            let first = await answers.first { _ in true }
+            let told = try #require(first)
+            #expect(told.record == record)
+            if let failure = told.failure { throw failure }
+            return try #require(try await reader.next(maximum: 1, within: .seconds(30)).first)
+        } afterwards: {
+            await reader.close()
+            serving.cancel()
+            _ = await serving.result
+        }
     }
 }

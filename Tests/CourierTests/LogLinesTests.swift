@@ -8,7 +8,7 @@ import Verification
 
 @testable import Courier
 
-@Suite struct LogLinesTests {
+@Suite(.timeLimit(.minutes(5))) struct LogLinesTests {
     private static let number = "+4915123451000"
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let span = "00f067aa0ba902b7"

@@ -118,6 +118,12 @@ final class MemorySource: RecordSource, Service {
         await exit.withLock(\.self)?.pass()
     }
 
+    /// Answers commits, and leaves when it is to.
+    func letGo() {
+        broker.withLock(\.self)?.open()
+        exit.withLock(\.self)?.open()
+    }
+
     /// Lets leaving take until the gate is open.
     func leave(through gate: Gate) {
         exit.withLock { $0 = gate }
@@ -160,10 +166,11 @@ final class MemorySink: RecordSink, Service {
     /// What is held.
     var held: Int { state.withLock { $0.held.count } }
 
-    /// Takes what was held, and holds no more.
+    /// Takes what was held, and holds and refuses no more.
     func letGo() {
         let held = state.withLock { state in
             defer { state.held = [] }
+            state.refused = nil
             state.isHeld = { _ in false }
             state.published += state.held.map(\.record)
             return state.held

@@ -49,7 +49,12 @@ struct MemoryWorker: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await worker.group.run() }
             try await doing {
-                try await body(worker)
+                do {
+                    try await body(worker)
+                } catch {
+                    worker.letGo()
+                    throw error
+                }
             } afterwards: {
                 await worker.stop()
                 try await group.waitForAll()
@@ -120,6 +125,15 @@ struct MemoryWorker: Sendable {
     /// Begins the graceful shutdown; `with` waits for its end.
     func stop() async {
         await group.triggerGracefulShutdown()
+    }
+
+    /// Lets go whatever the ports hold, so that a test that misses something ends.
+    private func letGo() {
+        source.letGo()
+        receipts.letGo()
+        sink.letGo()
+        ledger.letGo()
+        rates.open()
     }
 
     /// Waits until all that was asked for has been published, as a database's clock would have it: leases run out

@@ -67,10 +67,16 @@ import Verification
 
     private static func published(_ configuration: KafkaConfiguration) async throws -> [ConsumerRecord] {
         let reader = try await TopicReader.open(configuration: configuration, topic: "deliveries", from: .beginning)
-        var records: [ConsumerRecord] = []
-        while await !reader.reachedEnd { records += try await reader.next(maximum: 500, within: .seconds(10)) }
-        await reader.close()
-        return records
+        return try await doing {
+            var records: [ConsumerRecord] = []
+            try await eventually("the topic is read") {
+                records += try await reader.next(maximum: 500, within: .milliseconds(100))
+                return await reader.reachedEnd
+            }
+            return records
+        } afterwards: {
+            await reader.close()
+        }
     }
 
     /// The numbers of the events of each stream.

@@ -79,6 +79,7 @@ import Verification
         }
         try await MemoryWorker.with([provider], journal: journal, settings: .test(lease: .milliseconds(400))) {
             worker in
+            defer { gate.open() }
             worker.source.add(Array(Self.numbers[..<5]))
             try await eventually("all calls are under way") { provider.messages.count == 5 }
             worker.ledger.lock(1)

@@ -8,7 +8,7 @@ import Verification
 @testable import Courier
 
 /// Where a repeat of `worker.unknownOutcome: resend_once` goes.
-@Suite struct RepeatOnceTests {
+@Suite(.timeLimit(.minutes(5))) struct RepeatOnceTests {
     private static let timeout = ProviderAnswer(.unknown, errorCode: "timeout")
     private static let refusal = ProviderAnswer(.refused, errorCode: "21211")
     private static let throttling = ProviderAnswer(.throttled, errorCode: "429")

@@ -9,7 +9,7 @@ import Verification
 @testable import Courier
 
 /// How a worker's sends come to their providers.
-@Suite struct RoutingTests {
+@Suite(.timeLimit(.minutes(5))) struct RoutingTests {
     private static let moreThanAttempts = Int(AttemptPlan.maximumAttempts) + 2
     private static let numbers = (0..<20).map { "+491512346\(1000 + $0)" }
 
@@ -137,7 +137,11 @@ import Verification
                     )
                 }
                 worker.source.add(records: records)
-                try await eventually("they are handed back") { worker.ledger.delays.count >= 20 }
+                // On a busy machine their time may be over before.
+                try await eventually("they are handed back") {
+                    worker.ledger.delays.count >= 20 || worker.sink.answers.count == records.count
+                }
+                #expect(!worker.ledger.delays.isEmpty)
                 #expect(worker.ledger.delays.allSatisfy { $0 <= longest })
                 #expect(hasDeadline || worker.ledger.delays.allSatisfy { $0 >= .seconds(5) })
             }
@@ -250,11 +254,12 @@ import Verification
             worker.rates.close()
             worker.source.add(Self.numbers)
             try await eventually("all are decided") { journal.work.count { $0 == .ledger(.intake) } >= 10 }
-            let before = journal.entries.count { $0 == .ledger(.sweepSends) }
-            // Time for four sweeps; that there are no more of them nothing tells.
-            try await Task.sleep(for: .seconds(2))
-            let sweeps = journal.entries.count { $0 == .ledger(.sweepSends) } - before
-            #expect((1...6).contains(sweeps))
+            func sweeps() -> Int { journal.entries.count { $0 == .ledger(.sweepSends) } }
+            let (start, before) = (ContinuousClock.now, sweeps())
+            try await eventually("sweeps go on") { sweeps() >= before + 4 }
+            let count = sweeps() - before
+            // One an interval, and what had begun.
+            #expect(count <= 2 + Int((ContinuousClock.now - start) / settings.sweepInterval))
         }
     }
 }

@@ -20,6 +20,7 @@ import Verification
         }
         var stopped: MemoryWorker?
         try await MemoryWorker.with([provider], journal: journal) { worker in
+            defer { gate.open() }
             stopped = worker
             worker.source.add(["+4915123451000", "+4915123451001"])
             try await eventually("both calls are under way") {

@@ -8,7 +8,7 @@ import Verification
 
 @testable import Courier
 
-@Suite struct StatisticsTests {
+@Suite(.timeLimit(.minutes(5))) struct StatisticsTests {
     private static let numbers = (0..<20).map { "+491512345\(1000 + $0)" }
 
     @Test func `an interval tells what the worker read, decided, called and published`() async throws {

@@ -69,6 +69,7 @@ package final class TestFleet: Sendable {
     package static func with(
         partitions: Int = 3,
         brokers: Int = 1,
+        needsMock: Bool = false,
         policy: String = TestPolicy.standard,
         sessionTimeout: Duration = .seconds(6),
         isInspected: Bool = true,
@@ -76,7 +77,7 @@ package final class TestFleet: Sendable {
     ) async throws {
         try await LedgerDatabase.with { database in
             try await TestLogins.with(database) { logins in
-                let cluster = try TestCluster(brokers: brokers)
+                let cluster = try TestCluster(brokers: brokers, needsMock: needsMock)
                 defer { cluster.close() }
                 let topics = TestTopics(uniqueName("courier-test-"))
                 for topic in [topics.requests, topics.receipts, topics.deliveries, topics.deadLetters] {

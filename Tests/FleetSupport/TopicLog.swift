@@ -46,6 +46,7 @@ package actor TopicLog<Entry: Sendable> {
         var time = OwnTime()
         while try !isEnough(entries) {
             guard time.look() < limit else { throw TimedOut(what(), after: limit) }
+            try Task.checkCancellation()
             try await readOn(within: .milliseconds(200))
         }
         return entries
@@ -54,7 +55,10 @@ package actor TopicLog<Entry: Sendable> {
     /// Reads whatever else comes within a time.
     package func drain(for time: Duration) async throws -> [Entry] {
         let end = ContinuousClock.now + time
-        while ContinuousClock.now < end { try await readOn(within: .milliseconds(100)) }
+        while ContinuousClock.now < end {
+            try Task.checkCancellation()
+            try await readOn(within: .milliseconds(100))
+        }
         return entries
     }
 

@@ -6,10 +6,10 @@ import TestSupport
 import Testing
 
 extension Scenarios {
-    /// TLS and a password on the way to Kafka.
+    /// TLS and a password on the way to Kafka, by a front before a cluster of one broker.
     @Suite struct KafkaSecurity {
         @Test func `a worker that trusts the broker's authority does its work over TLS`() async throws {
-            try await TestFleet.with { fleet in
+            try await TestFleet.with(needsMock: true) { fleet in
                 let authority = try await TestAuthority(in: fleet.folder)
                 try await SecureKafka.with(to: fleet.cluster.bootstrapServers, authority: authority) { front in
                     try fleet.secure(by: front, trusting: authority)
@@ -25,7 +25,7 @@ extension Scenarios {
         @Test func `a broker of another authority is not believed, and what is said of it shows no secret`()
             async throws
         {
-            try await TestFleet.with { fleet in
+            try await TestFleet.with(needsMock: true) { fleet in
                 let authority = try await TestAuthority(in: fleet.folder)
                 let stranger = try await TestAuthority(in: fleet.folder, name: "stranger")
                 try await SecureKafka.with(to: fleet.cluster.bootstrapServers, authority: stranger) { front in

@@ -2,6 +2,7 @@
 
 import Glibc
 import PostgresClient
+import TestSupport
 import Testing
 
 /// The PostgreSQL that the tests run against: each test has a schema of its own, dropped at its end.
@@ -26,7 +27,7 @@ enum TestDatabase {
     }
 
     /// A few connections for all tests that make no schema: the server allows 100 in all.
-    private static let shared = Result { PostgresPool(try configuration(), size: 4, waitTimeout: .seconds(30)) }
+    private static let shared = Result { PostgresPool(try configuration(), size: 4, waitTimeout: .seconds(120)) }
 
     static func run<Value: Sendable>(_ body: @Sendable (Session) throws -> Value) async throws -> Value {
         try await shared.get().withSession(body)
@@ -47,21 +48,27 @@ enum TestDatabase {
         try await creator.run { session in try session.script(script) }
         await creator.close()
         configuration.settings += settings
-        let pool = PostgresPool(configuration, size: size, waitTimeout: .seconds(10))
-        let result: Result<Void, any Error>
-        do { result = .success(try await body(pool)) } catch { result = .failure(error) }
-        await pool.close()
-        try await run { session in try session.script("DROP SCHEMA \(schema) CASCADE") }
-        try result.get()
-    }
-
-    /// Waits until a condition holds, at most 30 seconds.
-    static func eventually(_ condition: () async throws -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(30)
-        while try await !condition() {
-            try #require(ContinuousClock.now < deadline, "the condition never held")
-            await Task.yield()
+        let pool = PostgresPool(configuration, size: size, waitTimeout: .seconds(60))
+        try await doing {
+            try await body(pool)
+        } afterwards: {
+            await pool.close()
+            try await run { session in try session.script("DROP SCHEMA \(schema) CASCADE") }
         }
+    }
+}
+
+/// Blocks a connection's own thread until something holds, as a slow statement would: for a minute at most, and no longer
+/// than its test.
+///
+/// The thread is the connection's, and no signal reaches it: `pause` sets the pace of the questions.
+func block(until condition: () -> Bool, by pause: () throws -> Void) throws {
+    let limit = Duration.seconds(60)
+    let end = ContinuousClock.now + limit
+    while !condition() {
+        try Task.checkCancellation()
+        guard ContinuousClock.now < end else { throw TimedOut("what a connection is held for", after: limit) }
+        try pause()
     }
 }
 

@@ -2,6 +2,7 @@
 
 import PostgresClient
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2)))
@@ -184,7 +185,7 @@ struct TransactionTests {
                 let answers = try session.pipeline([Statement("BEGIN"), Statement("SELECT pg_backend_pid()")])
                 return try answers[1].onlyRow.int32(0)
             }
-            try await TestDatabase.eventually {
+            try await eventually("the session has ended") {
                 let find = Statement("SELECT FROM pg_stat_activity WHERE pid = $1", [.int32(backend)])
                 return try await TestDatabase.run { try $0.execute(find).isEmpty }
             }
@@ -217,10 +218,8 @@ struct TransactionTests {
                                 let lock = Statement("SELECT FROM item WHERE id = $1 FOR UPDATE", [.int32(order[0])])
                                 _ = try transaction.run([lock])
                                 holders.add(1)
-                                while holders.count < 2 {
-                                    // The pace of the questions: the other transaction's lock gives no signal here.
-                                    _ = try transaction.run([Statement("SELECT pg_sleep(0.01)")])
-                                }
+                                let pause = Statement("SELECT pg_sleep(0.01)")
+                                try block(until: { holders.count == 2 }, by: { _ = try transaction.run([pause]) })
                                 _ = try transaction.run([
                                     Statement("SELECT FROM item WHERE id = $1 FOR UPDATE", [.int32(order[1])])
                                 ])

@@ -6,7 +6,7 @@ import Testing
 @testable import Sandbox
 
 /// The page as Chromium shows it.
-@Suite(.serialized)
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct BrowserTests {
     /// Waits until an expression is true on the page.
     private static func expect(_ browser: Browser, _ expression: String) async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite
+@Suite(.timeLimit(.minutes(5)))
 struct EventStreamTests {
     private static func open(_ client: Client, query: String = "", header: String = "") throws -> RawConnection {
         let connection = try RawConnection(to: client.port)

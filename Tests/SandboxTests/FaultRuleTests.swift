@@ -7,7 +7,7 @@ import Testing
 @testable import Sandbox
 
 /// Which message a scripted fault happens to, how often, and how it is scripted by JSON.
-@Suite
+@Suite(.timeLimit(.minutes(5)))
 struct FaultRuleTests {
     @Test
     func `a fault waits for its recipient and happens as often as told`() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite
+@Suite(.timeLimit(.minutes(5)))
 struct GenericGatewayTests {
     @Test
     func `a key given again gets the same answer and shows no second message`() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite
+@Suite(.timeLimit(.minutes(5)))
 struct InboxTests {
     @Test
     func `a log keeps the newest, by number`() {

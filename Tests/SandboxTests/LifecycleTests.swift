@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite
+@Suite(.timeLimit(.minutes(5)))
 struct LifecycleTests {
     @Test(.timeLimit(.minutes(1)))
     func `a graceful shutdown ends open streams and held answers`() async throws {

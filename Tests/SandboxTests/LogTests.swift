@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite
+@Suite(.timeLimit(.minutes(5)))
 struct LogTests {
     @Test
     func `no log line shows a number, an address, a token, a code or a secret`() async throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import Sandbox
 
 /// Random sessions and mails; `COURIER_TEST_SEED` repeats a run.
-@Suite
+@Suite(.timeLimit(.minutes(5)))
 struct MailFuzzTests {
     private static let words = [
         "EHLO me", "HELO me", "EHLO", "MAIL FROM:<a@b.example>", "MAIL FROM:<>",

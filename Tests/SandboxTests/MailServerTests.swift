@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite
+@Suite(.timeLimit(.minutes(5)))
 struct MailServerTests {
     private static let login = SMTPCredentials(user: "courier", password: "pass word")
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite
+@Suite(.timeLimit(.minutes(5)))
 struct PageTests {
     @Test
     func `the page allows nothing but itself`() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite
+@Suite(.timeLimit(.minutes(5)))
 struct PushContractTests {
     private static func bearer(header: String) -> [String: String] {
         ["authorization": "bearer " + Client.providerToken(header: header)]

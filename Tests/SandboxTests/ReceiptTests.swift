@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite
+@Suite(.timeLimit(.minutes(5)))
 struct ReceiptTests {
     private static let quick = SandboxConfiguration(sentAfter: .zero, deliveredAfter: .milliseconds(40))
 

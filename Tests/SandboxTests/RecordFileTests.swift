@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite
+@Suite(.timeLimit(.minutes(5)))
 struct RecordFileTests {
     @Test
     func `each answered request is in the file, with its connection`() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite
+@Suite(.timeLimit(.minutes(5)))
 struct TwilioContractTests {
     @Test
     func `a message is answered with 201 in the shape of Twilio`() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite
+@Suite(.timeLimit(.minutes(5)))
 struct VonageContractTests {
     private static func first(_ answer: Answer) throws -> [String: Any] {
         try answer.objects("messages").first ?? [:]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 
 /// A page in Chromium, of which a test asks questions by the DevTools protocol.
 final class Browser: Sendable {
@@ -55,21 +56,19 @@ final class Browser: Sendable {
 
     /// The port that the browser writes into its profile.
     private static func debuggingPort(of profile: URL) async throws -> Int {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while ContinuousClock.now < deadline {
+        // The browser tells its port by writing a file.
+        try await eventually("the browser tells its port", within: .seconds(60)) {
             let text = try? String(contentsOf: profile.appendingPathComponent("DevToolsActivePort"), encoding: .utf8)
-            if let line = text?.split(separator: "\n").first, let port = Int(line) { return port }
-            // The browser tells its port by writing a file.
-            try await Task.sleep(for: .milliseconds(50))
+            return text?.split(separator: "\n").first.flatMap { Int($0) }
         }
-        throw Failure(reason: "no browser")
     }
 
     /// A WebSocket (RFC 6455) to the first page of the browser.
     private static func connect(_ port: Int) async throws -> RawConnection {
         let list = try RawConnection(to: port)
         try list.send("GET /json/list HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
-        let pages = await list.read { $0.hasSuffix("]") }.text
+        // The browser keeps the connection open, and may end the list with a line's end.
+        let pages = await list.read { $0.last { !$0.isWhitespace } == "]" }.text
         guard let path = pages.firstMatch(of: #/ws://[^/"]+(/devtools/page/[^"]+)/#)?.1 else {
             throw Failure(reason: "no page")
         }
@@ -94,6 +93,12 @@ final class Browser: Sendable {
 
     private static func end(_ process: Process) async {
         process.terminate()
+        // Kills one that does not end; a task of its own, since this one may be cancelled and waits all the same.
+        let killing = Task {
+            do { try await Task.sleep(for: .seconds(10)) } catch { return }
+            kill(process.processIdentifier, SIGKILL)
+        }
+        defer { killing.cancel() }
         await withCheckedContinuation { continuation in
             // A thread of its own: blocking calls would starve the pools that run the server.
             let thread = Thread {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Synchronization
 
 /// A TCP connection that sends and shows raw bytes, so that a test sees what a client library would hide.
 final class RawConnection: Sendable {
@@ -58,22 +59,29 @@ final class RawConnection: Sendable {
         _ = shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    /// Reads until the text satisfies the condition, the server closes, or the deadline passes.
+    /// Reads until the text satisfies the condition, the server closes, the deadline passes or the test is cancelled.
     func read(
-        within limit: Duration = .seconds(10),
+        within limit: Duration = .seconds(30),
         until isEnough: @escaping @Sendable (String) -> Bool = { _ in false }
     ) async -> (text: String, end: End) {
-        await withCheckedContinuation { continuation in
-            // A thread of its own: blocking calls would starve the pools that run the server.
-            let thread = Thread {
-                continuation.resume(returning: self.blockingRead(until: ContinuousClock.now + limit, isEnough))
+        let cancellation = Cancellation()
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let deadline = ContinuousClock.now + limit
+                // A thread of its own: blocking calls would starve the pools that run the server.
+                let thread = Thread {
+                    let isOver = { cancellation.isHere || ContinuousClock.now >= deadline }
+                    continuation.resume(returning: self.blockingRead(until: isOver, isEnough))
+                }
+                thread.start()
             }
-            thread.start()
+        } onCancel: {
+            cancellation.come()
         }
     }
 
     private func blockingRead(
-        until deadline: ContinuousClock.Instant,
+        until isOver: () -> Bool,
         _ isEnough: (String) -> Bool
     ) -> (text: String, end: End) {
         var bytes: [UInt8] = []
@@ -81,13 +89,22 @@ final class RawConnection: Sendable {
         while true {
             let text = String(decoding: bytes, as: UTF8.self)
             if isEnough(text) { return (text, .satisfied) }
-            if ContinuousClock.now >= deadline { return (text, .deadline) }
+            if isOver() { return (text, .deadline) }
             var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             guard poll(&wanted, 1, 20) > 0 else { continue }
             let count = recv(descriptor, &buffer, buffer.count, 0)
             if count <= 0 { return (text, .closed) }
             bytes += buffer[..<count]
         }
+    }
+
+    /// The end of the test, as a thread sees it.
+    private final class Cancellation: Sendable {
+        private let state = Atomic(false)
+
+        var isHere: Bool { state.load(ordering: .relaxed) }
+
+        func come() { state.store(true, ordering: .relaxed) }
     }
 
     private static func loopback(_ port: Int) -> sockaddr_in {
