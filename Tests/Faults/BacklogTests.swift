@@ -16,7 +16,7 @@ extension Drill {
                 callDeadline: .seconds(4),
                 quietTime: .seconds(Campaign.isFull ? 3600 : 240)
             )
-            try await Scenario.run("backlog", quick: 6000, full: 1_000_000, plan: plan) { scenario in
+            try await Scenario.run("backlog", quick: 3000, full: 1_000_000, plan: plan) { scenario in
                 var remaining = scenario.size
                 while remaining > 0 {
                     try await scenario.send(scenario.makeRequests(min(remaining, 10_000)))
@@ -26,7 +26,7 @@ extension Drill {
                 scenario.fleet.sandbox.add(slow, times: -1)
                 let worker = try await scenario.startWorker(["WORKER_MAX_IN_FLIGHT": "20"])
                 try await scenario.waitForCalls(20)
-                let memory = try await watch(worker, scenario, seconds: Campaign.isFull ? 600 : 20)
+                let memory = try await watch(worker, scenario, seconds: Campaign.isFull ? 600 : 10)
                 scenario.countFaults()
 
                 let middle = memory.count / 2

@@ -12,7 +12,7 @@ extension Outage {
         /// The provider takes nothing until no broker is there any more, so that all messages go out without one.
         @Test func `the broker is gone while accepted sends go out`() async throws {
             let plan = Scenario.Plan(lease: .seconds(30), callDeadline: .seconds(10), quietTime: .seconds(120))
-            try await Scenario.run("broker_down", quick: 15, full: 120, plan: plan) { scenario in
+            try await Scenario.run("broker_down", quick: 8, full: 120, plan: plan) { scenario in
                 let mock = try #require(scenario.fleet.cluster.mock)
                 let worker = try await scenario.startWorker()
                 let requests = scenario.makeRequests(200)
@@ -53,7 +53,7 @@ extension Outage {
             try await Scenario.run("coordinator_moves", quick: 8, full: 120, plan: plan) { scenario in
                 let mock = try #require(scenario.fleet.cluster.mock)
                 for _ in 0..<2 { try await scenario.startWorker(waiting: false) }
-                for move in 0..<scenario.size {
+                for move in scenario.rounds(atLeast: plan.brokers) {
                     try await scenario.send(scenario.makeRequests(20))
                     try mock.moveCoordinator(of: "\(scenario.fleet.topics.requests).group", to: Int32(move % 3 + 1))
                     scenario.countFaults()
@@ -73,7 +73,7 @@ extension Outage {
                     .notLeader, .requestTimedOut, .outOfOrderSequence, .transport, .notEnoughReplicasAfterAppend,
                     .leaderNotAvailable,
                 ]
-                for round in 0..<scenario.size {
+                for round in scenario.rounds(atLeast: errors.count) {
                     let requests = scenario.makeRequests(40)
                     try await scenario.send(requests)
                     let error = errors[round % errors.count]
@@ -99,7 +99,7 @@ extension Outage {
                 try scenario.fleet.setKafkaOption("queue.buffering.max.messages", "10")
                 scenario.fleet.sandbox.add(.delay(.seconds(1)), times: -1)
                 try await scenario.startWorker()
-                for _ in 0..<scenario.size {
+                for _ in scenario.rounds() {
                     let requests = scenario.makeRequests(200)
                     try await scenario.waitForCalls(1, sending: requests)
                     try mock.brokerDown()
@@ -122,7 +122,8 @@ extension Outage {
                     .rebalanceInProgress, .rebalanceInProgress, .unknownMember, .coordinatorNotAvailable, .transport,
                     .illegalGeneration, .notCoordinator,
                 ]
-                for round in 0..<scenario.size {
+                // A worker comes in one round and goes in the next.
+                for round in scenario.rounds(atLeast: 2) {
                     for _ in 0..<6 {
                         let refusals = scenario.withDice { dice in (0..<dice.below(3)).map { _ in dice.pick(errors) } }
                         try mock.pushErrors(.offsetCommit, refusals)

@@ -38,8 +38,13 @@ extension Campaign {
                 _ = try await cell.startWorker(postgresURL: proxy.url)
                 let passage = try await measure(cell, proxy)
                 if number == 0 { scenario.note("bytes_a_request", Double(passage.client + passage.server)) }
-                for index in stride(from: number, to: scenario.size, by: count) {
-                    let side: CuttableProxy.Side = index / count % 2 == 0 ? .server : .client
+                let places = scenario.withDice { dice in
+                    stride(from: number, to: scenario.size, by: count).shuffled(using: &dice)
+                }
+                // Each side twice at the least.
+                for round in scenario.rounds(places.count, atLeast: 4) {
+                    let index = places[round]
+                    let side: CuttableProxy.Side = round % 2 == 0 ? .server : .client
                     let length = side == .server ? passage.server : passage.client
                     let requests = scenario.makeRequests(1)
                     proxy.cut(after: length * index / scenario.size, from: side)

@@ -23,7 +23,7 @@ extension Campaign {
                     for _ in 0..<2 { try await scenario.startWorker() }
                     // The mock cluster keeps about 5 MiB a partition.
                     let portion = 1000
-                    for _ in 0..<scenario.size / portion { try await send(portion, scenario) }
+                    for _ in scenario.rounds(scenario.size / portion) { try await send(portion, scenario) }
                     let letters = Set(
                         try await scenario.fleet.allDeadLetters(after: .seconds(1)).map(History.Place.init(deadLetter:))
                     )
@@ -47,7 +47,7 @@ extension Campaign {
                     var refused = 0
                     // The mock cluster keeps about 5 MiB a partition.
                     let portion = 500
-                    for _ in 0..<scenario.size / portion {
+                    for _ in scenario.rounds(scenario.size / portion) {
                         let records = scenario.withDice { dice in
                             (0..<portion).map { _ in receipt(&dice, topic: scenario.fleet.topics.receipts) }
                         }

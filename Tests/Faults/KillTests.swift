@@ -12,9 +12,14 @@ extension Campaign {
 
         @Test(arguments: [false, true])
         func `workers are killed at random under load`(_ repeatsUnknown: Bool) async throws {
-            let plan = Scenario.Plan(partitions: 6, repeatsUnknown: repeatsUnknown, quietTime: .seconds(120))
+            let plan = Scenario.Plan(
+                partitions: 6,
+                repeatsUnknown: repeatsUnknown,
+                turns: Self.groups,
+                quietTime: .seconds(120)
+            )
             let (name, full) = repeatsUnknown ? ("kill_resend_once", 300) : ("kill", 700)
-            try await Scenario.run(name, quick: repeatsUnknown ? 8 : 20, full: full, plan: plan) { scenario in
+            try await Scenario.run(name, quick: repeatsUnknown ? 4 : 8, full: full, plan: plan) { scenario in
                 // Calls that take a while are likely to be under way when their worker dies.
                 scenario.fleet.sandbox.add(.delay(.milliseconds(200)), times: -1)
                 let cells = try await scenario.makeCells(Self.groups, partitions: 4)

@@ -9,10 +9,16 @@ import Testing
 extension Drill {
     @Suite struct Pause {
         @Test func `workers stand still for longer than their claims last, and go on`() async throws {
-            let plan = Scenario.Plan(lease: .seconds(4), callDeadline: .milliseconds(1500), quietTime: .seconds(120))
+            let groups = Campaign.isFull ? 5 : 3
+            let plan = Scenario.Plan(
+                lease: .seconds(4),
+                callDeadline: .milliseconds(1500),
+                turns: groups,
+                quietTime: .seconds(120)
+            )
             try await Scenario.run("pause", quick: 6, full: 100, plan: plan) { scenario in
                 scenario.fleet.sandbox.add(.delay(.milliseconds(500)), times: -1)
-                let cells = try await scenario.makeCells(Campaign.isFull ? 5 : 3, partitions: 4)
+                let cells = try await scenario.makeCells(groups, partitions: 4)
                 try await scenario.inParallel(cells) { cell in
                     let workers = [try await cell.startWorker(), try await cell.startWorker()]
                     while scenario.takeTurn() { try await pause(one: workers, of: cell) }

@@ -6,7 +6,7 @@ import PostgresClient
 import TestSupport
 import Testing
 
-extension Outage {
+extension Storage {
     @Suite struct PostgresFaults {
         @Test func `PostgreSQL crashes and comes back under load`() async throws {
             try await PrivatePostgres.with { server in
@@ -14,7 +14,7 @@ extension Outage {
                 try await Scenario.run("postgres_crash", quick: 4, full: 100, plan: plan) { scenario in
                     for _ in 0..<3 { try await scenario.startWorker(waiting: false) }
                     try await scenario.waitForCalls(1, sending: scenario.makeRequests(10))
-                    for _ in 0..<scenario.size {
+                    for _ in scenario.rounds() {
                         try await scenario.waitForCalls(1, sending: scenario.makeRequests(60))
                         // The server dies at any point of the work, not always after the first call.
                         try await Task.sleep(for: scenario.randomTime(below: .milliseconds(300)))
@@ -41,9 +41,9 @@ extension Outage {
             try await PrivatePostgres.with(settings: "max_connections = 30") { server in
                 try await Scenario.run("postgres_connections", quick: 1, full: 10) { scenario in
                     for _ in 0..<2 { try await scenario.startWorker() }
-                    for _ in 0..<scenario.size {
+                    for _ in scenario.rounds() {
                         try await scenario.waitForCalls(1, sending: scenario.makeRequests(50))
-                        try await exhaust(server, for: .seconds(10)) {
+                        try await exhaust(server, for: .seconds(Campaign.isFull ? 10 : 5)) {
                             scenario.countFaults()
                             try await scenario.send(scenario.makeRequests(50))
                         }
@@ -57,7 +57,7 @@ extension Outage {
             try await PrivatePostgres.with(diskSize: 80) { server in
                 try await Scenario.run("postgres_disk_full", quick: 1, full: 10) { scenario in
                     let worker = try await scenario.startWorker()
-                    for round in 1...scenario.size {
+                    for round in scenario.rounds() {
                         try await scenario.waitForCalls(1, sending: scenario.makeRequests(50))
                         try server.fillDisk()
                         scenario.countFaults()
@@ -70,7 +70,7 @@ extension Outage {
                         try await Task.sleep(for: .seconds(3))
                         scenario.note("server_ended", server.isRunning ? 0 : 1)
                         #expect(!server.isRunning || worker.program.output.contains("53100"), "the disk is full")
-                        try await server.growDisk(to: 80 + 100 * round)
+                        try await server.growDisk(to: 180 + 100 * round)
                         try await eventually("the server is back") {
                             if !server.isRunning { try await server.start() }
                             // It may still be about to end by what it met before: at a checkpoint at the latest.
@@ -86,7 +86,7 @@ extension Outage {
         @Test func `PostgreSQL stands still with every connection open`() async throws {
             let plan = Scenario.Plan(quietTime: .seconds(120))
             try await PrivatePostgres.with { server in
-                try await Scenario.run("postgres_silent", quick: 20, full: 60, plan: plan) { scenario in
+                try await Scenario.run("postgres_silent", quick: 15, full: 60, plan: plan) { scenario in
                     let worker = try await scenario.startWorker()
                     try await scenario.waitForCalls(400, sending: scenario.makeRequests(500))
                     let before = try #require(worker.program.figures)

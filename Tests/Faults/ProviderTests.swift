@@ -5,7 +5,7 @@ import Sandbox
 import TestSupport
 import Testing
 
-extension Campaign {
+extension Calls {
     @Suite struct ProviderFaults {
         private static let down = Fault.status(503, code: nil, retryAfter: nil)
 
@@ -18,7 +18,7 @@ extension Campaign {
                 callDeadline: .seconds(10),
                 quietTime: .seconds(120)
             )
-            try await Scenario.run("provider_503", quick: 10, full: 60, plan: plan) { scenario in
+            try await Scenario.run("provider_503", quick: 5, full: 60, plan: plan) { scenario in
                 for _ in 0..<2 { try await scenario.startWorker() }
                 scenario.fleet.sandbox.add(Self.down, times: -1)
                 let clock = ContinuousClock()
@@ -62,7 +62,7 @@ extension Campaign {
         /// Calls are far shorter than claims, so that one that does not end shows as lost to its worker.
         @Test func `the provider never answers, drips, or never stops answering`() async throws {
             let plan = Scenario.Plan(lease: .seconds(30), quietTime: .seconds(120))
-            try await Scenario.run("provider_hangs", quick: 240, full: 3000, plan: plan) { scenario in
+            try await Scenario.run("provider_hangs", quick: 120, full: 3000, plan: plan) { scenario in
                 let worker = try await scenario.startWorker()
                 try await hang(scenario, 30)
                 let before = try #require(worker.program.figures)

@@ -18,12 +18,12 @@ extension Drill {
         }
 
         @Test func `a worker that is told to stop ends in time, whatever it is at`() async throws {
-            let plan = Scenario.Plan(lease: .seconds(30), callDeadline: .seconds(10), quietTime: .seconds(120))
+            let plan = Scenario.Plan(lease: .seconds(20), callDeadline: .seconds(8), quietTime: .seconds(120))
             try await Scenario.run("shutdown", quick: 2, full: 17, plan: plan) { scenario in
                 let moments = Array(repeatElement(Moment.allCases, count: Campaign.isFull ? 5 : 1).joined())
                 let cells = try await scenario.makeCells(moments.count)
                 var seconds: [Double] = []
-                for _ in 0..<scenario.size { seconds += try await stop(at: moments, cells) }
+                for _ in scenario.rounds() { seconds += try await stop(at: moments, cells) }
                 seconds.sort()
                 scenario.note("exit_p50_seconds", seconds[seconds.count / 2])
                 scenario.note("exit_p99_seconds", seconds[seconds.count * 99 / 100])
@@ -32,7 +32,7 @@ extension Drill {
         }
 
         @Test func `a second signal ends a worker at once`() async throws {
-            let plan = Scenario.Plan(lease: .seconds(30), callDeadline: .seconds(10), quietTime: .seconds(120))
+            let plan = Scenario.Plan(lease: .seconds(15), callDeadline: .seconds(6), quietTime: .seconds(120))
             try await Scenario.run("shutdown_twice", quick: 1, full: 10, plan: plan) { scenario in
                 let cells = try await scenario.makeCells(scenario.size)
                 try await scenario.inParallel(cells) { cell in

@@ -4,7 +4,7 @@ import Courier
 import FleetSupport
 import Testing
 
-extension Drill {
+extension Standstill {
     @Suite struct Stalls {
         /// Its watchdog ends a worker with this code.
         private static let stalled: Int32 = 70
@@ -13,7 +13,7 @@ extension Drill {
         @Test func `a worker whose stage stands still ends by its watchdog, whichever stage it is`() async throws {
             let plan = Scenario.Plan(hasReceipts: true, quietTime: .seconds(120))
             try await Scenario.run("stalls", quick: 1, full: 5, plan: plan) { scenario in
-                for _ in 0..<scenario.size { try await stallAtEachStep(scenario) }
+                for _ in scenario.rounds() { try await stallAtEachStep(scenario) }
             }
         }
 

@@ -4,11 +4,11 @@ import Courier
 import FleetSupport
 import Testing
 
-extension Drill {
+extension Storage {
     @Suite struct Steps {
         @Test func `a worker dies at every step of a request and of its receipt`() async throws {
             try await Scenario.run("steps", quick: 1, full: 25, plan: Scenario.Plan(hasReceipts: true)) { scenario in
-                for _ in 0..<scenario.size { try await dieAtEachStep(scenario) }
+                for _ in scenario.rounds() { try await dieAtEachStep(scenario) }
             }
         }
 

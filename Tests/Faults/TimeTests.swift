@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Verification
 
-extension Campaign {
+extension Calls {
     @Suite struct PastTheirTime {
         @Test func `requests past their time are answered and never sent`() async throws {
             let plan = Scenario.Plan(partitions: 6, settings: ["WORKER_MAX_REQUEST_AGE": "4s"])
@@ -35,7 +35,7 @@ extension Campaign {
         @Test func `old history is read again and nothing of it is sent`() async throws {
             let plan = Scenario.Plan(partitions: 12)
             for _ in 0..<(Campaign.isFull ? 10 : 1) {
-                try await Scenario.run("replay", quick: 4000, full: 100_000, plan: plan) { scenario in
+                try await Scenario.run("replay", quick: 2000, full: 100_000, plan: plan) { scenario in
                     let time = (Timestamp.now - .seconds(86_400)).rfc3339
                     for _ in 0..<2 { try await scenario.startWorker() }
                     // The mock cluster keeps about 5 MiB a partition.

@@ -161,7 +161,7 @@ import Verification
                                 at: now
                             )
                         }
-                        return try await worker.intake(records).value.count
+                        return try await worker.intakeBesideOthers(records).value.count
                     }
                 }
                 return try await group.reduce(0, +)
@@ -180,7 +180,7 @@ import Verification
             let outcomes = try await withThrowingTaskGroup(of: (Int, [OutboxRecord]).self) { group in
                 for index in 0..<16 {
                     group.addTask {
-                        let recorded = try await worker.intake([
+                        let recorded = try await worker.intakeBesideOthers([
                             .request(
                                 id: "r1",
                                 phoneNumber: "+49151234567\(10 + index)",

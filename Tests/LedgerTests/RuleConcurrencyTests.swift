@@ -64,7 +64,7 @@ import Verification
         let seed = TestSeed("concurrent rules \(workers)").seed &+ UInt64(workers)
         try await ClockedDatabase.with { clocked in
             var crowd = Crowd(clocked, seed: seed)
-            for _ in 0..<12 { try await crowd.round(workers: workers) }
+            for _ in 0..<6 { try await crowd.round(workers: workers) }
             print("concurrent rules \(workers): \(crowd.reasons)")
             #expect(crowd.faults == [])
             #expect(crowd.gaps == 0)
@@ -79,7 +79,7 @@ import Verification
         let seed = TestSeed("records everywhere").seed
         try await ClockedDatabase.with { clocked in
             var crowd = Crowd(clocked, seed: seed)
-            for _ in 0..<8 { try await crowd.round(workers: 4, everywhere: true) }
+            for _ in 0..<4 { try await crowd.round(workers: 4, everywhere: true) }
             #expect(crowd.faults == [])
             #expect(crowd.gaps == 0)
         }

@@ -7,7 +7,7 @@ import Verification
 
 @Suite struct RuleHistoryTests {
     /// Histories in all; `COURIER_TEST_HISTORIES` asks for fewer or more.
-    private static let count = getenv("COURIER_TEST_HISTORIES").flatMap { Int(String(cString: $0)) } ?? 10_000
+    private static let count = getenv("COURIER_TEST_HISTORIES").flatMap { Int(String(cString: $0)) } ?? 2000
 
     private static let groupSize = 50
 

@@ -229,6 +229,7 @@ import Verification
             let taken = try await inParallel(32) { _ in
                 var taken: [ClaimedSend] = []
                 while true {
+                    try Task.checkCancellation()
                     let claims = try await sweeper.sweepSends(capacity: 1000).value
                     if claims.isEmpty { return taken }
                     taken += claims

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Ledger
+import PostgresClient
 import TestSupport
 import Testing
 
@@ -130,12 +131,14 @@ import Testing
     @Test func `a limit breaks by the admission that is one too many, in any of its windows`() async throws {
         try await LedgerDatabase.with { database in
             try await database.script(Self.minute)
+            // One moment for all, however long the statements take.
+            let moment = try #require(try await database.text("SELECT now()::text"))
             func admit(_ counts: String, per milliseconds: String) async -> Bool {
                 do {
                     try await database.script(
                         """
                         SELECT courier.admit_tenants(
-                            '{default}', '{2}', now(), '{default,default}', '{\(counts)}', '{\(milliseconds)}'
+                            '{default}', '{2}', '\(moment)', '{default,default}', '{\(counts)}', '{\(milliseconds)}'
                         )
                         """
                     )
@@ -145,7 +148,8 @@ import Testing
                 }
             }
             let second = try await database.count(
-                "SELECT u.count FROM courier.tenant_usage('default', now() - interval '1 second') AS u"
+                "SELECT u.count FROM courier.tenant_usage('default', $1::text::timestamptz - interval '1 second') AS u",
+                [.text(moment)]
             )
             #expect(await admit("\(second + 1),100000", per: "1000,60000") == false)
             #expect(await admit("100000,\(second + 1)", per: "60000,1000") == false)

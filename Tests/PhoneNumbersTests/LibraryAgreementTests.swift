@@ -60,7 +60,7 @@ import Testing
     @Test func `numbers near the examples are what the library says of them`() {
         var dice = TestSeed("library agreement")
         var known = 0
-        for _ in 0..<100_000 {
+        for _ in 0..<25_000 {
             var number = Self.examples[dice.below(Self.examples.count)]
             for _ in 0..<dice.below(4) where !number.national.isEmpty {
                 number.national[dice.below(number.national.count)] = UInt8(ascii: "0") + UInt8(dice.below(10))
@@ -74,7 +74,7 @@ import Testing
             known += found.type == .unknown ? 0 : 1
             #expect(found == expected(number), "+\(number.code) of COURIER_TEST_SEED=\(dice.seed)")
         }
-        #expect(known > 30_000)
+        #expect(known > 7500)
     }
 }
 

@@ -92,7 +92,7 @@ import Verification
 
     @Test func `no calls and answers bring a send to two providers after a lost answer`() {
         var random = TestSeed("lost answers")
-        for _ in 0..<20_000 {
+        for _ in 0..<5000 {
             let key = random.chance(50) ? Set(["a", "b"]) : []
             var plan = AttemptPlan(providers: ["a", "b", "c"], idempotent: key, attempts: Int16(random.below(3)))
             var step = plan.start()

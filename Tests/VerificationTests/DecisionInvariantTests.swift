@@ -9,7 +9,14 @@ import Verification
     @Test func `no history breaks a promise`() {
         let first = TestSeed("histories")
         var seen: Set<String> = []
-        for index in 0..<2_000 {
+        // Histories that never get anywhere would keep every promise.
+        let expected: Set = [
+            "sent", "suppressed", "rejected", "expired_unsent", "failed", "unknown", "expired", "duplicate_request",
+            "request_id_conflict", "max_sends", "locked", "resend_window", "worker_lost", "second generation",
+            "taken over", "dead letter", "unauthorized_domain", "email", "apns", "second email",
+        ]
+        // Five hundred, and more where something rare has not come yet.
+        for index in 0..<2000 where index < 500 || !expected.isSubset(of: seen) {
             // With this seed in the environment the history that failed is the first one.
             let seed = first.seed &+ UInt64(index)
             var play = DecisionPlay(random: TestSeed(seed: seed))
@@ -18,12 +25,6 @@ import Verification
             if !play.watch.broken.isEmpty { return }
             seen.formUnion(play.seen)
         }
-        // Histories that never get anywhere would keep every promise.
-        let expected: Set = [
-            "sent", "suppressed", "rejected", "expired_unsent", "failed", "unknown", "expired", "duplicate_request",
-            "request_id_conflict", "max_sends", "locked", "resend_window", "worker_lost", "second generation",
-            "taken over", "dead letter", "unauthorized_domain", "email", "apns", "second email",
-        ]
         #expect(expected.subtracting(seen).isEmpty)
     }
 }

@@ -10,18 +10,18 @@ import Testing
     @Test func `mutated documents that are accepted mean the same to Foundation`() throws {
         var seed = DecodingSeed("differential")
         var compared = 0
-        for _ in 0..<40_000 {
+        for _ in 0..<10_000 {
             let bytes = seed.mutate(JSONFuzzTests.seeds[seed.below(JSONFuzzTests.seeds.count)])
             guard let value = try? JSONScanner.parse(bytes) else { continue }
             try compare(value, with: bytes)
             compared += 1
         }
-        #expect(compared > 200)
+        #expect(compared > 50)
     }
 
     @Test func `made documents mean the same to Foundation`() throws {
         var seed = DecodingSeed("documents")
-        for _ in 0..<4000 {
+        for _ in 0..<1000 {
             let bytes = Array(document(depth: 4, &seed).utf8)
             try compare(try JSONScanner.parse(bytes), with: bytes)
         }

@@ -56,10 +56,11 @@ import Testing
     }
 
     @Test func `every day of four centuries is written and read back`() {
-        for day in Int64(-60_000)..<90_000 {
+        let wrong = (Int64(-60_000)..<90_000).first { day in
             let time = Timestamp(microseconds: day * 86_400_000_000 + 43_199_999_000)
-            #expect(Timestamp(rfc3339: time.rfc3339) == time)
+            return Timestamp(rfc3339: time.rfc3339) != time
         }
+        #expect(wrong == nil)
     }
 
     @Test func `random times are written as Foundation writes them`() {
@@ -76,7 +77,7 @@ import Testing
     @Test func `no text traps the reader`() {
         var seed = DecodingSeed("time texts")
         let samples = ["2026-11-20T12:34:56.789Z", "1990-12-31T23:59:60-08:00"].map { Array($0.utf8) }
-        for _ in 0..<50_000 {
+        for _ in 0..<12_000 {
             let text = String(decoding: seed.mutate(samples[seed.below(2)]), as: UTF8.self)
             if let time = Timestamp(rfc3339: text) { #expect(time.rfc3339.utf8.count == 24) }
         }

@@ -18,7 +18,7 @@ import Testing
             ]
         let bytes = samples.map { Array($0.utf8) }
         var counts = [0, 0, 0]
-        for _ in 0..<100_000 {
+        for _ in 0..<25_000 {
             switch read(seed.mutate(bytes[seed.below(bytes.count)]), ReceiptSample.secrets()) {
             case .receipt(let receipt):
                 counts[0] += 1
@@ -27,7 +27,7 @@ import Testing
             case .deadLetter: counts[2] += 1
             }
         }
-        #expect(counts.allSatisfy { $0 > 300 }, "\(counts)")
+        #expect(counts.allSatisfy { $0 > 75 }, "\(counts)")
     }
 
     @Test func `a signed receipt that was changed is the same receipt or none`() {
@@ -38,7 +38,7 @@ import Testing
             let original = ReceiptSample.read(sample.json, secrets).receipt
             #expect(original != nil)
             let bytes = Array(sample.json.utf8)
-            for _ in 0..<30_000 {
+            for _ in 0..<8000 {
                 switch read(seed.mutate(bytes), secrets) {
                 case .receipt(let receipt) where receipt.provider == sample.provider: #expect(receipt == original)
                 case .receipt, .ignored: break
@@ -46,7 +46,7 @@ import Testing
                 }
             }
         }
-        #expect(refused > 10_000, "\(refused)")
+        #expect(refused > 2500, "\(refused)")
     }
 
     private func read(_ value: [UInt8], _ secrets: ReceiptSecrets) -> ReceiptReading {

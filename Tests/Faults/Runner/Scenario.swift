@@ -26,6 +26,9 @@ final class Scenario: Sendable {
         var repeatsUnknown = false
         var hasReceipts = false
 
+        /// The rounds that cells take even when the time of the quick run is over.
+        var turns = 1
+
         /// How long the fleet has for what is left when the faults are over.
         var quietTime = Duration.seconds(60)
         var settings: [String: String] = [:]
@@ -46,13 +49,15 @@ final class Scenario: Sendable {
         var unreadable: [History.Place] = []
         var groups: [String: String] = [:]
         var faults = 0
-        var turns = 0
         var notes: [String: Double] = [:]
+
+        /// The rounds that the cells of a scenario share.
+        var turns: Rounds
     }
 
     private init(_ name: String, _ fleet: TestFleet, _ plan: Plan, size: Int, dice: TestSeed) {
         (self.name, self.fleet, self.plan, self.size, seed) = (name, fleet, plan, size, dice.seed)
-        state = Mutex(State(dice: dice))
+        state = Mutex(State(dice: dice, turns: Rounds(size, atLeast: plan.turns)))
     }
 
     /// Runs a scenario and reports it; a violation fails the test.
@@ -103,13 +108,9 @@ extension Scenario {
         state.withLock { $0.faults += count }
     }
 
-    /// Takes one of as many turns as the scenario's size; false when all are taken.
+    /// Takes one of the rounds that the scenario's cells share; false when all are taken or the time is over.
     func takeTurn() -> Bool {
-        state.withLock { state in
-            guard state.turns < size else { return false }
-            state.turns += 1
-            return true
-        }
+        state.withLock { $0.turns.next() != nil }
     }
 
     /// Adds to a figure of the report.

@@ -170,6 +170,7 @@ extension HistoryGroup {
         let ledger = worker.ledger.anew
         var actual: [OutboxRecord] = []
         while true {
+            try Task.checkCancellation()
             let swept = try await ledger.sweepExpired().outbox
             if swept.isEmpty { break }
             actual += swept
