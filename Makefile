@@ -10,15 +10,19 @@ help:
 	@echo ''
 	@echo '  make demo          see it work: builds it, starts all it needs, shows codes arrive; Ctrl-C ends it'
 	@echo '  make demo ONCE=1   the same without waiting; the last line of stdout is its result in JSON'
-	@echo '  make check         the loop while you change something: style, rules, providers, one pass over the servers'
-	@echo '  make check-schemas TOOLS=folder  hold the schemas against the validators that users run'
-	@echo '  make test          set up and run every test: PostgreSQL, the mock cluster, and a broker process'
+	@echo '  make check         the loop while you change something, in two minutes: style, rules, providers, one pass'
+	@echo '                     over the servers'
+	@echo '  make test          every test, in a quarter of an hour; with KAFKA_HOME on a real Apache Kafka of three nodes,'
+	@echo '                     else on a broker process'
+	@echo '  make test PARTS="tables faults"  some parts of it: `deploy/local/parts.py --list` names them'
+	@echo '  make test ALL=1    what CI runs: with AddressSanitizer and the limits of allocations'
 	@echo ''
-	@echo '  make test-kafka    test on a real Apache Kafka, which KAFKA_HOME names: one node, and three'
-	@echo '  make test-kafka FULL=1  with both versions of librdkafka on both, and fleets under faults'
+	@echo '  make test-kafka    the tests of Kafka alone, on the Apache Kafka that KAFKA_HOME names'
+	@echo '  make test-kafka FULL=1  on one node, too, with both versions of librdkafka, and fleets under faults'
+	@echo '  make check-schemas TOOLS=folder  hold the schemas against the validators that users run'
 	@echo ''
 	@echo '  make faults        kill, pause and stop workers and what they stand on; the last line of stdout sums it up'
-	@echo '  make faults FULL=1 the same for over an hour instead of five minutes'
+	@echo '  make faults FULL=1 the same for over an hour instead of two minutes'
 	@echo ''
 	@echo '  make bench         measure the worker on the Kafka of KAFKA_HOME, a usual Python worker and the SQL alone;'
 	@echo '                     the last line sums it up; under ten minutes once it is built'
@@ -47,13 +51,13 @@ check-schemas:
 	@deploy/local/check-schemas.sh $(TOOLS)
 
 test:
-	@deploy/local/test.sh
+	@deploy/local/test.sh $(if $(filter-out 0 no false,$(ALL)),--all,$(PARTS))
 
 test-kafka:
-	@FULL=$(FULL) deploy/local/test-kafka.sh
+	@deploy/local/test.sh --kafka$(if $(filter-out 0 no false,$(FULL)),-full)
 
 faults:
-	@deploy/local/faults.sh $(if $(filter-out 0 no false,$(FULL)),--full)
+	@deploy/local/test.sh --faults$(if $(filter-out 0 no false,$(FULL)),-full)
 
 bench:
 	@deploy/local/bench.sh $(BENCH)

@@ -11,6 +11,8 @@
 #   postgres.sh stop [name]     stops it and keeps its data
 #   postgres.sh remove [name]   stops it and deletes its data
 #
+# COURIER_POSTGRES_PLACE names a folder for the data of a new cluster, in place of .local: tests have it in memory, where a
+# database is made ten times as fast.
 # The name (default: test) tells several clusters of one checkout apart.
 set -euo pipefail
 # shellcheck source=deploy/local/shared.sh
@@ -54,6 +56,7 @@ server_process() {
 
 choose_directory() {
     local chosen="$state/cluster"
+    if [[ -n "${COURIER_POSTGRES_PLACE:-}" ]]; then chosen="$(mktemp -d "$COURIER_POSTGRES_PLACE/code-courier-postgres.XXXXXX")"; fi
     mkdir -p "$chosen"
     chmod 700 "$chosen"
     if ((EUID == 0)); then
