@@ -38,9 +38,9 @@ extension Scenarios {
                 try await holder
                 #expect(try await fleet.event(of: second).answer == Answer("suppressed", "resend_window"))
                 let events = try await fleet.allEvents(after: .seconds(2))
-                #expect(events.count == 22 && fleet.sent.count == 21)
+                #expect(events.count == 102 && fleet.sent.count == 101)
                 try await eventually("everything is committed") {
-                    try await fleet.committedOffsets().values.reduce(0, +) == 22
+                    try await fleet.committedOffsets().values.reduce(0, +) == 102
                 }
                 try await next.stop()
             }

@@ -41,21 +41,9 @@ struct LedgerWorker: Sendable {
         return Recorded(recorded.value.sends, outbox: recorded.outbox)
     }
 
-    /// Decides records beside other workers: those whose rows others lock are tried until nobody does.
+    /// Decides records beside other workers.
     func intakeBesideOthers(_ records: [InboundRecord]) async throws -> Recorded<[ClaimedSend]> {
-        var left = try await candidates(records)
-        var sends: [ClaimedSend] = []
-        var outbox: [OutboxRecord] = []
-        try await eventually("every record is decided", within: .seconds(60)) {
-            do {
-                let recorded = try await decided(left)
-                sends += recorded.value.sends
-                outbox += recorded.outbox
-                left = recorded.value.waiting
-            } catch let error where error.isLockConflict {}
-            return left.isEmpty
-        }
-        return Recorded(sends, outbox: outbox)
+        try await decideBesideOthers(try await candidates(records)) { try await decided($0) }
     }
 
     /// The same with the candidates whose rows another transaction locks.
@@ -186,4 +174,24 @@ extension OutboxRecord {
         guard let value, case .object(let object)? = try? JSONScanner.parse(value) else { return nil }
         return object
     }
+}
+
+/// Decides candidates beside other workers: those whose rows others lock are tried until nobody does.
+func decideBesideOthers(
+    _ candidates: [Candidate],
+    _ decide: ([Candidate]) async throws -> Recorded<IntakeResult>
+) async throws -> Recorded<[ClaimedSend]> {
+    var left = candidates
+    var sends: [ClaimedSend] = []
+    var outbox: [OutboxRecord] = []
+    try await eventually("every record is decided", within: .seconds(60)) {
+        do {
+            let recorded = try await decide(left)
+            sends += recorded.value.sends
+            outbox += recorded.outbox
+            left = recorded.value.waiting
+        } catch let error where error.isLockConflict {}
+        return left.isEmpty
+    }
+    return Recorded(sends, outbox: outbox)
 }

@@ -125,18 +125,7 @@ struct RuleWorker: Sendable {
     /// The same beside other workers: records whose rows others lock are tried until nobody does.
     func intakeBesideOthers(_ records: [InboundRecord], at now: Timestamp) async throws -> Recorded<[ClaimedSend]> {
         let screener = Screener(policy: policy, keys: .test, numbers: numbers)
-        var left = records.map { screener.candidate(for: $0, now: now) }
-        var sends: [ClaimedSend] = []
-        var outbox: [OutboxRecord] = []
-        try await eventually("every record is decided", within: .seconds(60)) {
-            do {
-                let recorded = try await ledger.intake(left, by: .test(policy))
-                sends += recorded.value.sends
-                outbox += recorded.outbox
-                left = recorded.value.waiting
-            } catch let error where error.isLockConflict {}
-            return left.isEmpty
-        }
-        return Recorded(sends, outbox: outbox)
+        let candidates = records.map { screener.candidate(for: $0, now: now) }
+        return try await decideBesideOthers(candidates) { try await ledger.intake($0, by: .test(policy)) }
     }
 }
