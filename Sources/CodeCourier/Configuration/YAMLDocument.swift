@@ -7,9 +7,6 @@ enum YAMLDocument {
     /// The largest file that is read: 1 MiB.
     static let maximumBytes = 1 << 20
 
-    /// The most values of a file, each counted as often as aliases and merge keys repeat it.
-    static let maximumValues = 100_000
-
     /// The root of a document, or nil with a fault when the text is empty, too large or not YAML.
     ///
     /// The parser's own words are constants and name no content; its excerpt of the text, which it would print, stays
@@ -21,15 +18,6 @@ enum YAMLDocument {
         }
         do {
             let root = try Parser(yaml: text, encoding: .utf8).singleRoot()
-            var left = maximumValues
-            if let line = root?.line(behind: &left) {
-                faults.report(
-                    line: line,
-                    key: "",
-                    "repeats values by aliases (*) until there are more than \(maximumValues); write out what is needed"
-                )
-                return nil
-            }
             let value = root.map { YAMLValue(node: $0, path: "", line: $0.mark?.line ?? 1, faults: faults) }
             if let value, !value.isNull { return value }
             faults.report(line: nil, key: "", "is empty")
@@ -60,28 +48,5 @@ enum YAMLDocument {
         default:
             faults.report(line: nil, key: "", "is not YAML")
         }
-    }
-}
-
-extension Node {
-    /// The line of the first value behind so many, aliases followed; nil where there are fewer.
-    ///
-    /// A few lines of aliases of aliases stand for millions of values, which no reader may have to build.
-    fileprivate func line(behind left: inout Int) -> Int? {
-        left -= 1
-        guard left >= 0 else { return mark?.line ?? 1 }
-        switch self {
-        case .mapping(let mapping):
-            for (key, value) in mapping {
-                if let line = key.line(behind: &left) { return line }
-                if let line = value.line(behind: &left) { return line }
-            }
-        case .sequence(let sequence):
-            for value in sequence {
-                if let line = value.line(behind: &left) { return line }
-            }
-        default: break
-        }
-        return nil
     }
 }

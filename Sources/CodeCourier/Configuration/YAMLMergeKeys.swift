@@ -4,11 +4,31 @@ import Yams
 
 /// Merge keys (https://yaml.org/type/merge.html), by which a mapping takes what it does not say from others.
 extension Node.Mapping {
+    /// The most keys and mappings that the merge keys of one mapping bring in.
+    ///
+    /// A few hundred bytes of merges of merges stand for millions, which nobody writes and no reader may have to build.
+    static let maximumMerged = 10_000
+
     /// The mapping's own entries, then those that its merge keys bring in; of equal keys the first one counts.
     var entriesWithMerged: [(key: Node, value: Node, isMerged: Bool)] {
-        let own = filter { !$0.key.isMergeKey }.map { (key: $0.key, value: $0.value, isMerged: false) }
-        let merged = filter(\.key.isMergeKey).flatMap { $0.value.mappings ?? [] }.flatMap(\.entriesWithMerged)
-        return own + merged.map { (key: $0.key, value: $0.value, isMerged: true) }
+        var left = Self.maximumMerged
+        return entries(merging: &left)
+    }
+
+    /// Whether its merge keys stand for more than that.
+    var mergesTooMuch: Bool {
+        var left = Self.maximumMerged
+        _ = entries(merging: &left)
+        return left < 0
+    }
+
+    private func entries(merging left: inout Int) -> [(key: Node, value: Node, isMerged: Bool)] {
+        var entries = filter { !$0.key.isMergeKey }.map { (key: $0.key, value: $0.value, isMerged: false) }
+        for mapping in filter(\.key.isMergeKey).flatMap({ $0.value.mappings ?? [] }) where left >= 0 {
+            left -= 1 + mapping.count
+            entries += mapping.entries(merging: &left).map { (key: $0.key, value: $0.value, isMerged: true) }
+        }
+        return entries
     }
 
     /// The merge keys that stand before something else than a mapping or a list of mappings.

@@ -125,6 +125,10 @@ extension YAMLValue {
             let message = "has a merge key (<<) of something else than mappings; write <<: *name or <<: [*name, *other]"
             faults.report(line: place.mark?.line ?? line, key: path, message)
         }
+        if mapping.mergesTooMuch {
+            let limit = Node.Mapping.maximumMerged
+            fault("brings in more than \(limit) keys by merges (<<) of merges; write out what is needed")
+        }
         for (key, node, isMerged) in mapping.entriesWithMerged {
             let keyLine = key.mark?.line ?? line
             guard case .scalar(let scalar) = key else {
