@@ -38,7 +38,7 @@ final class InFlight: Sendable {
         /// Whether nobody gets a place for now.
         var isClosed = false
 
-        /// Whether a wait for room ends at once.
+        /// True once a wait for room ends at once.
         var isStopping = false
 
         var free: Int { isClosed ? 0 : max(0, limit - held - reserved) }

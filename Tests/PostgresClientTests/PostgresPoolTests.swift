@@ -12,7 +12,7 @@ struct PostgresPoolTests {
         private let state = Atomic(false)
         private let holders = Atomic(0)
 
-        /// Who got a connection when it was open.
+        /// The numbers of those that got a connection once it was open, in their order.
         let order = Mutex<[Int]>([])
 
         var isOpen: Bool { state.load(ordering: .relaxed) }

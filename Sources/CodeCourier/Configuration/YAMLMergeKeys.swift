@@ -15,7 +15,7 @@ extension Node.Mapping {
         return entries(merging: &left)
     }
 
-    /// Whether its merge keys stand for more than that.
+    /// True where its merge keys stand for more than that.
     var mergesTooMuch: Bool {
         var left = Self.maximumMerged
         _ = entries(merging: &left)

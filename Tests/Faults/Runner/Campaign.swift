@@ -13,7 +13,7 @@ import Testing
     /// Whether the long run is asked for.
     static let isFull = ProcessInfo.processInfo.environment["COURIER_FAULTS_FULL"] == "1"
 
-    /// How long a scenario of the quick run goes on with further rounds of its faults, from the first one on.
+    /// The time for which a scenario of the quick run goes on with further rounds of its faults, from the first one on.
     ///
     /// With what a fleet takes to start and to come to its end, the whole run then takes about two minutes on a fast
     /// machine. A slow one makes fewer rounds: of each fault at least one.
@@ -26,13 +26,13 @@ import Testing
 /// What single workers do under faults that hit a chosen moment; beside the campaign, since most of it is waiting.
 @Suite(.serialized) enum Drill {}
 
-/// What workers do that stand still or die at a system call; beside the others, since a watchdog takes most of a minute.
+/// Workers that stand still or die at a system call; beside the others, since a watchdog takes most of a minute.
 @Suite(.serialized) enum Standstill {}
 
-/// What fleets do about providers that fail and requests that come too late; beside the others, since both are waited for.
+/// Fleets whose providers fail or whose requests come too late; beside the others, since both are waited for.
 @Suite(.serialized) enum Calls {}
 
-/// What fleets do while their broker is gone or refuses; beside the campaign for the same reason.
+/// Fleets whose broker is gone or refuses; beside the campaign for the same reason.
 @Suite(.serialized) enum Outage {}
 
 /// What fleets do while PostgreSQL is gone, full or silent, on servers of their own, and what workers leave in it that
