@@ -26,7 +26,7 @@ import Verification
                         Recipient.phone(try #require(PhoneNumber("+4915\(100_000_000 + person)")))
                     }
 
-                    async let other: Void = database.script(Self.beginWindow)
+                    async let other: Void = database.play(Self.beginWindow)
                     try await database.waitForHolders()
                     var recorded: Recorded<[ClaimedSend]>?
                     let count = try await counter.measure {
@@ -57,7 +57,7 @@ import Verification
             let worker = LedgerWorker(database.ledger(), policy: policy)
             let candidates = try await worker.candidates(.people(3, at: try await worker.now()))
 
-            async let other: Void = database.script(Self.beginWindow)
+            async let other: Void = database.play(Self.beginWindow)
             try await database.waitForHolders()
             let decisions = Mutex(0)
             let rules = IntakeRules(policy: policy, keys: .test, settings: .test) {

@@ -138,7 +138,7 @@ import Verification
             let claim = try await LedgerWorker(database.ledger()).claim()
             let released = LedgerDatabase.waiting(for: "SELECT FROM pg_class WHERE relname = 'released'")
             let guess = "SELECT FROM courier.check_code('\(claim.reference.verificationID)', '')"
-            async let holder: Void = database.script(
+            async let holder: Void = database.play(
                 "BEGIN; \(guess); SELECT pg_advisory_xact_lock(1); \(released) ROLLBACK"
             )
             try await database.waitForHolders()

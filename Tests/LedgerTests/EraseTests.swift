@@ -150,7 +150,7 @@ import Verification
         from database: LedgerDatabase,
         beside others: String
     ) async throws -> Eraser.Report {
-        async let begun: Void = database.script(others)
+        async let begun: Void = database.play(others)
         try await database.waitForHolders()
         let report = try await database.erase([recipient])
         try await begun
@@ -186,7 +186,7 @@ import Verification
             let claim = try await LedgerWorker(database.ledger(), policy: .counting).claim()
             let other = Recipient.phone(try #require(PhoneNumber("+4915100000001")))
             let fingerprint = hexadecimal(CodeKeys.test.fingerprint(of: other))
-            async let begun: Void = database.script(Self.begin(fingerprint))
+            async let begun: Void = database.play(Self.begin(fingerprint))
             try await database.waitForHolders()
             let report = try await database.erase([claim.recipient, other])
             try await begun

@@ -18,7 +18,7 @@ import Verification
             #expect(try await worker.intake(.people(2, at: now)).value.count == 2)
 
             try await database.script("CREATE TABLE public.gate AS SELECT false AS is_open")
-            async let other: Void = database.script(Self.holdGate)
+            async let other: Void = database.play(Self.holdGate)
             try await database.waitForHolders()
             let recorded = try await worker.intake(.people(3, from: 10, at: now))
             #expect(recorded.value.isEmpty)

@@ -38,7 +38,7 @@ import Verification
             #expect(try await worker.intake(Self.requests(3, from: 0, at: now)).value.count == 2)
 
             try await database.script("CREATE TABLE public.gate AS SELECT false AS is_open")
-            async let other: Void = database.script(Self.holdWindows)
+            async let other: Void = database.play(Self.holdWindows)
             try await database.waitForHolders()
             let recorded = try await worker.intake(Self.requests(3, from: 10, at: now))
             #expect(recorded.value.isEmpty)

@@ -95,7 +95,7 @@ import Verification
         try await LedgerDatabase.with { database in
             let values = Self.keys("hash", 9).checkValues.map { ($0.name.ring, hexadecimal($0.mac)) }
             let rows = values.map { "('\($0)', 1, '\\x\($1)')" }.joined(separator: ", ")
-            async let written: Void = database.script(
+            async let written: Void = database.play(
                 """
                 BEGIN;
                 INSERT INTO courier.key_check VALUES \(rows);

@@ -40,7 +40,7 @@ import Verification
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger(), policy: .counting)
             let claims = try await worker.claims(2)
-            async let holder: Void = database.script(Self.hold(Needed.verification.lock(claims[0])))
+            async let holder: Void = database.play(Self.hold(Needed.verification.lock(claims[0])))
             try await database.waitForHolders()
             let candidates = try await worker.candidates(.people(3, round: 1, at: try await worker.now()))
             let recorded = try await worker.decided(candidates)
@@ -58,7 +58,7 @@ import Verification
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger(), policy: .counting)
             let claims = try await worker.claims(3)
-            async let holder: Void = database.script(Self.hold(needed.lock(claims[0])))
+            async let holder: Void = database.play(Self.hold(needed.lock(claims[0])))
             try await database.waitForHolders()
 
             // The same requests in other records, and strangers.
@@ -103,7 +103,7 @@ import Verification
             let lock = """
                 INSERT INTO courier.person (key, kept_until, slots, entries) VALUES (\(key), 'infinity', '', '')
                 """
-            async let holder: Void = database.script(Self.hold(lock))
+            async let holder: Void = database.play(Self.hold(lock))
             try await database.waitForHolders()
             let candidates = try await worker.candidates(.people(2, round: 1, at: try await worker.now()))
             let error = await #expect(throws: PostgresError.self) { try await worker.decided(candidates) }
@@ -127,7 +127,7 @@ import Verification
             try await worker.publish(try await worker.settle(claims, .sent))
             let send = "SELECT FROM courier.send WHERE id = '\(claims[0].id)' FOR UPDATE"
             let lock = locked == "send" ? send : Self.row(claims[0])
-            async let holder: Void = database.script(Self.hold(lock))
+            async let holder: Void = database.play(Self.hold(lock))
             try await database.waitForHolders()
 
             let receipts = claims.map { ReceivedReceipt(.of($0, .delivered)) }
@@ -157,7 +157,7 @@ import Verification
             let ledger = database.ledger()
             let claims = try await LedgerWorker(ledger).claims(3)
             let lock = "SELECT FROM courier.send WHERE id = '\(claims[1].id)' FOR UPDATE"
-            async let holder: Void = database.script(Self.hold(lock))
+            async let holder: Void = database.play(Self.hold(lock))
             try await database.waitForHolders()
             let start = ContinuousClock.now
             #expect(try await ledger.markDispatching(claims) == [claims[0].id, claims[2].id])
@@ -177,7 +177,7 @@ import Verification
             let claims = try await LedgerWorker(ledger).claims(3)
             _ = try await ledger.markDispatching(claims)
             try await database.script("UPDATE courier.parcel SET lease_until = clock_timestamp() + interval '5 s'")
-            async let holder: Void = database.script(Self.hold(Self.row(claims[0])))
+            async let holder: Void = database.play(Self.hold(Self.row(claims[0])))
             try await database.waitForHolders()
 
             let start = ContinuousClock.now
@@ -202,7 +202,7 @@ import Verification
         try await LedgerDatabase.with { database in
             let claims = try await LedgerWorker(database.ledger()).claims(3)
             try await database.lapseSends()
-            async let holder: Void = database.script(Self.hold(Self.row(claims[0])))
+            async let holder: Void = database.play(Self.hold(Self.row(claims[0])))
             try await database.waitForHolders()
             let swept = try await database.ledger().sweepSends(capacity: 10)
             #expect(Set(swept.value.map(\.id)) == Set(claims[1...].map(\.id)))
@@ -218,7 +218,7 @@ import Verification
             let claims = try await LedgerWorker(ledger).claims(2)
             _ = try await ledger.markDispatching(claims)
             let results = claims.map { SendResult($0, .sent) }
-            async let holder: Void = database.script(Self.hold("LOCK TABLE courier.verification IN SHARE MODE"))
+            async let holder: Void = database.play(Self.hold("LOCK TABLE courier.verification IN SHARE MODE"))
             try await database.waitForHolders()
             let error = await #expect(throws: PostgresError.self) { try await ledger.record(results) }
             #expect(error?.isContention == true)
@@ -242,7 +242,7 @@ import Verification
             let other = try await worker.claim(2)
 
             let lock = "SELECT FROM courier.send WHERE state = 'unknown' FOR UPDATE"
-            async let holder: Void = database.script(Self.hold(lock))
+            async let holder: Void = database.play(Self.hold(lock))
             try await database.waitForHolders()
             let recorded = try await worker.ledger.record([.init(late, .sent), .init(other, .sent)])
             #expect(recorded.outbox.map { $0.json?.text("status") } == ["sent"])

@@ -118,34 +118,18 @@ import Verification
     /// Lends a database in which another session has a snapshot from before all that the body does, and one connection.
     private func withSnapshot(_ body: (LedgerDatabase, PostgresPool) async throws -> Void) async throws {
         try await LedgerDatabase.with { database in
-            let reader = PostgresConnection(PostgresConfiguration(url: database.url))
-            let reading = Task {
-                // The statement holds the snapshot until its session is ended; nothing waits for the sleep.
-                try await reader.run { session in
-                    try session.script(
-                        """
-                        SET statement_timeout = 0;
-                        BEGIN ISOLATION LEVEL REPEATABLE READ;
-                        SELECT pg_advisory_xact_lock(1);
-                        SELECT pg_sleep(600);
-                        """
-                    )
-                }
-            }
-            try await doing {
-                try await database.waitForHolders()
-                try await database.withPool(connections: 1, settings: PostgresLedger.sessionSettings) { pool in
-                    try await body(database, pool)
-                }
-            } afterwards: {
-                try await database.script(
-                    """
-                    SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-                    WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objid = 1
-                    """
-                )
-                _ = await reading.result
-                await reader.close()
+            // The statement holds the snapshot until the body is over; nothing waits for the sleep.
+            async let _ = database.play(
+                """
+                SET statement_timeout = 0;
+                BEGIN ISOLATION LEVEL REPEATABLE READ;
+                SELECT pg_advisory_xact_lock(1);
+                SELECT pg_sleep(600);
+                """
+            )
+            try await database.waitForHolders()
+            try await database.withPool(connections: 1, settings: PostgresLedger.sessionSettings) { pool in
+                try await body(database, pool)
             }
         }
     }

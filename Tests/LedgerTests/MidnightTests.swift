@@ -13,7 +13,7 @@ import Verification
     func `an id that a worker writes before midnight is another one's after it`() async throws {
         try await ClockedDatabase.with(at: Self.midnight - .milliseconds(10)) { clocked in
             let worker = clocked.worker(.desk())
-            async let before: Void = clocked.database.script(Self.holdRequest)
+            async let before: Void = clocked.database.play(Self.holdRequest)
             try await clocked.database.waitForHolders()
             let now = Self.midnight + .milliseconds(10)
             try await clocked.set(now)

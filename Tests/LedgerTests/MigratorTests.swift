@@ -41,7 +41,7 @@ import Verification
         try await LedgerDatabase.empty { database in
             _ = try await Migrator(pool: database.pool, migrations: Self.earlier).migrate()
             // The sleep outlasts both limits of the one that waits.
-            async let before: Void = database.script(
+            async let before: Void = database.play(
                 """
                 BEGIN;
                 LOCK TABLE courier.schema_migration IN SHARE ROW EXCLUSIVE MODE;

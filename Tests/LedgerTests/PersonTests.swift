@@ -106,7 +106,7 @@ import Verification
                 try await worker.candidates(.people(2, round: 1, at: now)),
                 try await worker.candidates(.people(2, round: 2, at: now)),
             ]
-            async let holder: Void = database.script(Self.holdGate)
+            async let holder: Void = database.play(Self.holdGate)
             try await database.waitForHolders()
             let recorded = try await withThrowingTaskGroup(of: Recorded<[ClaimedSend]>.self) { group in
                 for candidates in rounds { group.addTask { try await worker.intake(candidates: candidates) } }

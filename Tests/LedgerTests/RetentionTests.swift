@@ -64,14 +64,11 @@ import Verification
             try await clocked.set(start + .seconds(3 * 86_400))
             let query = reader.query.replacing("%", with: try await database.oldestDay())
                 .replacing("#", with: "\(claim.reference.verificationID)")
-            let connection = PostgresConnection(
-                PostgresConfiguration(url: database.url, statementTimeout: .seconds(120))
-            )
             // The reader goes on until the maintenance is over and a request is decided, or for a minute.
             let released = LedgerDatabase.waiting(for: "SELECT FROM pg_class WHERE relname = 'released'")
-            async let reading: Void = connection.run { session in
-                try session.script("BEGIN; \(query); SELECT pg_advisory_xact_lock(1); \(released) COMMIT")
-            }
+            async let reading: Void = database.play(
+                "BEGIN; \(query); SELECT pg_advisory_xact_lock(1); \(released) COMMIT"
+            )
             try await database.waitForHolders()
             async let age = worker.ledger.maintain()
             try await eventually("a request is decided, however often it is tried") {
@@ -85,7 +82,6 @@ import Verification
             #expect(try await database.count("SELECT count(*) FROM courier.send") == 1, "the new one")
             try await database.script("CREATE TABLE public.released ()")
             try await reading
-            await connection.close()
             // It is tried again five minutes later.
             try await clocked.set(start + .seconds(3 * 86_400 + 301))
             #expect(try await worker.ledger.maintain() < .seconds(60))

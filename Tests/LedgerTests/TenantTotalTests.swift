@@ -87,7 +87,7 @@ import Testing
     func `who waits for a gate holds no later one, not even a new one`() async throws {
         try await LedgerDatabase.with(connections: 3) { database in
             try await database.script("INSERT INTO courier.tenant_gate (tenant) VALUES ('a')")
-            async let first: Void = database.script(Self.lockNewGateLater)
+            async let first: Void = database.play(Self.lockNewGateLater)
             try await database.waitForHolders()
             try await database.script("SELECT courier.lock_tenants('{a,b}')")
             try await first

@@ -28,7 +28,7 @@ import Verification
             let now = Timestamp.test + .seconds(3600)
             try await clocked.set(now)
 
-            async let holder: Void = database.script(Self.holdVerification)
+            async let holder: Void = database.play(Self.holdVerification)
             try await database.waitForHolders()
             let batch = people.enumerated()
                 .map { place, person in

@@ -1,6 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import PostgresClient
+import Synchronization
+
 extension LedgerDatabase {
+    /// Plays another worker: runs a script in a session of its own until it is over, or until the test ends.
+    package func play(_ script: String) async throws {
+        let process = Mutex<Int32?>(nil)
+        try await withTaskCancellationHandler {
+            try await pool.withSession { session in
+                process.withLock { $0 = session.announcedProcess }
+                guard !Task.isCancelled else { throw CancellationError() }
+                try session.script(script)
+            }
+        } onCancel: {
+            guard let other = process.withLock(\.self) else { return }
+            // The thread of the script is in libpq: the server ends its session.
+            Task {
+                let connection = PostgresConnection(PostgresConfiguration(url: url, applicationName: "tests"))
+                try await connection.run { session in try session.script("SELECT pg_terminate_backend(\(other))") }
+                await connection.close()
+            }
+        }
+    }
+
     /// Waits until scripts that play other workers hold what they are to hold: each tells by taking advisory lock 1 then.
     package func waitForHolders(_ count: Int64 = 1) async throws {
         try await eventually("other workers hold their rows") { try await holders >= count }

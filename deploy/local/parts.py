@@ -480,6 +480,9 @@ def tell(results, started):
     print(f"{'all, in two lanes':<28} {time.time() - started:>8.0f} {sum(result.tests for result in results):>6}\n")
     for result in results:
         print(f"{result.part.name}: {'' if result.is_good else 'FAILED: '}{result.closing}")
+        # Where the start of a long output is cut off, the reasons stand at its end.
+        for line in result.failures[:8]:
+            print(f"    {line[:300]}")
     failed = sum(max(result.failed, 0 if result.is_good else 1) for result in results)
     print(f"{max(0, sum(result.tests for result in results) - failed)} passed, {failed} failed", flush=True)
 
