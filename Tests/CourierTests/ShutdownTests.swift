@@ -91,9 +91,9 @@ import Verification
             await worker.stop()
             try await eventually("it leaves") { worker.journal.entries.contains(.left) }
             let sweeps = worker.journal.entries.count { $0 == .ledger(.sweepSends) }
-            // Time for some sweeps.
+            // Time for ten sweeps; one may have begun before.
             try await Task.sleep(for: .milliseconds(200))
-            #expect(worker.journal.entries.count { $0 == .ledger(.sweepSends) } == sweeps)
+            #expect(worker.journal.entries.count { $0 == .ledger(.sweepSends) } <= sweeps + 1)
         }
     }
 

@@ -156,7 +156,7 @@ struct ConnectionLossTests {
     @Test func `a server that falls silent is given up`() async throws {
         try await withProxy(at: "'needle'", .fallSilent) { proxy in
             var configuration = PostgresConfiguration(url: proxy.url)
-            configuration.statementTimeout = .milliseconds(100)
+            configuration.statementTimeout = .seconds(1)
             let pool = PostgresPool(configuration, size: 1)
             let error = try await postgresError {
                 try await pool.withTransaction { _ = try $0.run([Statement("SELECT 'needle'")]) }
