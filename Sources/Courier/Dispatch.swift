@@ -117,7 +117,9 @@ struct Dispatch: Service {
                 refusers: send.refusers,
                 attempts: send.attempts,
                 repetition: send.repetition,
-                repeatsUnknown: context.settings.repeatsUnknown
+                repeatsUnknown: context.settings.repeatsUnknown,
+                onOptOut: router.onOptOut(for: send),
+                isOptedOut: send.optedOutAt != nil
             )
         )
     }

@@ -182,7 +182,7 @@ struct TestNumberProvider: MessageProvider {
 
     func send(_ message: OutboundMessage) async -> ProviderAnswer {
         switch fault {
-        case .optedOut: return ProviderAnswer(.refused, errorCode: "opted_out")
+        case .optedOut: return ProviderAnswer(.optedOut, errorCode: "opted_out")
         case .invalid: return ProviderAnswer(.refused, errorCode: "invalid_number")
         case .throttled: return ProviderAnswer(.throttled, errorCode: "throttled", retryAfter: .seconds(1))
         case .providerDown: return ProviderAnswer(.notSent, errorCode: "connection_refused")

@@ -22,10 +22,19 @@ struct SendRouter: Sendable {
         guard !send.isFictional else { return .now([TestNumberProvider.name]) }
         // Nobody is asked for a tenant that the policy does not know any more.
         guard let tenant = policies.current.tenants[send.tenant] else { return .now([]) }
-        let route = tenant.routes.route(for: send.recipient.channel, region: send.region ?? .unknown)
+        let route = tenant.routes.route(
+            for: send.recipient.channel,
+            region: send.region ?? .unknown,
+            optedOutAt: send.optedOutAt
+        )
         let (providers, pause) = desk.order(route, for: send)
         if let pause { return .paused(pause) }
         guard let first = providers.first, desk.isLimited(first) else { return .now(providers) }
         return .inTurn(providers)
+    }
+
+    /// Whether another provider may be asked after the recipient's opt-out; the strict rule where the tenant is unknown.
+    func onOptOut(for send: ClaimedSend) -> OptOutRule {
+        policies.current.tenants[send.tenant]?.routes.onOptOut ?? .stop
     }
 }

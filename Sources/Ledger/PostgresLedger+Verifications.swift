@@ -181,6 +181,7 @@ extension StoredVerification {
         guard let channel = Channel(rawValue: try row.text(3)), let state = State(rawValue: try row.text(15)) else {
             throw PostgresError(.unexpectedResult)
         }
+        let providers = StoredProviders(try row.optionalText(30))
         self.init(
             id: VerificationID(UUIDValue(try row.uuid(0))),
             requestID: try row.text(26),
@@ -211,14 +212,38 @@ extension StoredVerification {
             expiresAt: try Timestamp(row, 24),
             policyVersion: try row.text(25),
             isFictional: try row.bool(27),
-            usedProviders: try row.optionalText(30)?.split(separator: " ").map(String.init) ?? []
+            usedProviders: providers.used,
+            optedOutAt: providers.optedOutAt
         )
     }
 }
 
 extension StoredVerification {
     fileprivate var usedProvidersText: String? {
-        usedProviders.isEmpty ? nil : usedProviders.joined(separator: " ")
+        StoredProviders(used: usedProviders, optedOutAt: optedOutAt).text
+    }
+}
+
+/// The column `used_providers`: names with a space between; the one of an opt-out comes last, behind a `!`.
+///
+/// No name has a `!`, so a worker of an earlier version takes that entry for a provider that its routes do not name.
+private struct StoredProviders {
+    var used: [String] = []
+    var optedOutAt: String?
+
+    init(used: [String], optedOutAt: String?) {
+        (self.used, self.optedOutAt) = (used, optedOutAt)
+    }
+
+    init(_ text: String?) {
+        for name in text?.split(separator: " ") ?? [] {
+            if name.first == "!" { optedOutAt = String(name.dropFirst()) } else { used.append(String(name)) }
+        }
+    }
+
+    var text: String? {
+        let entries = used + [optedOutAt.map { "!\($0)" }].compactMap(\.self)
+        return entries.isEmpty ? nil : entries.joined(separator: " ")
     }
 }
 

@@ -129,7 +129,7 @@ struct PolicyExplainChannelTests {
 
     /// The faults of test numbers, and the reason of the event that a worker ends with.
     static let faults: [(TestNumber.Fault?, String)] = [
-        (nil, ""), (.slow, ""), (.lostReceipt, ""), (.duplicateReceipt, ""), (.optedOut, "provider_refused"),
+        (nil, ""), (.slow, ""), (.lostReceipt, ""), (.duplicateReceipt, ""), (.optedOut, "opted_out"),
         (.invalid, "provider_refused"), (.throttled, "provider_unavailable"), (.providerDown, "provider_unavailable"),
     ]
 

@@ -97,6 +97,8 @@ struct PolicyFileTests {
     }
 
     @Test func `a tenant that sends no text messages needs no route for them`() throws {
+        #expect(try routed("{ default: [main], onOptOut: next }").routes.onOptOut == .next)
+        #expect(try routed("{ default: [main] }").routes.onOptOut == .stop)
         #expect(try routed("{ email: [mailer] }").routes == Routes(fallback: [], email: ["mailer"]))
     }
 

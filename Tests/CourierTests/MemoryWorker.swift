@@ -30,6 +30,7 @@ struct MemoryWorker: Sendable {
         settings: CourierSettings = .test,
         limits: [String: RateLimit] = [:],
         messages: MessagePolicy = MessagePolicy(),
+        onOptOut: OptOutRule = .stop,
         log: LogRecord = LogRecord(),
         statistics: Statistics = Statistics(),
         isReporting: Bool = false,
@@ -42,6 +43,7 @@ struct MemoryWorker: Sendable {
             settings,
             limits,
             messages,
+            onOptOut,
             log,
             statistics,
             isReporting
@@ -68,6 +70,7 @@ struct MemoryWorker: Sendable {
         _ settings: CourierSettings,
         _ limits: [String: RateLimit],
         _ messages: MessagePolicy,
+        _ onOptOut: OptOutRule,
         _ log: LogRecord,
         _ statistics: Statistics,
         _ isReporting: Bool
@@ -81,7 +84,12 @@ struct MemoryWorker: Sendable {
         let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let policy = Policy.test { tenant in
             func route(_ channel: Channel) -> Route { .ordered(providers.filter { $0.channel == channel }.map(\.name)) }
-            tenant.routes = Routes(fallback: route(.sms), email: route(.email), push: route(.apns))
+            tenant.routes = Routes(
+                fallback: route(.sms),
+                email: route(.email),
+                push: route(.apns),
+                onOptOut: onOptOut
+            )
             tenant.messages = messages
         }
         policies = PolicySource(policy)

@@ -31,6 +31,22 @@ import Verification
         }
     }
 
+    @Test(arguments: OptOutRule.allCases)
+    func `who sent STOP to one provider gets no message by another unless the policy says so`(
+        rule: OptOutRule
+    ) async throws {
+        let journal = Journal()
+        let first = MemoryProvider("first", journal: journal) { _ in ProviderAnswer(.optedOut, errorCode: "21610") }
+        let next = MemoryProvider("next", journal: journal)
+        try await MemoryWorker.with([first, next], journal: journal, onOptOut: rule) { worker in
+            worker.source.add([Self.numbers[0]])
+            try await worker.settle(events: 1)
+            #expect(worker.sink.answers == [rule == .stop ? "failed opted_out" : "sent"])
+        }
+        #expect(first.messages.count == 1)
+        #expect(next.messages.count == (rule == .stop ? 0 : 1))
+    }
+
     @Test func `what has no turn of its provider goes to the next one that takes it`() async throws {
         let journal = Journal()
         let first = MemoryProvider("first", journal: journal)

@@ -20,7 +20,7 @@ import Verification
     }
 
     @Test(arguments: [
-        (TestNumber.Fault?.none, ProviderOutcome.accepted), (.optedOut, .refused), (.invalid, .refused),
+        (TestNumber.Fault?.none, ProviderOutcome.accepted), (.optedOut, .optedOut), (.invalid, .refused),
         (.throttled, .throttled), (.slow, .accepted), (.providerDown, .notSent), (.lostReceipt, .accepted),
         (.duplicateReceipt, .accepted),
     ])
@@ -38,7 +38,8 @@ import Verification
             #expect(plan.start() == .call(provider: "test"))
             let step = plan.step(after: try await answer(fault), timeLeft: .seconds(300))
             switch fault {
-            case .optedOut, .invalid: #expect(step == .finish(.failed(.providerRefused)))
+            case .optedOut: #expect(step == .finish(.failed(.optedOut)))
+            case .invalid: #expect(step == .finish(.failed(.providerRefused)))
             case .throttled, .providerDown: #expect(step == .finish(.retry(after: .seconds(1))))
             case .slow, .lostReceipt, .duplicateReceipt: #expect(step == .finish(.sent))
             }

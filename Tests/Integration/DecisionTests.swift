@@ -50,7 +50,7 @@ extension Scenarios {
                 let person = TestRequest(phoneNumber: Numbers.one())
                 try await fleet.send(plain, optedOut, twice, person)
                 #expect(try await fleet.event(of: plain).answer == Answer("sent"))
-                #expect(try await fleet.event(of: optedOut).answer == Answer("failed", "provider_refused"))
+                #expect(try await fleet.event(of: optedOut).answer == Answer("failed", "opted_out"))
                 #expect(try await fleet.event(of: person).answer == Answer("rejected", "test_number_only"))
                 let receipts = try await fleet.events(of: [twice.id], each: 2)
                 #expect(receipts.map(\.answer) == [Answer("sent"), Answer("delivered")])

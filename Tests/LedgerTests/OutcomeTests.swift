@@ -46,6 +46,23 @@ import Verification
         }
     }
 
+    @Test func `a resend knows the provider at which the person has opted out`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let first = try await worker.claim()
+            #expect(first.optedOutAt == nil)
+            try await worker.publish(try await worker.settle([first], .failed(.optedOut)))
+            #expect(try await database.text("SELECT used_providers FROM courier.verification") == "!main")
+            try await database.script("UPDATE courier.verification SET resend_after = clock_timestamp()")
+            let again = try await worker.intake(.people(1, round: 1, at: try await worker.now())).value
+            #expect(again.map(\.optedOutAt) == ["main"] && again.map(\.usedProviders) == [[]])
+
+            try await worker.ledger.release(again)
+            let swept = try await worker.ledger.sweepSends(capacity: 1).value
+            #expect(swept.map(\.optedOutAt) == ["main"])
+        }
+    }
+
     @Test(arguments: Settled.all) func `an outcome settles send, verification and event`(
         expected: Settled
     ) async throws {

@@ -67,12 +67,12 @@ import Verification
     }
 
     @Test(arguments: [
-        error("OptedOut"),
+        error("OptedOut"), error("ValidationException", "Phone number +16505550123 is Opted Out"),
         error("InvalidParameter", "Invalid parameter: PhoneNumber Reason: +16505550123 is opted out"),
     ])
     func `tells that a person has opted out`(body: String) async throws {
         let (answer, _) = try await KindFixture.sns.exchange([answer("400 Bad Request", body)])
-        #expect(answer == ProviderAnswer(.refused, errorCode: "opted_out"))
+        #expect(answer == ProviderAnswer(.optedOut, errorCode: "opted_out"))
     }
 
     @Test(arguments: [

@@ -7,8 +7,9 @@ import Verification
 @Suite struct `The answers of Twilio` {
     private static let codes: [(ProviderOutcome, [Int])] = [
         (.fraud, [30450, 30453, 60410, 60605]),
-        (.refused, [21211, 21215, 21216, 21217, 21604, 21608, 21610, 21617, 30004, 30007, 60200]),
+        (.refused, [21211, 21215, 21216, 21217, 21604, 21608, 21617, 30004, 30007, 60200]),
         (.impossible, [21408, 21612, 21614, 21635]),
+        (.optedOut, [21610]),
         (.throttled, [20429, 21611, 30001, 30022]),
         (
             .misconfigured,
@@ -109,7 +110,7 @@ import Verification
 
     @Test(arguments: [
         (#"{"sid": "SM1", "status": "failed", "error_code": 30450}"#, ProviderAnswer(.fraud, errorCode: "30450")),
-        (#"{"sid": "SM1", "status": "queued", "error_code": "21610"}"#, ProviderAnswer(.refused, errorCode: "21610")),
+        (#"{"sid": "SM1", "status": "queued", "error_code": "21610"}"#, ProviderAnswer(.optedOut, errorCode: "21610")),
         (#"{"sid": "SM1", "status": "undelivered"}"#, ProviderAnswer(.refused, errorCode: "http_201")),
         (#"{"code": 20003, "message": "Authenticate"}"#, ProviderAnswer(.misconfigured, errorCode: "20003")),
     ])

@@ -50,11 +50,35 @@ import Verification
             case .accepted: .sent
             case .unknown: .unknown(.timeout)
             case .fraud: .failed(.fraudBlocked)
+            case .optedOut: .failed(.optedOut)
             case .refused, .impossible: position == 2 ? .failed(.providerRefused) : nil
             case .notSent, .misconfigured, .throttled: position == 2 ? .failed(.providerUnavailable) : nil
             }
         #expect(played.end == expected)
         #expect(played.called == Array(["a", "b", "c"].prefix(position + 1)))
+    }
+
+    @Test func `the next provider is asked after an opt-out only where the policy allows it`() {
+        let outcomes: [(ProviderOutcome, SendDisposition)] = [
+            (.accepted, .sent), (.refused, .failed(.optedOut)), (.optedOut, .failed(.optedOut)),
+            (.fraud, .failed(.fraudBlocked)), (.unknown, .unknown(.timeout)),
+        ]
+        for (outcome, end) in outcomes {
+            var plan = AttemptPlan(providers: ["a", "b"], attempts: 0, onOptOut: .next)
+            #expect(plan.start() == Self.call("a"))
+            #expect(plan.step(after: ProviderAnswer(.optedOut), timeLeft: .seconds(300)) == Self.call("b"))
+            #expect(plan.refusers == ["a"])
+            #expect(plan.step(after: ProviderAnswer(outcome), timeLeft: .seconds(300)) == .finish(end))
+        }
+    }
+
+    @Test func `a person who has opted out is told so when the only provider that may be asked is gone`() {
+        var none = AttemptPlan(providers: [], attempts: 0, isOptedOut: true)
+        #expect(none.start() == .finish(.failed(.optedOut)))
+        var unreached = AttemptPlan(providers: ["a"], attempts: 0, isOptedOut: true)
+        #expect(unreached.start() == Self.call("a"))
+        let step = unreached.step(after: ProviderAnswer(.notSent), timeLeft: .seconds(300))
+        #expect(step == .finish(.retry(after: .seconds(1))))
     }
 
     @Test(arguments: ProviderOutcome.allCases)

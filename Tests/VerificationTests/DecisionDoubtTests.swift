@@ -38,7 +38,7 @@ import Verification
         #expect(Self.play([.notSent, .unknown, .accepted]) == (["a", "b"], .unknown(.timeout)))
     }
 
-    @Test(arguments: [ProviderOutcome.throttled, .refused, .impossible, .fraud, .misconfigured])
+    @Test(arguments: [ProviderOutcome.throttled, .refused, .impossible, .optedOut, .fraud, .misconfigured])
     func `after a lost answer a refusal proves nothing and nobody else is asked`(outcome: ProviderOutcome) {
         #expect(Self.play([.unknown, outcome, .accepted]) == (["a", "a"], .unknown(.timeout)))
     }

@@ -55,7 +55,8 @@ import Verification
         func receipt(
             _ status: Receipt.Status,
             messageID: String? = nil,
-            from provider: String = "main"
+            from provider: String = "main",
+            reason: UndeliveredReason = .unreachable
         ) -> ReceivedReceipt {
             .init(
                 Receipt(
@@ -63,7 +64,7 @@ import Verification
                     sendID: send.reference.id,
                     providerMessageID: messageID,
                     status: status,
-                    reason: status == .undelivered ? .unreachable : nil
+                    reason: status == .undelivered ? reason : nil
                 ),
                 in: .receipt(offset: Int64.random(in: 0...1_000_000_000))
             )
@@ -159,6 +160,14 @@ import Verification
         desk.receive([desk.receipt(.undelivered, from: "first")])
         #expect(desk.statuses == ["sent", "undelivered"])
         #expect(desk.verification.usedProviders == ["first"])
+    }
+
+    @Test func `an opt-out that a receipt tells is kept with the verification`() throws {
+        for reason in UndeliveredReason.allCases {
+            var desk = try Desk(.sent, messageID: "SM1")
+            desk.receive([desk.receipt(.undelivered, messageID: "SM1", reason: reason)])
+            #expect(desk.verification.optedOutAt == (reason == .optedOut ? "main" : nil))
+        }
     }
 
     @Test func `receipts of a test number's message may name any provider`() throws {

@@ -127,7 +127,8 @@ import Verification
 
     @Test func `no event holds the number or the code`() throws {
         let dispositions: [SendDisposition] = [
-            .sent, .failed(.providerRefused), .failed(.providerUnavailable), .failed(.fraudBlocked), .unknown(.timeout),
+            .sent, .failed(.providerRefused), .failed(.providerUnavailable), .failed(.fraudBlocked),
+            .failed(.optedOut), .unknown(.timeout),
             .unknown(.workerLost), .expiredUnsent,
         ]
         for disposition in dispositions {

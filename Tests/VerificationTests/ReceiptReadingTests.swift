@@ -61,6 +61,24 @@ import Testing
         #expect(ReceiptSample.read(value) == .deadLetter(reason))
     }
 
+    @Test(
+        arguments: [
+            ("twilio", "21610"), ("vonage", "1240"), ("vonage", "9"), ("sns", "OptedOut"),
+            ("sns", "Phone number is opted out"),
+            ("http", "opted_out"),
+        ]
+    )
+    func `an opt-out is understood with or without a signature's secret`(provider: String, code: String) throws {
+        let vocabularies: [String: ReceiptSecrets.Vocabulary] = ["twilio": .twilio, "vonage": .vonage, "sns": .sns]
+        let secrets = ReceiptSecrets(vocabularies: vocabularies)
+        let json = #"{"provider":"\#(provider)","providerMessageId":"m","status":"undelivered","errorCode":"\#(code)"}"#
+        let receipt = try #require(ReceiptSample.read(json, secrets).receipt)
+        #expect(receipt.reason == .optedOut)
+        #expect(
+            try #require(ReceiptSample.read(json, ReceiptSecrets().keeping(secrets)).receipt).status == .undelivered
+        )
+    }
+
     /// A callback as frameworks hand it on.
     static let handedOn = [
         #""raw":{"MessageSid":["SM1"],"MessageStatus":["failed"],"ErrorCode":[30005],"To":[],"From":null}"#,

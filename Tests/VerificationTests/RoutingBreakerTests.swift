@@ -30,7 +30,7 @@ import Verification
         #expect(call(.accepted, at: pause))
     }
 
-    @Test(arguments: [ProviderOutcome.refused, .impossible, .fraud, .accepted])
+    @Test(arguments: [ProviderOutcome.refused, .impossible, .optedOut, .fraud, .accepted])
     mutating func `a provider that judges messages is alive`(outcome: ProviderOutcome) {
         for _ in 0..<100 { call(outcome, at: .zero) }
         #expect(wait(at: .zero) == nil)

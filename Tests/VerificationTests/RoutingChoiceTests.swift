@@ -17,6 +17,20 @@ import Verification
         return RouteChoice.order(route: route, health: health, used: used, using: &generator)
     }
 
+    @Test
+    func `a person who opted out at a provider gets a message by that one alone unless the policy says otherwise`() {
+        let weighted = Route.weighted([.init(provider: "a", weight: 1), .init(provider: "b", weight: 99)])
+        let region = Region("DE") ?? .unknown
+        for route in [["a", "b"], weighted] {
+            var routes = Routes(fallback: route)
+            let names = { routes.route(for: .sms, region: region, optedOutAt: $0).providers }
+            #expect(names(nil) == ["a", "b"])
+            #expect(names("a") == ["a"] && names("b") == ["b"] && names("gone") == [])
+            routes.onOptOut = .next
+            #expect(routes.route(for: .sms, region: region, optedOutAt: "a") == route)
+        }
+    }
+
     @Test func `an ordered route keeps its order whatever the points, and paused ones come last`() {
         let route: Route = ["a", "b", "c"]
         #expect(Self.order(route) == ["a", "b", "c"])

@@ -84,7 +84,7 @@ import Verification
     }
 
     @Test func `a message that is refused or throttled is no error`() {
-        for outcome in [ProviderOutcome.accepted, .refused, .impossible, .fraud, .throttled] {
+        for outcome in [ProviderOutcome.accepted, .refused, .impossible, .optedOut, .fraud, .throttled] {
             var health = ProviderHealth(seed: 1)
             for second in 0..<200 {
                 let now = start + .milliseconds(100 * second)

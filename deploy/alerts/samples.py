@@ -25,11 +25,11 @@ STATS = {
     "regions": {"US": {"sent": 600, "rejected": 10}, "GB": {"sent": 350, "rejected": 30}},
     "providers": {
         "backup": {
-            "accepted": 50, "notSent": 0, "throttled": 0, "refused": 0, "impossible": 0, "fraud": 0, "misconfigured": 0,
+            "accepted": 50, "notSent": 0, "throttled": 0, "refused": 0, "impossible": 0, "optedOut": 0, "fraud": 0, "misconfigured": 0,
             "unknown": 0, "breaker": "closed", "score": 100,
         },
         "main": {
-            "accepted": 900, "notSent": 0, "throttled": 0, "refused": 4, "impossible": 1, "fraud": 0, "misconfigured": 0,
+            "accepted": 900, "notSent": 0, "throttled": 0, "refused": 4, "impossible": 1, "optedOut": 0, "fraud": 0, "misconfigured": 0,
             "unknown": 0, "breaker": "closed", "score": 100,
         },
     },

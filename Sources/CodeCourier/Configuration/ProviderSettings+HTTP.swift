@@ -75,7 +75,9 @@ extension ProviderSettings {
                 return nil
             }
             let statuses = mapping.required("status", such: "200-299")?.read(.statuses)
-            let outcome: ProviderOutcome? = mapping.required("outcome", such: "refused")?.read(.choice)
+            let outcome: ProviderOutcome? = mapping.required("outcome", such: "refused")?.read(
+                .choice(synonyms: ["opted_out": .optedOut])
+            )
             var match: [AnswerPath: String] = [:]
             for (path, value) in mapping["match"]?.entries(.answerPath, called: "a value") ?? [] {
                 match[path] = value.read(.text(upTo: 256))

@@ -162,12 +162,29 @@ extension [ProviderSettings] {
         let names = Set(map(\.name))
         let kinds = Dictionary(grouping: self, by: \.kind.entryKind.rawValue)
         let aliases = kinds.filter { $1.count == 1 && !names.contains($0) }.mapValues { $0[0].name }
-        return ReceiptSecrets(Dictionary(signatures) { first, _ in first }, aliases: aliases)
+        let vocabularies = compactMap { provider in provider.kind.entryKind.vocabulary.map { (provider.name, $0) } }
+        return ReceiptSecrets(
+            Dictionary(signatures) { first, _ in first },
+            aliases: aliases,
+            vocabularies: Dictionary(vocabularies) { first, _ in first }
+        )
     }
 
     /// The fleet's limits, by the provider's name.
     var rates: [String: RateLimit] {
         Dictionary(compactMap { provider in provider.rate.map { (provider.name, $0) } }) { first, _ in first }
+    }
+}
+
+extension ProviderKind {
+    /// The codes that its receipts have, where they are known.
+    fileprivate var vocabulary: ReceiptSecrets.Vocabulary? {
+        switch self {
+        case .twilio: .twilio
+        case .vonage: .vonage
+        case .sns: .sns
+        case .http, .smpp, .smtp, .apns, .log: nil
+        }
     }
 }
 

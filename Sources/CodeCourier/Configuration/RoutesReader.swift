@@ -8,11 +8,12 @@ struct RoutesReader {
     let providers: [String: Channel]?
 
     static func read(_ value: YAMLValue, providers: [String: Channel]?) -> Routes? {
-        guard let mapping = value.mapping(keys: ["default", "regions", "email", "apns"]) else { return nil }
+        guard let mapping = value.mapping(keys: ["default", "regions", "email", "apns", "onOptOut"]) else { return nil }
         let reader = Self(providers: providers)
         var routes = Routes(fallback: [])
         routes.email = mapping["email"].map { reader.route($0, .email) } ?? []
         routes.push = mapping["apns"].map { reader.route($0, .apns) } ?? []
+        routes.onOptOut = mapping.read("onOptOut", .choice, default: .stop)
         routes.regions = mapping["regions"].map(reader.regions) ?? [:]
         // A tenant may do without text messages, but not without them in some regions only.
         let isWithoutText = mapping["regions"] == nil && (mapping["email"] != nil || mapping["apns"] != nil)

@@ -61,7 +61,8 @@ extension TestNumber.Fault {
     /// What a message to a test number comes to when all of its attempts are over.
     fileprivate static func disposition(_ fault: Self?) -> SendDisposition {
         switch fault {
-        case .optedOut, .invalid: .failed(.providerRefused)
+        case .optedOut: .failed(.optedOut)
+        case .invalid: .failed(.providerRefused)
         case .throttled, .providerDown: .failed(.providerUnavailable)
         case .slow, .lostReceipt, .duplicateReceipt, nil: .sent
         }

@@ -61,7 +61,7 @@ enum Palette {
         "sent": "c-sent", "accepted": "c-sent", "delivered": "c-delivered", "suppressed": "c-suppressed",
         "rejected": "c-rejected", "refused": "c-rejected", "expired_unsent": "c-late", "throttled": "c-late",
         "undelivered": "c-undelivered", "impossible": "c-undelivered", "failed": "c-failed", "notSent": "c-failed",
-        "fraud": "c-suppressed", "misconfigured": "c-expired",
+        "fraud": "c-suppressed", "optedOut": "c-rejected", "misconfigured": "c-expired",
         "unknown": "c-unknown", "expired": "c-expired", "p50": "c-sent", "p90": "c-rejected", "p99": "c-failed",
     ]
 
@@ -73,7 +73,7 @@ enum Palette {
     private static let order = [
         "sent", "accepted", "delivered", "suppressed", "rejected", "refused", "expired_unsent", "throttled",
         "undelivered",
-        "impossible", "notSent", "failed", "fraud", "misconfigured", "unknown", "expired",
+        "impossible", "optedOut", "notSent", "failed", "fraud", "misconfigured", "unknown", "expired",
     ]
 
     static func ordered(_ names: some Sequence<String>) -> [String] {

@@ -40,11 +40,12 @@ enum SNSAnswer {
         // This message or this recipient.
         "InvalidParameter": .refused,
         "InvalidParameterValue": .refused,
-        "OptedOut": .refused,
         "ParameterValueInvalid": .refused,
         "UserError": .refused,
         "ValidationError": .refused,
         "ValidationException": .refused,
+
+        "OptedOut": .optedOut,
 
         // Too many messages.
         "KMSThrottling": .throttled,
@@ -65,15 +66,18 @@ enum SNSAnswer {
         guard answer.isSuccess || answer.status >= 400, let xml,
             let code = xml.text(in: ["ErrorResponse", "Error", "Code"]).flatMap(AnswerWord.errorCode)
         else { return answer.plainAnswer }
-        let known = answer.status <= 499 ? outcomes[code] : nil
+        guard answer.status <= 499 else { return answer.answer(answer.outcome, code: code) }
+        if isOptOut(code, xml) { return answer.answer(.optedOut, code: "opted_out") }
+        let known = outcomes[code]
         if answer.isSuccess, known == nil { return answer.plainAnswer }
-        return answer.answer(known ?? answer.outcome, code: isOptOut(code, xml) ? "opted_out" : code)
+        return answer.answer(known ?? answer.outcome, code: code)
     }
 
     /// Whether the person has sent STOP: Amazon says so with a code or, for `Publish`, in the text of a general one.
     private static func isOptOut(_ code: String, _ xml: XMLScan) -> Bool {
         if code == "OptedOut" { return true }
         let text = xml.text(in: ["ErrorResponse", "Error", "Message"])
-        return code.hasPrefix("InvalidParameter") && text?.contains("opted out") == true
+        let isOfParameter = code.hasPrefix("InvalidParameter") || code.hasPrefix("Validation") || code == "UserError"
+        return isOfParameter && text?.lowercased().contains("opted out") == true
     }
 }

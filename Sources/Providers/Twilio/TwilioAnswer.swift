@@ -34,11 +34,12 @@ enum TwilioAnswer {
         21217: .refused,  // To does not look like a number
         21604: .refused,  // To missing
         21608: .refused,  // trial account, To not verified
-        21610: .refused,  // opted out
         21617: .refused,  // text too long
         30004: .refused,  // blocked
         30007: .refused,  // filtered
         60200: .refused,  // invalid parameter
+
+        21610: .optedOut,  // the recipient sent STOP
 
         // No text message reaches this recipient from here.
         21408: .impossible,  // region not enabled

@@ -58,7 +58,6 @@ enum VonageMessagesAnswer {
         "1200": .refused,  // number ported
         "1210": .refused,  // taken for spam
         "1220": .refused,  // handset busy
-        "1240": .refused,  // opted out
         "1270": .refused,  // age restriction
         "1280": .refused,  // blocked by the carrier
         "1282": .refused,  // blocked by the provider
@@ -70,6 +69,8 @@ enum VonageMessagesAnswer {
         "1482": .refused,  // content id
         "1483": .refused,  // consent
         "1484": .refused,  // compliance
+
+        "1240": .optedOut,  // the recipient sent STOP
 
         // No text message reaches this recipient from here.
         "1190": .impossible,  // out of service

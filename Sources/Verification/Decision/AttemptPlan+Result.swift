@@ -68,7 +68,7 @@ extension ProviderOutcome {
     fileprivate var rank: Int {
         switch self {
         case .refused, .impossible: 0
-        case .notSent, .throttled, .misconfigured: 1
+        case .notSent, .throttled, .misconfigured, .optedOut: 1
         case .unknown: 2
         case .accepted, .fraud: 3
         }

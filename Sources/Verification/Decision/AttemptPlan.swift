@@ -22,6 +22,9 @@ package struct AttemptPlan: Sendable {
     let idempotent: Set<String>
     let repetition: Repetition?
     let repeatsUnknown: Bool
+
+    /// Whether other providers are asked after the recipient's opt-out at one.
+    let onOptOut: OptOutRule
     private var remaining: ArraySlice<String>
 
     /// The provider that was called last, or is to be called now.
@@ -33,6 +36,8 @@ package struct AttemptPlan: Sendable {
     /// The providers that refused the message, in earlier claims too: they are not asked again.
     package private(set) var refusers: [String]
     private var isUnknown = false
+    /// Whether the recipient has opted out at one of the providers, now or earlier.
+    private var isOptedOut: Bool
     private var retryAfter: Duration?
 
     /// Whether some provider takes messages again only when this one's time is over.
@@ -48,13 +53,17 @@ package struct AttemptPlan: Sendable {
     ///   - attempts: calls made by earlier claims.
     ///   - repetition: of a send that is handed over once more.
     ///   - repeatsUnknown: whether one whose outcome is unknown is to be (`worker.unknownOutcome: resend_once`).
+    ///   - onOptOut: the policy's rule.
+    ///   - isOptedOut: whether the recipient has opted out before, so that the providers are those still allowed.
     package init(
         providers: [String],
         idempotent: Set<String> = [],
         refusers: [String] = [],
         attempts: Int16,
         repetition: Repetition? = nil,
-        repeatsUnknown: Bool = false
+        repeatsUnknown: Bool = false,
+        onOptOut: OptOutRule = .stop,
+        isOptedOut: Bool = false
     ) {
         remaining = providers.filter { !refusers.contains($0) }[...]
         self.providers = providers
@@ -63,6 +72,8 @@ package struct AttemptPlan: Sendable {
         self.attempts = attempts
         self.repetition = repetition
         self.repeatsUnknown = repeatsUnknown
+        self.onOptOut = onOptOut
+        self.isOptedOut = isOptedOut
     }
 
     /// The first step of the claim.
@@ -88,7 +99,10 @@ package struct AttemptPlan: Sendable {
             return stepInDoubt(after: .unknown)
         case .fraud:
             return .finish(.failed(.fraudBlocked))
-        case .impossible, .refused:
+        case .optedOut where onOptOut == .stop:
+            return .finish(.failed(.optedOut))
+        case .impossible, .refused, .optedOut:
+            if answer.outcome == .optedOut { isOptedOut = true }
             if let provider { refusers.append(provider) }
         case .notSent, .misconfigured:
             noteDelay(answer.retryAfter, else: .seconds(1), timeLeft)
@@ -134,7 +148,7 @@ package struct AttemptPlan: Sendable {
             guard let provider, idempotent.contains(provider), attempts < Self.maximumAttempts else { break }
             attempts += 1
             return .call(provider: provider)
-        case .throttled, .refused, .impossible, .fraud, .misconfigured:
+        case .throttled, .refused, .impossible, .optedOut, .fraud, .misconfigured:
             break
         }
         return .finish(.unknown(.timeout))
@@ -154,7 +168,7 @@ package struct AttemptPlan: Sendable {
     }
 
     private func exhausted() -> Step {
-        let mayBeTaken = retryAfter != nil || isTooLateForOne || refusers.isEmpty
-        return .finish(.failed(mayBeTaken ? .providerUnavailable : .providerRefused))
+        let mayBeTaken = retryAfter != nil || isTooLateForOne || (refusers.isEmpty && !isOptedOut)
+        return .finish(.failed(mayBeTaken ? .providerUnavailable : isOptedOut ? .optedOut : .providerRefused))
     }
 }

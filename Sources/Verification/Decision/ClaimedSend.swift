@@ -47,6 +47,9 @@ package final class ClaimedSend: Sendable {
     /// The providers that have taken an earlier message of the verification, or may have.
     package let usedProviders: [String]
 
+    /// The provider at which the person has opted out during the verification, if one has said so.
+    package let optedOutAt: String?
+
     /// The verification as the claim left it, where that is known.
     package let verification: StoredVerification?
 
@@ -69,6 +72,7 @@ package final class ClaimedSend: Sendable {
         refusers: [String] = [],
         repetition: Repetition? = nil,
         usedProviders: [String] = [],
+        optedOutAt: String? = nil,
         verification: StoredVerification? = nil
     ) {
         self.verification = verification
@@ -90,6 +94,7 @@ package final class ClaimedSend: Sendable {
         self.refusers = refusers
         self.repetition = repetition
         self.usedProviders = usedProviders
+        self.optedOutAt = optedOutAt
     }
 
     package var id: SendID { reference.id }

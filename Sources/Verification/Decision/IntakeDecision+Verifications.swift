@@ -139,6 +139,7 @@ extension IntakeDecision {
                 attempts: 0,
                 isFictional: isFictional,
                 usedProviders: verification.usedProviders,
+                optedOutAt: verification.optedOutAt,
                 verification: verification
             )
         )

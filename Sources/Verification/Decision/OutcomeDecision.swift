@@ -48,6 +48,7 @@ package enum OutcomeDecision {
         where !verification.usedProviders.contains(provider) {
             verification.usedProviders.append(provider)
         }
+        if result.disposition == .failed(.optedOut) { verification.optedOutAt = result.attempt?.provider }
         // A receipt comes when its send is over, and perhaps another one open.
         if result.disposition == .delivered { return }
         verification.sendOpen = false

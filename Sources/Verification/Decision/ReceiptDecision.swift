@@ -217,6 +217,7 @@ package enum ReceiptDecision {
             if let provider = send.provider, !verification.usedProviders.contains(provider) {
                 verification.usedProviders.append(provider)
             }
+            if receipt.status == .undelivered, receipt.reason == .optedOut { verification.optedOutAt = send.provider }
             verifications[verification.id] = verification
             changes.verifications[verification.id] = verification
             changes.outbox.append(event(send, verification, receipt).record(source: settings.source))

@@ -27,6 +27,9 @@ package enum SendDisposition: Sendable, Equatable {
         case providerRefused = "provider_refused"
         case providerUnavailable = "provider_unavailable"
         case fraudBlocked = "fraud_blocked_by_provider"
+
+        /// The person wants no messages.
+        case optedOut = "opted_out"
     }
 
     package enum UnknownReason: String, Sendable {

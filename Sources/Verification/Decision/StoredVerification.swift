@@ -58,6 +58,9 @@ package struct StoredVerification: Sendable, Equatable {
     /// The providers that have taken a message of it, or may have: a resend prefers another one.
     package var usedProviders: [String]
 
+    /// The provider at which the person has opted out of messages, if one has said so.
+    package var optedOutAt: String?
+
     private let origin: Shared<Origin>
 
     /// What never changes.
@@ -105,7 +108,8 @@ package struct StoredVerification: Sendable, Equatable {
         expiresAt: Timestamp,
         policyVersion: String,
         isFictional: Bool,
-        usedProviders: [String] = []
+        usedProviders: [String] = [],
+        optedOutAt: String? = nil
     ) {
         self.id = id
         origin = Shared(
@@ -141,6 +145,7 @@ package struct StoredVerification: Sendable, Equatable {
         self.expiresAt = expiresAt
         self.policyVersion = policyVersion
         self.usedProviders = usedProviders
+        self.optedOutAt = optedOutAt
     }
 
     /// The request that began it.

@@ -121,7 +121,8 @@ extension DueSend {
             isFictional: verification.isFictional,
             refusers: refusers,
             repetition: isRepeat ? repetition : nil,
-            usedProviders: verification.usedProviders
+            usedProviders: verification.usedProviders,
+            optedOutAt: verification.optedOutAt
         )
     }
 

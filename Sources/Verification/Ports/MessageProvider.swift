@@ -96,6 +96,11 @@ package enum ProviderOutcome: String, Sendable, Hashable, CaseIterable {
     /// The recipient cannot be reached by a text message through this provider.
     case impossible
 
+    /// The recipient wants no messages and has told the provider so, for example by STOP.
+    ///
+    /// Nobody else is asked, since another sender would evade the person's word; the policy may say otherwise.
+    case optedOut
+
     /// The provider takes the message for fraud: nobody else is asked.
     case fraud
 

@@ -36,12 +36,21 @@ package struct ReceiptSecrets: Sendable, Redacted {
     private let entries: [String: Entry]
     private let aliases: [String: String]
 
+    /// The codes that a provider's failures have, by its name.
+    private let vocabularies: [String: Vocabulary]
+
     /// - Parameters:
     ///   - entries: by the provider's name.
     ///   - aliases: what receipts may call a provider instead, with its name.
-    package init(_ entries: [String: Entry] = [:], aliases: [String: String] = [:]) {
+    ///   - vocabularies: whose codes mean what; a provider with a signature has its scheme's without being named here.
+    package init(
+        _ entries: [String: Entry] = [:],
+        aliases: [String: String] = [:],
+        vocabularies: [String: Vocabulary] = [:]
+    ) {
         self.entries = entries
         self.aliases = aliases
+        self.vocabularies = entries.mapValues(\.scheme.vocabulary).merging(vocabularies) { first, _ in first }
     }
 
     /// The name of the provider that a receipt calls so.
@@ -56,7 +65,7 @@ package struct ReceiptSecrets: Sendable, Redacted {
             let secrets = entry.secrets + [before].compactMap(\.self)
             entries[provider] = Entry(entry.scheme, secrets: secrets, isRequired: entry.isRequired)
         }
-        return ReceiptSecrets(entries, aliases: aliases)
+        return ReceiptSecrets(entries, aliases: aliases, vocabularies: vocabularies)
     }
 
     package var description: String { "ReceiptSecrets(\(entries.keys.sorted().joined(separator: ", ")))" }
@@ -75,12 +84,30 @@ package struct ReceiptSecrets: Sendable, Redacted {
         }
     }
 
-    /// The reason that a normalised receipt's code tells, by the provider's own list.
+    /// The reason that a normalised receipt's code tells: one of our own words, or a code of the provider's list.
     func reason(of errorCode: String, by provider: String) -> UndeliveredReason? {
-        switch entries[provider]?.scheme {
+        if let reason = UndeliveredReason(rawValue: errorCode.lowercased()) { return reason }
+        return switch vocabularies[provider] {
         case .twilio: TwilioCallback.reasons[errorCode]
         case .vonage: VonageReceipt.reasons[errorCode] ?? VonageMessageStatus.reasons[errorCode]
+        case .sns: SNSDeliveryStatus.reasons[errorCode.lowercased()] ?? SNSDeliveryStatus.codes[errorCode]
         case nil: nil
+        }
+    }
+
+    /// Whose codes a provider's failures have.
+    package enum Vocabulary: Sendable, Hashable {
+        case twilio
+        case vonage
+        case sns
+    }
+}
+
+extension ReceiptSecrets.Scheme {
+    fileprivate var vocabulary: ReceiptSecrets.Vocabulary {
+        switch self {
+        case .twilio: .twilio
+        case .vonage: .vonage
         }
     }
 }

@@ -28,6 +28,11 @@ enum SNSDeliveryStatus {
         "this delivery would exceed max price": .rejected,
     ]
 
+    /// Reasons by the codes of AWS for a recipient's opt-out.
+    static let codes: [String: UndeliveredReason] = [
+        "OptedOut": .optedOut, "OptedOutException": .optedOut, "DESTINATION_PHONE_NUMBER_OPTED_OUT": .optedOut,
+    ]
+
     static func read(_ parameters: [String: String]) -> ProviderStatement? {
         guard let messageID = parameters["notification.messageId"], let word = parameters["status"] else { return nil }
         return ProviderStatement(

@@ -123,7 +123,7 @@ package struct Breaker: Sendable {
         quietSince = now
         let asked = min(answer.retryAfter ?? .zero, Self.longestRetryAfter)
         switch answer.outcome {
-        case .accepted, .refused, .impossible, .fraud,
+        case .accepted, .refused, .impossible, .optedOut, .fraud,
             _ where answer.isOfMessage:
             // A provider that judges messages is alive.
             gate = .closed

@@ -61,7 +61,7 @@ package struct ProviderHealth: Sendable {
         guard answer.untried == nil, !answer.isOfMessage else { return }
         switch answer.outcome {
         case .notSent, .misconfigured, .unknown: score.noteError(at: now)
-        case .accepted, .refused, .impossible, .fraud, .throttled: break
+        case .accepted, .refused, .impossible, .optedOut, .fraud, .throttled: break
         }
     }
 

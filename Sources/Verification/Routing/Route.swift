@@ -29,6 +29,14 @@ package enum Route: Sendable, Hashable {
     }
 
     package var isEmpty: Bool { providers.isEmpty }
+
+    /// One of its providers alone; empty where it does not name that one.
+    package func only(_ provider: String) -> Route {
+        switch self {
+        case .ordered(let names): .ordered(names.filter { $0 == provider })
+        case .weighted(let shares): .weighted(shares.filter { $0.provider == provider })
+        }
+    }
 }
 
 extension Route: ExpressibleByArrayLiteral {

@@ -14,6 +14,7 @@ extension NaiveModel {
         case .unknown(let why): (status, reason) = ("unknown", why == .timeout ? "timeout" : "worker_lost")
         case .failed(.providerRefused): (status, reason) = ("failed", "provider_refused")
         case .failed(.fraudBlocked): (status, reason) = ("failed", "fraud_blocked_by_provider")
+        case .failed(.optedOut): (status, reason) = ("failed", "opted_out")
         case .failed(.providerUnavailable): (status, reason, isRefunded) = ("failed", "provider_unavailable", true)
         case .expiredUnsent: (status, reason, isRefunded) = ("expired_unsent", "deadline", true)
         case .retry, .repeatOnce, .delivered: return nil
