@@ -54,8 +54,12 @@ extension ProviderDesk {
         var generator = SystemRandomNumberGenerator()
         return board.withLock { board in
             let now = ContinuousClock.now
-            let order = board.order(route, used: Set(send.usedProviders), at: now, using: &generator)
+            var order = board.order(route, used: Set(send.usedProviders), at: now, using: &generator)
                 .filter { !send.refusers.contains($0) }
+            // The retry was timed for this one.
+            if let first = send.retryProvider, order.contains(first), board.pause(of: first, at: now) == nil {
+                order = [first] + order.filter { $0 != first }
+            }
             let providers = send.repetition?.order(order, idempotent: idempotent) ?? order
             return (providers, board.pause(of: providers, at: now))
         }

@@ -179,7 +179,7 @@ extension PostgresLedger {
                     s.request_id, (SELECT v.request_id FROM courier.verification v WHERE v.id = s.verification_id), ''
                 ),
                 s.resend_window_ms, s.validity_ms, s.trace, s.generation, s.state, s.deadline, s.attempts, s.repeated,
-                s.rendering, s.tried_providers, s.refused_by
+                s.rendering, s.tried_providers, s.refused_by, s.provider
             FROM courier.send s
             WHERE s.id = ANY ($1) AND s.state IN ('pending', 'claimed', 'dispatching')
             FOR UPDATE SKIP LOCKED
@@ -216,6 +216,7 @@ extension DueSend {
             attempts: try row.int16(11),
             isRepeated: try row.bool(12),
             refusers: try Self.names(row.optionalText(15)) ?? [],
+            retryProvider: try row.optionalText(16),
             triedProviders: try Self.names(row.optionalText(14)),
             rendering: Rendering(json: try row.text(13))
         )

@@ -28,6 +28,7 @@ extension DueSend {
             attempts: held.attempts,
             isRepeated: held.isRepeat,
             refusers: held.refusers,
+            retryProvider: held.retryProvider,
             triedProviders: held.tried,
             rendering: held.claim.rendering
         )

@@ -48,6 +48,9 @@ final class FailingLedger: Ledger {
         /// Those that refused the message.
         var refusers: [String] = []
 
+        /// The one that a retry waits for.
+        var retryProvider: String?
+
         /// What the newest mark says.
         var tried: [String]?
 
@@ -293,6 +296,7 @@ extension FailingLedger {
             case .retry(let delay):
                 state.delays.append(delay)
                 if !result.refusers.isEmpty { state.sends[id]?.refusers = result.refusers }
+                if let attempt = result.attempt { state.sends[id]?.retryProvider = attempt.provider }
             case .repeatOnce: state.sends[id]?.isRepeat = true
             default:
                 state.sends[id]?.state = nil

@@ -47,6 +47,23 @@ import Verification
         #expect(next.messages.count == (rule == .stop ? 0 : 1))
     }
 
+    @Test(arguments: [ProviderAnswer(.misconfigured, errorCode: "401"), ProviderAnswer(.notSent, errorCode: "refused")])
+    func `a retry goes to the provider that asked for it, and not to one that takes nobody's`(
+        answer: ProviderAnswer
+    ) async throws {
+        let journal = Journal()
+        let first = MemoryProvider("first", journal: journal) { _ in answer }
+        let busy = ProviderAnswer(.notSent, errorCode: "503", retryAfter: .seconds(1))
+        let second = MemoryProvider.taking(after: 1, of: busy, "second", journal: journal)
+        try await MemoryWorker.with([first, second], journal: journal) { worker in
+            worker.source.add([Self.numbers[0]])
+            try await worker.settle(events: 1)
+            #expect(worker.sink.answers == ["sent"])
+        }
+        let calls = journal.work.compactMap { if case .called(let provider) = $0 { provider } else { nil } }
+        #expect(calls == ["first", "second", "second"])
+    }
+
     @Test func `what has no turn of its provider goes to the next one that takes it`() async throws {
         let journal = Journal()
         let first = MemoryProvider("first", journal: journal)

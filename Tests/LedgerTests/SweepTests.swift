@@ -143,6 +143,30 @@ import Verification
         }
     }
 
+    @Test func `a retry is claimed with the provider that it waited for`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claims = try await worker.claims()
+            #expect(claims.map(\.retryProvider) == [nil])
+            let attempt = SendResult.Attempt(
+                provider: "b",
+                messageID: nil,
+                segments: nil,
+                encoding: nil,
+                errorCode: "429"
+            )
+            let result = SendResult(
+                send: claims[0].reference,
+                disposition: .retry(after: .zero),
+                attempts: 1,
+                attempt: attempt
+            )
+            _ = try await worker.ledger.record([result])
+            try await database.lapseSends()
+            #expect(try await worker.ledger.sweepSends(capacity: 10).value.map(\.retryProvider) == ["b"])
+        }
+    }
+
     @Test(arguments: [
         "UPDATE courier.send SET deadline = clock_timestamp()",
         "UPDATE courier.send SET deadline = clock_timestamp(), state = 'pending'",

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import Verification
+
+@testable import Verification
 
 /// The calls to providers for one send.
 @Suite struct DecisionAttemptTests {
@@ -34,7 +35,7 @@ import Verification
         #expect(played.called == ["a"])
         if Self.surelyNotSent.contains(outcome) {
             #expect(played.end == nil)
-            #expect(played.attempts == 2)
+            #expect(played.attempts == (outcome == .misconfigured ? 1 : 2))
         } else {
             #expect(played.end != nil)
             #expect(played.attempts == 1)
@@ -52,7 +53,8 @@ import Verification
             case .fraud: .failed(.fraudBlocked)
             case .optedOut: .failed(.optedOut)
             case .refused, .impossible: position == 2 ? .failed(.providerRefused) : nil
-            case .notSent, .misconfigured, .throttled: position == 2 ? .failed(.providerUnavailable) : nil
+            case .notSent, .throttled: position == 2 ? .failed(.providerUnavailable) : nil
+            case .misconfigured: nil
             }
         #expect(played.end == expected)
         #expect(played.called == Array(["a", "b", "c"].prefix(position + 1)))
@@ -91,8 +93,9 @@ import Verification
             attempts = played.attempts
             guard case .retry? = played.end else { break }
         }
-        #expect(calls <= 3)
-        #expect(attempts == Int16(calls))
+        // Each claim that met nobody but misconfigured providers counts once.
+        #expect(calls <= (outcome == .misconfigured ? 6 : 3))
+        #expect(attempts == (outcome == .misconfigured ? 3 : Int16(calls)))
         #expect(AttemptPlan.maximumAttempts == 3)
     }
 
@@ -120,6 +123,44 @@ import Verification
         #expect(Self.play([.refused, .notSent], route: ["a", "b"]).end == .retry(after: .seconds(2)))
         #expect(Self.play([.notSent, .refused], route: ["a", "b"]).end == .retry(after: .seconds(1)))
         #expect(Self.play([.misconfigured], route: ["a"]).end == .retry(after: .seconds(1)))
+    }
+
+    @Test func `a provider that is misconfigured takes none of a message's attempts`() {
+        var attempts: Int16 = 0
+        var called: [String] = []
+        for answers in [[ProviderOutcome.misconfigured, .throttled], [.misconfigured, .throttled]] {
+            let played = Self.play(answers, route: ["a", "b"], attempts: attempts)
+            #expect(played.end == .retry(after: .seconds(attempts == 0 ? 2 : 4)))
+            (attempts, called) = (played.attempts, called + played.called)
+        }
+        #expect(attempts == 2)
+        let played = Self.play([.misconfigured, .accepted], route: ["a", "b"], attempts: attempts)
+        #expect(played.end == .sent)
+        #expect(called + played.called == ["a", "b", "a", "b", "a", "b"])
+    }
+
+    @Test(
+        arguments: [
+            ([(.misconfigured, nil), (.throttled, nil)], "b", .seconds(2)),
+            ([(.misconfigured, nil), (.throttled, .seconds(5))], "b", .seconds(5)),
+            ([(.notSent, nil), (.throttled, .seconds(5))], "b", .seconds(5)),
+            ([(.throttled, .seconds(3)), (.notSent, nil)], "a", .seconds(3)),
+            ([(.notSent, nil), (.throttled, .seconds(90))], "a", .seconds(1)),
+            ([(.notSent, nil), (.notSent, .seconds(4))], "b", .seconds(4)),
+            ([(.misconfigured, nil), (.misconfigured, nil)], "a", .seconds(1)),
+            ([(.throttled, .seconds(4)), (.throttled, .seconds(3))], "b", .seconds(3)),
+        ] as [([(ProviderOutcome, Duration?)], String, Duration)]
+    )
+    func `a retry goes to the provider that asked for it`(
+        answers: [(ProviderOutcome, Duration?)],
+        provider: String,
+        wait: Duration
+    ) {
+        var plan = AttemptPlan(providers: ["a", "b"], attempts: 0)
+        var step = plan.start()
+        for (outcome, wait) in answers { step = Self.step(&plan, outcome, retryAfter: wait) }
+        #expect(step == .finish(.retry(after: wait)))
+        #expect(plan.retryProvider == provider)
     }
 
     @Test func `the wait grows with every call`() {

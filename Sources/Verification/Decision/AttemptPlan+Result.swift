@@ -10,10 +10,24 @@ extension AttemptPlan {
             send: send.reference,
             disposition: disposition,
             attempts: attempts,
-            attempt: isOfAnother ? nil : told?.attempt,
+            attempt: isOfAnother ? nil : attempt(of: disposition),
             doubtful: repetition?.doubtful,
             refusers: refusers,
             verification: send.verification
+        )
+    }
+
+    /// The call that a row keeps: of a retry the one to the provider that it is for, which the next claim asks first.
+    private func attempt(of disposition: SendDisposition) -> SendResult.Attempt? {
+        guard case .retry = disposition, let retryProvider, retryProvider != told?.attempt.provider else {
+            return told?.attempt
+        }
+        return SendResult.Attempt(
+            provider: retryProvider,
+            messageID: nil,
+            segments: nil,
+            encoding: nil,
+            errorCode: told?.attempt.errorCode
         )
     }
 
@@ -68,9 +82,10 @@ extension ProviderOutcome {
     fileprivate var rank: Int {
         switch self {
         case .refused, .impossible: 0
-        case .notSent, .throttled, .misconfigured, .optedOut: 1
-        case .unknown: 2
-        case .accepted, .fraud: 3
+        case .misconfigured: 1
+        case .notSent, .throttled, .optedOut: 2
+        case .unknown: 3
+        case .accepted, .fraud: 4
         }
     }
 }

@@ -38,10 +38,12 @@ package struct AttemptPlan: Sendable {
     private var isUnknown = false
     /// Whether the recipient has opted out at one of the providers, now or earlier.
     private var isOptedOut: Bool
-    private var retryAfter: Duration?
 
-    /// Whether some provider takes messages again only when this one's time is over.
-    private var isTooLateForOne = false
+    /// When the providers that did not take the message may be asked again.
+    private var waits = RetryWaits()
+
+    /// Whether some call was one that counts.
+    private var hasAttempt = false
 
     /// The time until a provider that was passed over may be asked.
     private var pause: Duration?
@@ -104,24 +106,16 @@ package struct AttemptPlan: Sendable {
         case .impossible, .refused, .optedOut:
             if answer.outcome == .optedOut { isOptedOut = true }
             if let provider { refusers.append(provider) }
-        case .notSent, .misconfigured:
-            noteDelay(answer.retryAfter, else: .seconds(1), timeLeft)
-        case .throttled:
-            noteDelay(answer.retryAfter, else: .seconds(2), timeLeft)
+        case .notSent, .throttled, .misconfigured:
+            waits.note(answer, by: provider, attempts: attempts, timeLeft: timeLeft)
         }
+        // A provider that refuses every message of ours takes none of this one's few attempts.
+        if answer.outcome == .misconfigured { attempts -= 1 } else { hasAttempt = true }
         return next()
     }
 
-    /// Notes when the provider may be asked again: after the time that it names, unless the message is too late by then.
-    private mutating func noteDelay(_ asked: Duration?, else usual: Duration, _ timeLeft: Duration) {
-        let growth = 1 << Int(min(max(attempts, 1), 5) - 1)
-        let delay = asked ?? usual * growth
-        if asked != nil, delay >= timeLeft {
-            isTooLateForOne = true
-        } else {
-            retryAfter = min(retryAfter ?? delay, delay)
-        }
-    }
+    /// The provider that a retry is meant for, since it said when; nil where the claim does not end by one.
+    var retryProvider: String? { waits.next?.provider }
 
     /// The step when the provider was not called, since it takes nothing for now: no attempt is spent.
     package mutating func passOver(for wait: Duration) -> Step {
@@ -162,13 +156,18 @@ package struct AttemptPlan: Sendable {
             return .call(provider: provider)
         }
         // Every provider of the route has been asked. One that could not be reached may be asked again.
-        let delays = [retryAfter, pause.map { min($0, Self.longestPause) }].compactMap(\.self)
+        let delays = [waits.next?.delay, pause.map { min($0, Self.longestPause) }].compactMap(\.self)
         guard let delay = delays.min() else { return exhausted() }
+        if !hasAttempt, pause == nil {
+            // Nobody could have taken it: the claim counts once, so that the message's end is told before its time is over.
+            attempts += 1
+            if attempts >= Self.maximumAttempts { return exhausted() }
+        }
         return .finish(.retry(after: max(delay, .zero)))
     }
 
     private func exhausted() -> Step {
-        let mayBeTaken = retryAfter != nil || isTooLateForOne || (refusers.isEmpty && !isOptedOut)
+        let mayBeTaken = !waits.isEmpty || (refusers.isEmpty && !isOptedOut)
         return .finish(.failed(mayBeTaken ? .providerUnavailable : isOptedOut ? .optedOut : .providerRefused))
     }
 }

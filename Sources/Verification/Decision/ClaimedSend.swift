@@ -41,6 +41,9 @@ package final class ClaimedSend: Sendable {
     /// The providers that refused the message in earlier claims: they are not asked again.
     package let refusers: [String]
 
+    /// The provider that an earlier claim ended by waiting for: it is asked first.
+    package let retryProvider: String?
+
     /// What the one more attempt after an unknown outcome has to heed; nil for the first one.
     package let repetition: Repetition?
 
@@ -70,6 +73,7 @@ package final class ClaimedSend: Sendable {
         attempts: Int16,
         isFictional: Bool,
         refusers: [String] = [],
+        retryProvider: String? = nil,
         repetition: Repetition? = nil,
         usedProviders: [String] = [],
         optedOutAt: String? = nil,
@@ -92,6 +96,7 @@ package final class ClaimedSend: Sendable {
         self.attempts = attempts
         self.isFictional = isFictional
         self.refusers = refusers
+        self.retryProvider = retryProvider
         self.repetition = repetition
         self.usedProviders = usedProviders
         self.optedOutAt = optedOutAt

@@ -25,6 +25,9 @@ package struct DueSend: Sendable {
     /// The providers that refused the message in earlier claims.
     package let refusers: [String]
 
+    /// The provider of the newest attempt that is told: of a retry the one that it waited for.
+    package let retryProvider: String?
+
     /// The providers that refused the message, and last the one that it was marked for; nil where they were not written.
     package let triedProviders: [String]?
 
@@ -39,6 +42,7 @@ package struct DueSend: Sendable {
         attempts: Int16,
         isRepeated: Bool = false,
         refusers: [String] = [],
+        retryProvider: String? = nil,
         triedProviders: [String]? = nil,
         rendering: Rendering?
     ) {
@@ -49,6 +53,7 @@ package struct DueSend: Sendable {
         self.attempts = attempts
         self.isRepeated = isRepeated
         self.refusers = refusers
+        self.retryProvider = retryProvider
         self.triedProviders = triedProviders
         self.rendering = rendering
     }

@@ -7,7 +7,7 @@ package final class SendResult: Sendable {
     package let send: SendReference
     package let disposition: SendDisposition
 
-    /// Calls to providers made for the send, earlier claims included.
+    /// Calls to providers made for the send, earlier claims included, but those to providers that refuse us altogether.
     package let attempts: Int16
     package let attempt: Attempt?
 

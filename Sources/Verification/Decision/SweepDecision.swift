@@ -120,6 +120,7 @@ extension DueSend {
             attempts: attempts,
             isFictional: verification.isFictional,
             refusers: refusers,
+            retryProvider: state == .dispatching ? nil : retryProvider,
             repetition: isRepeat ? repetition : nil,
             usedProviders: verification.usedProviders,
             optedOutAt: verification.optedOutAt
