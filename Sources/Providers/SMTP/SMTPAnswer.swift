@@ -9,9 +9,30 @@ import Verification
 /// sent. An address that is refused gives the same code whatever the reason: who reads events must not learn which
 /// mailboxes exist.
 enum SMTPAnswer {
-    static func classify(_ result: SMTPResult, messageID: String) -> ProviderAnswer {
+    /// Whom a refusal at the recipient or after it is of.
+    enum Scope {
+        /// The recipient or the message, as far as one refusal tells.
+        case message
+
+        /// This host: several different recipients have had the like in a row.
+        case host
+    }
+
+    /// Whether a refusal may be of this host and of every message, although it answers the recipient or the message.
+    ///
+    /// Servers use the same codes, 5.7.1 before all, for a sender that they do not relay for and for one recipient's policy.
+    static func isAmbiguous(_ result: SMTPResult) -> Bool {
+        guard let reply = result.reply, result.step >= .recipient, reply != 421, !isOfLogin(reply) else { return false }
+        switch reply {
+        case 400...499: return result.step >= .data && result.enhanced?.target != .recipient
+        case 500...599: return result.enhanced?.target == .us
+        default: return false
+        }
+    }
+
+    static func classify(_ result: SMTPResult, messageID: String, scope: Scope = .message) -> ProviderAnswer {
         if let reply = result.reply, (400...599).contains(reply) {
-            return refusal(reply, result.enhanced?.target, at: result.step)
+            return refusal(reply, result.enhanced?.target, at: result.step, scope)
         }
         if result.step == .content, let reply = result.reply, (200...299).contains(reply) {
             return ProviderAnswer(.accepted, messageID: messageID)
@@ -30,7 +51,12 @@ enum SMTPAnswer {
 
     /// What a 4xx or 5xx means, by the command that it answers (RFC 5321, section 4.2), and by the one that the enhanced
     /// code says is refused.
-    private static func refusal(_ reply: Int, _ target: EnhancedStatus.Target?, at step: SMTPStep) -> ProviderAnswer {
+    private static func refusal(
+        _ reply: Int,
+        _ target: EnhancedStatus.Target?,
+        at step: SMTPStep,
+        _ scope: Scope
+    ) -> ProviderAnswer {
         let code = "smtp_\(reply)"
         switch (step, reply) {
         case (_, 421): return ProviderAnswer(.notSent, errorCode: code)
@@ -40,15 +66,22 @@ enum SMTPAnswer {
             return ProviderAnswer(.notSent, errorCode: "recipient_deferred", isOfMessage: true)
         case (SMTPStep.data..., 400...499) where target == .recipient:
             return ProviderAnswer(.notSent, errorCode: "recipient_deferred", isOfMessage: true)
-        // RFC 4954: it wants a login first, or another one, whoever the recipient is.
-        case (SMTPStep.recipient..., 530), (SMTPStep.recipient..., 534...535), (SMTPStep.recipient..., 538):
+        case (SMTPStep.recipient..., _) where isOfLogin(reply):
             return ProviderAnswer(.misconfigured, errorCode: code)
         case (.authentication, 500...599):
             return ProviderAnswer(.misconfigured, errorCode: SMTPFailure.loginDenied.rawValue)
-        case (_, 400...499): return ProviderAnswer(.notSent, errorCode: code)
+        case (_, 400...499):
+            return ProviderAnswer(.notSent, errorCode: code, isOfMessage: step >= .data && scope == .message)
+        case (SMTPStep.recipient..., _) where target == .us && scope == .message:
+            return refusal(of: .usual(at: step), code: code)
         case (SMTPStep.sender..., _): return refusal(of: target ?? .usual(at: step), code: code)
         default: return ProviderAnswer(.misconfigured, errorCode: code)
         }
+    }
+
+    /// RFC 4954: the server wants a login first, or another one, whoever the recipient is.
+    private static func isOfLogin(_ reply: Int) -> Bool {
+        [530, 534, 535, 538].contains(reply)
     }
 
     private static func refusal(of target: EnhancedStatus.Target, code: String) -> ProviderAnswer {

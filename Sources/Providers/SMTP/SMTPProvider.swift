@@ -2,6 +2,7 @@
 
 import Logs
 import SMTPClient
+import Synchronization
 package import Verification
 
 /// E-mail by SMTP, each message over a connection of its own, so that no message is ever handed over twice.
@@ -17,6 +18,12 @@ package struct SMTPProvider: MessageProvider {
 
     private let configuration: SMTPConfiguration
     private let threads: MailThreads
+    private let refusals = Refusals()
+
+    /// One streak of all messages of a provider, which is a value.
+    private final class Refusals: Sendable {
+        let streak = Mutex(RefusalStreak())
+    }
 
     package init(name: String, configuration: SMTPConfiguration) {
         self.name = name
@@ -44,7 +51,17 @@ package struct SMTPProvider: MessageProvider {
         if result.failure == .utf8Unavailable, !configuration.from.needsUTF8 {
             return ProviderAnswer(.refused, errorCode: SMTPFailure.utf8Unavailable.rawValue)
         }
-        return SMTPAnswer.classify(result, messageID: mail.messageID)
+        return SMTPAnswer.classify(result, messageID: mail.messageID, scope: scope(of: result, to: email.recipient))
+    }
+
+    /// Whom a refusal is of, by what other recipients had before it.
+    private func scope(of result: SMTPResult, to recipient: EmailAddress) -> SMTPAnswer.Scope {
+        refusals.streak.withLock { streak in
+            if SMTPAnswer.isAmbiguous(result) { return streak.refused(recipient) ? .host : .message }
+            // Whatever came before the recipient's turn tells nothing of it.
+            if result.step >= .recipient, let reply = result.reply, reply != 421 { streak.served() }
+            return .message
+        }
     }
 
     /// Has a thread make the call, and waits for its outcome no longer than until the deadline or a cancellation.

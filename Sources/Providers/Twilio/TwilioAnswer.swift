@@ -48,6 +48,7 @@ enum TwilioAnswer {
         21635: .impossible,  // To is a landline
 
         // Too many messages.
+        14107: .throttled,  // between these two numbers
         20429: .throttled,  // too many requests
         21611: .throttled,  // the sender's queue is full
         30001: .throttled,  // queue overflow
@@ -59,6 +60,9 @@ enum TwilioAnswer {
         60410: .fraud,  // prefix blocked by Verify's fraud guard
         60605: .fraud,  // region blocked by Verify
     ]
+
+    /// The codes that are of this number alone, and say nothing against the account.
+    private static let ofMessage: Set = [14107]
 
     /// The outcome of a code, by its class where the table lacks it and the status says no more than that this was
     /// refused: 10xxx and 20xxx are of the account and its access.
@@ -78,6 +82,6 @@ enum TwilioAnswer {
         }
         guard answer.status >= 400, let code = reply?.code else { return answer.plainAnswer }
         let known = answer.status <= 499 ? Self.outcome(of: code, status: answer.outcome) : nil
-        return answer.answer(known ?? answer.outcome, code: String(code))
+        return answer.answer(known ?? answer.outcome, code: String(code), isOfMessage: ofMessage.contains(code))
     }
 }

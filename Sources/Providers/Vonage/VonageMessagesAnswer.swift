@@ -14,8 +14,11 @@ enum VonageMessagesAnswer {
         }
         let known = answer.status <= 499 ? outcomes[code] : nil
         if answer.isSuccess, known == nil { return answer.plainAnswer }
-        return answer.answer(known ?? answer.outcome, code: code)
+        return answer.answer(known ?? answer.outcome, code: code, isOfMessage: ofMessage.contains(code))
     }
+
+    /// The codes that are of this number or its carrier alone, and say nothing against the account.
+    private static let ofMessage: Set = ["1241", "1320", "1331", "1461"]
 
     private static func code(of problem: JSONObject) -> String? {
         guard let parts = problem["type"]?.word?.split(separator: "#", maxSplits: 1), parts.count == 2 else {

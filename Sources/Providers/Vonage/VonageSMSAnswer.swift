@@ -6,7 +6,7 @@ import Verification
 enum VonageSMSAnswer {
     /// The outcome of each documented status but 0 (developer.vonage.com/en/api-errors/sms, and older lists of it).
     ///
-    /// With any status but 0 a part was surely not taken, documented or not.
+    /// With any other status but 0 a part was surely not taken, documented or not.
     static let outcomes: [Int: ProviderOutcome] = [
         // Credentials, account and parameters of ours.
         2: .misconfigured,  // parameter missing
@@ -36,14 +36,16 @@ enum VonageSMSAnswer {
         1: .throttled,  // faster than the account may
         10: .throttled,  // too many connections
         13: .notSent,  // not submitted, communication failure
-        5: .notSent,  // internal error
+        5: .unknown,  // internal error while the message was processed, as 1030 of the Messages API
     ]
 
     static func classify(_ answer: HTTPAnswer) -> ProviderAnswer {
         guard answer.isSuccess || (400...499).contains(answer.status) else { return answer.plainAnswer }
         if let inDoubt = answer.answerInDoubt { return inDoubt }
         let parts = parts(of: answer)
-        guard let fault = parts.first(where: { !$0.isTaken }) else {
+        let faults = parts.filter { !$0.isTaken }
+        // What may have been taken weighs more than what surely was not.
+        guard let fault = faults.first(where: { $0.outcome == .unknown }) ?? faults.first else {
             guard answer.isSuccess else { return answer.plainAnswer }
             let messageID = parts.lazy.compactMap(\.messageID).first
             return ProviderAnswer(.accepted, messageID: messageID, segments: parts.isEmpty ? nil : parts.count)
@@ -54,14 +56,16 @@ enum VonageSMSAnswer {
             // not see the code. Receipts of the parts find the send by the id.
             return ProviderAnswer(.unknown, messageID: taken.messageID, errorCode: code, isOfMessage: true)
         }
-        let known = fault.status.flatMap { Int($0) }.flatMap { outcomes[$0] }
-        return answer.answer(known ?? (answer.isSuccess ? .refused : answer.outcome), code: code)
+        return answer.answer(fault.outcome ?? (answer.isSuccess ? .refused : answer.outcome), code: code)
     }
 
     private struct Part {
         /// As it is spelt; nil where the part says nothing.
         let status: String?
         let messageID: String?
+
+        /// By its status; nil where that is not known.
+        var outcome: ProviderOutcome? { status.flatMap { Int($0) }.flatMap { VonageSMSAnswer.outcomes[$0] } }
 
         /// A success without a word against it is one.
         var isTaken: Bool { status.map { Double($0) == 0 } ?? true }

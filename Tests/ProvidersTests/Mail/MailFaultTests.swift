@@ -227,19 +227,19 @@ import Verification
         // The enhanced code tells whether we or the person was refused.
         Refusal(.sender, "550 5.1.1 no such user", .refused, "recipient_refused"),
         Refusal(.sender, "552 5.3.4 too big", .refused, "message_refused"),
-        Refusal(.recipient, "550 5.7.1 relay denied", .misconfigured, "smtp_550"),
-        Refusal(.recipient, "550-5.1.8\r\n550 5.1.8 bad sender", .misconfigured, "smtp_550"),
+        Refusal(.recipient, "550 5.7.1 relay denied", .refused, "recipient_refused"),
+        Refusal(.recipient, "550-5.1.8\r\n550 5.1.8 bad sender", .refused, "recipient_refused"),
         Refusal(.recipient, "550 5.2.1 disabled", .refused, "recipient_refused"),
         Refusal(.recipient, "550 5.7.13 disabled", .refused, "recipient_refused"),
         Refusal(.recipient, "599 5.9.9 of a later day", .refused, "recipient_refused"),
         Refusal(.recipient, "550 #5.1.0 Address rejected", .refused, "recipient_refused"),
-        Refusal(.recipient, "550 5.7.1: not from you", .misconfigured, "smtp_550"),
-        Refusal(.recipient, "550 (5.7.1) not from you", .misconfigured, "smtp_550"),
+        Refusal(.recipient, "550 5.7.1: not from you", .refused, "recipient_refused"),
+        Refusal(.recipient, "550 (5.7.1) not from you", .refused, "recipient_refused"),
         Refusal(
             .recipient,
             "550-5.7.1 not from you,\r\n550-see\r\n550 https://example.com",
-            .misconfigured,
-            "smtp_550"
+            .refused,
+            "recipient_refused"
         ),
         Refusal(.recipient, "550 5.4.1 access denied", .refused, "recipient_refused"),
         Refusal(.recipient, "550 5.7.13.1 no code", .refused, "recipient_refused"),
@@ -251,8 +251,8 @@ import Verification
         Refusal(.content, "550-5.1.1 no such user\r\n550 bye", .refused, "recipient_refused"),
         Refusal(.content, "554 5.9.9 of a later day", .refused, "message_refused"),
         Refusal(.data, "421 4.7.0 too many", .notSent, "smtp_421"),
-        Refusal(.data, "550 5.7.1 not from you", .misconfigured, "smtp_550"),
-        Refusal(.content, "550 5.7.26 unauthenticated", .misconfigured, "smtp_550"),
+        Refusal(.data, "550 5.7.1 not from you", .refused, "message_refused"),
+        Refusal(.content, "550 5.7.26 unauthenticated", .refused, "message_refused"),
         Refusal(.content, "550 5.1.1 no such user", .refused, "recipient_refused"),
         Refusal(.content, "554 5.6.0 content", .refused, "message_refused"),
         Refusal(.content, "452 4.2.2 mailbox full", .notSent, "recipient_deferred"),
@@ -261,10 +261,55 @@ import Verification
     @Test(arguments: refusals)
     func `that refuses is understood by the command and the number`(refusal: Refusal) async throws {
         let (answer, seen) = try await send([refusal.moment: .say(refusal.reply)])
-        let isOfMessage = refusal.code == "recipient_deferred"
+        let isDeferred =
+            refusal.outcome == .notSent && refusal.code != "smtp_421"
+            && [.data, .content].contains(refusal.moment)
+        let isOfMessage = refusal.code == "recipient_deferred" || isDeferred
         #expect(answer == ProviderAnswer(refusal.outcome, errorCode: refusal.code, isOfMessage: isOfMessage))
         #expect(seen.bodies == (refusal.moment == .content ? 1 : 0))
         #expect(seen.connections == 1)
+    }
+
+    @Test func `that refuses six different people is taken for one that refuses this host, and one person for none`()
+        async throws
+    {
+        let script: [MailMoment: MailStep] = [.recipient: .say("550 5.7.1 not from you")]
+        try await ScriptedMailServer.with(script) { server in
+            let provider = try mailProvider(port: server.port)
+            let own = (1...5).map { "ann\($0)@example.org" } + ["ann1+a@example.org", "ANN2+b@example.org"]
+            for recipient in own + own {
+                let answer = await provider.send(try mail(to: recipient))
+                #expect(answer == ProviderAnswer(.refused, errorCode: "recipient_refused"))
+            }
+            for recipient in ["bob@example.net", "ann1@example.org"] {
+                let answer = await provider.send(try mail(to: recipient))
+                #expect(answer == ProviderAnswer(.misconfigured, errorCode: "smtp_550"))
+            }
+        }
+    }
+
+    @Test func `that fails after the message for six different people is in trouble, and for one person is not`()
+        async throws
+    {
+        try await ScriptedMailServer.with([.content: .say("451 4.7.1 later")]) { server in
+            let provider = try mailProvider(port: server.port)
+            for number in 1...7 {
+                let answer = await provider.send(try mail(to: "p\(number)@example.org"))
+                #expect(answer == ProviderAnswer(.notSent, errorCode: "smtp_451", isOfMessage: number <= 5))
+            }
+        }
+    }
+
+    @Test func `that serves one person in between refuses nobody for this host's sake`() throws {
+        var streak = RefusalStreak()
+        for round in 0..<3 {
+            for number in 1...5 {
+                let recipient = try #require(EmailAddress("p\(round)-\(number)@example.org"))
+                let isOfHost = streak.refused(recipient)
+                #expect(!isOfHost)
+            }
+            streak.served()
+        }
     }
 
     @Test(arguments: ["454 not now", "502 no"])
