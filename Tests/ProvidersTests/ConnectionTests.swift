@@ -146,7 +146,7 @@ import Verification
                 }
                 try await Self.with(url, ConnectionOptions(authorities: path)) { provider in
                     let answer = try await Self.send(provider)
-                    #expect(answer.outcome != .accepted)
+                    #expect(answer == ProviderAnswer(.notSent, errorCode: "tls_refused"))
                 }
             }
         }
@@ -196,9 +196,34 @@ import Verification
             try await Self.with("https://provider.invalid", ConnectionOptions(proxy: address)) { provider in
                 let answer = try await Self.send(provider)
                 #expect(answer == ProviderAnswer(.notSent, errorCode: "proxy_refused"))
+                try await eventually("the connection is closed") { proxy.seen.closedConnections == 1 }
             }
             #expect(proxy.seen.requests.count == 1)
         }
+    }
+
+    @Test func `leaves no connection to a proxy that says nothing`() async throws {
+        try await ScriptedServer.with([.silence]) { proxy in
+            let address = try #require(ProxyAddress("http://127.0.0.1:\(proxy.port)"))
+            try await Self.with("https://provider.invalid", ConnectionOptions(proxy: address)) { provider in
+                let answer = await provider.send(try message(within: .milliseconds(300)))
+                #expect(answer == ProviderAnswer(.notSent, errorCode: "timeout"))
+                try await eventually("the connection is closed") { proxy.seen.closedConnections == 1 }
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("error:10000412:SSL routines:OPENSSL_internal:SSLV3_ALERT_BAD_CERTIFICATE at a.cc:1", true),
+            ("TLSV1_ALERT_CERTIFICATE_REQUIRED", true), ("TLSV1_ALERT_UNKNOWN_CA at tls.cc:592", true),
+            ("TLSV1_ALERT_ACCESS_DENIED", true), ("SSLV3_ALERT_HANDSHAKE_FAILURE", true),
+            ("TLSV1_ALERT_INTERNAL_ERROR", false), ("SSLV3_ALERT_UNEXPECTED_MESSAGE", false),
+            ("SSLV3_ALERT_CLOSE_NOTIFY", false), ("CERTIFICATE_VERIFY_FAILED", false), ("", false),
+        ]
+    )
+    func `knows the alerts after which no request was read`(description: String, isProof: Bool) {
+        #expect(TLSAlert.isOfHandshake(description) == isProof)
     }
 
     @Test(arguments: ["", "proxy.example", "https://proxy.example", "http://", "socks5://proxy.example:1080"])

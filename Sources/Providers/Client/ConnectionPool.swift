@@ -104,7 +104,10 @@ final class ConnectionPool {
             .resolver(resolver)
             .connect(host: place.0, port: place.1)
             // Not before: a name has many addresses, and each one that is tried has a channel of its own.
-            .flatMap { Self.tunnel(to: origin, over: $0) }
+            .flatMap { channel in
+                bound.value.connected(channel)
+                return Self.tunnel(to: origin, over: channel)
+            }
             .flatMapThrowing { channel in
                 let pipeline = channel.pipeline.syncOperations
                 if let tls {

@@ -82,12 +82,14 @@ final class ProviderCall {
 
     /// Ends the call by what may have left; an answer whose head has come is one, cut.
     ///
+    /// A failure that proves that nothing was read comes before a byte of an answer, or proves nothing.
+    ///
     /// A cancelled caller learns nothing definite: it is leaving, and others decide on the send.
     func fail(_ failure: TransportFailure) {
         if let head {
             let cut = AnswerCut(failure: failure, received: answer)
             end(.answered(HTTPAnswer(status: Int(head.status.code), headers: head.headers, body: .failure(cut))))
-        } else if isWaiting, failure != .cancelled {
+        } else if isWaiting || failure.provesNotProcessed, failure != .cancelled {
             end(.notSent(failure))
         } else {
             end(.unknown(failure))

@@ -53,6 +53,9 @@ final class ProviderConnection: ChannelInboundHandler {
     private var phase: Phase
     private var context: ChannelHandlerContext?
 
+    /// From the connection on, which is before this handler is added: a proxy and TLS come first.
+    private var channel: (any Channel)?
+
     /// How long it may be idle after the answer that is being read; nil when it takes no other call.
     private var idleTime: TimeAmount?
     private let isSecure: Bool
@@ -99,7 +102,15 @@ final class ProviderConnection: ChannelInboundHandler {
 
     func close(_ failure: TransportFailure = .connectionClosed) {
         end(failure)
-        context?.close(promise: nil)
+        // Without the handler, while a proxy is asked, only the channel itself can be closed.
+        if let context { context.close(promise: nil) } else { channel?.close(promise: nil) }
+        channel = nil
+    }
+
+    /// Takes the channel that has been connected; one that comes too late is closed.
+    func connected(_ channel: any Channel) {
+        if case .closed = phase { return channel.close(promise: nil) }
+        self.channel = channel
     }
 
     // MARK: - What the channel says

@@ -23,6 +23,9 @@ enum TransportFailure: String, Sendable, CaseIterable {
     case connectionFailed = "connection_failed"
     case poolTimeout = "pool_timeout"
     case tlsFailed = "tls_failed"
+
+    /// The peer ended TLS before it read anything, such as for a certificate of ours that it does not take.
+    case tlsRefused = "tls_refused"
     case connectionClosed = "connection_closed"
     case malformedAnswer = "malformed_answer"
     case answerTooLarge = "answer_too_large"
@@ -40,7 +43,8 @@ enum TransportFailure: String, Sendable, CaseIterable {
         case let error as HTTPClientError: self = Self.cause(of: error)
         case let error as NIOConnectionError: self = Self.cause(of: error)
         case let error as IOError: self = Self.cause(of: error)
-        case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError: self = .tlsFailed
+        case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
+            self = TLSAlert.provesNothingRead(error) ? .tlsRefused : .tlsFailed
         case is HTTPParserError: self = .malformedAnswer
         case is NIOTooManyBytesError: self = .answerTooLarge
         case let error as NIOHTTP2Errors.StreamClosed: self = Self.cause(of: error)
@@ -52,8 +56,10 @@ enum TransportFailure: String, Sendable, CaseIterable {
 
     /// Whether the peer itself says that it did not look at the request, even if all of it arrived.
     ///
-    /// HTTP/2 guarantees that for a refused stream, and for one that a GOAWAY leaves out (RFC 9113, section 8.7).
-    var provesNotProcessed: Bool { self == .streamRefused }
+    /// HTTP/2 guarantees that for a refused stream, and for one that a GOAWAY leaves out (RFC 9113, section 8.7). An alert
+    /// of the TLS handshake may come after our request: with TLS 1.3 a client is done with the handshake before the server
+    /// has looked at the client's certificate (RFC 8446, section 4.4.2.4).
+    var provesNotProcessed: Bool { self == .streamRefused || self == .tlsRefused }
 
     private static func cause(of error: NIOHTTP2Errors.StreamClosed) -> TransportFailure {
         error.errorCode == .refusedStream ? .streamRefused : .connectionClosed
