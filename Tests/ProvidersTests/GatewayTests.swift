@@ -38,6 +38,19 @@ import Verification
         #expect(request.body == "to=%2B16505550123&text=a%3Db%26c%2B%C3%A9&from=A%26B&pe=&te=")
     }
 
+    @Test func `gets XML in which every value is escaped`() async throws {
+        let kind = KindFixture.gateway(body: "<sms to='{to}' from=\"{from}\"><text>{text}</text></sms>") {
+            $0.contentType = .xml
+            $0.from = "A\"'B"
+        }
+        let request = try await kind.request(message(text: "1 < 2 & \"3\" > 😀\n]]>\u{1}"))
+        #expect(request.header("content-type") == "application/xml; charset=utf-8")
+        #expect(
+            request.body == "<sms to='+16505550123' from=\"A&quot;&apos;B\">"
+                + "<text>1 &lt; 2 &amp; &quot;3&quot; &gt; 😀&#10;]]&gt;</text></sms>"
+        )
+    }
+
     @Test func `gets its headers, with variables in them`() async throws {
         let kind = KindFixture.gateway {
             $0.headers = Self.headers(["Authorization": "Bearer {secret}", "X-To": "{to}", "Accept": "text/plain"])

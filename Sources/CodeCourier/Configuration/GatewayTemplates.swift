@@ -13,7 +13,7 @@ struct GatewayTemplates {
     /// The variables that a header may name: all but the text, which may have several lines.
     private static let inHeaders = GatewayTemplate.Variable.allCases.filter { $0 != .text }
 
-    /// Values of each variable that show whether a template holds: a number in JSON begins with no plus, for example.
+    /// Values of each variable that show whether an address holds; a body is checked with more.
     private static let samples: [GatewayTemplate.Variable: String] = [
         .to: "+16505550123", .toDigits: "16505550123", .text: "\"1\" & 2", .ttlSeconds: "600", .from: "Acme",
         .secret: "secret", .sendID: "01890a5d-ac96-774b-bcce-b302099a8057", .entityID: "entity",
@@ -64,7 +64,7 @@ struct GatewayTemplates {
             report(Self.requirement)
             return nil
         }
-        if let fault = fault(in: template, contentType) {
+        if let fault = GatewayBodyCheck(template: template, contentType: contentType).fault {
             report(fault)
             return nil
         }
@@ -76,22 +76,6 @@ struct GatewayTemplates {
     /// True when the variables carry a message to its recipient: a text or a code, and a number.
     private static func isEnough(_ variables: Set<GatewayTemplate.Variable>) -> Bool {
         !variables.isDisjoint(with: [.text, .code]) && !variables.isDisjoint(with: [.to, .toDigits])
-    }
-
-    /// The fault of a body's form once it is filled in.
-    private func fault(in template: GatewayTemplate, _ contentType: GatewayConfiguration.ContentType) -> String? {
-        let filled = Array(template.filled(Self.samples, escaping: contentType.escaping).utf8)
-        switch contentType {
-        case .text:
-            return nil
-        case .json:
-            let advice = "put quotes around all but {ttlSeconds}, {expiresAtSeconds} and {toDigits}"
-            let isJSON = (try? JSONScanner.parse(filled)) != nil
-            return isJSON ? nil : "must be JSON when its variables are filled in; \(advice)"
-        case .form:
-            let isForm = filled.allSatisfy { (0x21...0x7e).contains($0) }
-            return isForm ? nil : "must be a form such as to={to}&text={text}, without spaces and line breaks"
-        }
     }
 
     /// The headers; a value that is secret may stand in a file, as `AuthorizationFile`.

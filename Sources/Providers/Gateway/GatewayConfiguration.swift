@@ -12,12 +12,14 @@ package struct GatewayConfiguration: Sendable {
     package enum ContentType: String, Sendable, CaseIterable {
         case json = "application/json"
         case form = "application/x-www-form-urlencoded"
+        case xml = "application/xml"
         case text = "text/plain"
 
         package var escaping: GatewayTemplate.Escaping {
             switch self {
             case .json: .json
             case .form: .form
+            case .xml: .xml
             case .text: .none
             }
         }

@@ -67,7 +67,7 @@ package struct GatewayProvider: MessageProvider {
 
 extension GatewayConfiguration.ContentType {
     /// Only JSON is UTF-8 by itself, and a form has no other way to say it.
-    fileprivate var header: String { self == .text ? "\(rawValue); charset=utf-8" : rawValue }
+    fileprivate var header: String { self == .text || self == .xml ? "\(rawValue); charset=utf-8" : rawValue }
 }
 
 extension GatewayProvider: CustomStringConvertible, CustomReflectable {

@@ -58,6 +58,9 @@ package struct GatewayTemplate: Sendable, Redacted {
         /// As inside a JSON string.
         case json
 
+        /// As a text or an attribute's value in XML.
+        case xml
+
         /// As the value of a form's field.
         case form
 
