@@ -91,6 +91,8 @@ let package = Package(
             linkerSettings: [.linkedLibrary("phonenumber"), .linkedLibrary("protobuf"), .linkedLibrary("re2")]
         ),
 
+        .target(name: "CPatterns", linkerSettings: [.linkedLibrary("re2")]),
+
         // What the build was told
         .target(
             name: "CBuild",
@@ -126,7 +128,7 @@ let package = Package(
         .target(
             name: "Providers",
             dependencies: [
-                "CLibidn2", "CZlib", "Logs", "SMTPClient", "Verification",
+                "CLibidn2", "CPatterns", "CZlib", "Logs", "SMTPClient", "Verification",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),

@@ -100,7 +100,7 @@ extension ValueRule where Value == AnswerPath {
 
 extension ValueRule where Value == AnswerPattern {
     fileprivate static var pattern: Self {
-        Self(requirement: "must be a regular expression, such as 'ID: ([0-9]+)', in single quotes") { text in
+        Self(requirement: "must be a regular expression of RE2, such as 'ID: ([0-9]+)', in single quotes") { text in
             ValueRule<String>.text(upTo: 256).parse(text).flatMap { AnswerPattern($0) }
         }
     }
