@@ -116,6 +116,32 @@ import Testing
         #expect((reading.receipt != nil) == fits)
     }
 
+    @Test func `a configured address replaces guesses, whatever the gateway saw`() {
+        let entry = { (callbackURL: String) in
+            ReceiptSecrets(["main": .init(.twilio, secrets: [ReceiptSample.twilioSecret], callbackURL: callbackURL)])
+        }
+        let secrets = entry("https://gateway.example.com/receipts/main")
+        let headers = ReceiptSample.twilioSignature(url, twilio)
+        for seen in [url, "http://10.0.0.7:8080/hooks/twilio?sendId=\(ReceiptSample.sendID)"] {
+            #expect(read(twilio, url: seen, headers: headers, secrets: secrets).receipt != nil)
+            #expect(read(twilio, url: seen, headers: headers, secrets: entry("https://other.example")).receipt == nil)
+            #expect(read(twilio, url: "\(seen)&a=b", headers: headers, secrets: secrets).receipt == nil)
+        }
+        let plain = ReceiptSample.twilioSignature("https://gateway.example.com/receipts/main", twilio)
+        #expect(read(twilio, headers: plain, secrets: secrets).receipt != nil)
+    }
+
+    @Test func `a callback that is longer than a provider's is refused before anything is computed`() {
+        for padding in [1000, 20_000] {
+            let long = twilio.merging(["Padding": String(repeating: "x", count: padding)]) { $1 }
+            let reading = read(long, url: url, headers: ReceiptSample.twilioSignature(url, long))
+            #expect((reading.receipt != nil) == (padding == 1000))
+        }
+        let body = #"{"message_uuid":"u","status":"delivered","note":"\#(String(repeating: "x", count: 40_000))"}"#
+        let authorization = ["authorization": "Bearer \(ReceiptSample.token(of: body))"]
+        #expect(read([:], provider: "backup", headers: authorization, body: body).deadLetter == .badSignature)
+    }
+
     @Test func `a wrong or missing signature of Twilio is a dead letter`() {
         let signature = ReceiptSample.twilioSignature(url, twilio)
         let delivered = twilio.merging(["MessageStatus": "delivered"]) { $1 }

@@ -31,7 +31,7 @@ enum ProviderKind: String, CaseIterable {
         case .twilio:
             [
                 "baseURL", "accountSid", "authToken", "authTokenFile", "from", "messagingServiceSid", "statusCallback",
-                "apiKeySid", "apiKeySecret", "apiKeySecretFile", "proxy", "proxyFile",
+                "callbackUrl", "apiKeySid", "apiKeySecret", "apiKeySecretFile", "proxy", "proxyFile",
             ]
         case .vonage:
             [

@@ -84,8 +84,9 @@ extension ProviderSettings {
     private static func signature(_ entry: ProviderEntry, _ source: ConfigurationSource) -> ReceiptSecrets.Entry? {
         switch entry.kind {
         case .twilio:
+            let callbackURL = entry.optional("callbackUrl", .address, source)
             return source.secret(entry.key + ["authToken"]).map {
-                ReceiptSecrets.Entry(.twilio, secrets: [Array($0.secret.revealed.utf8)])
+                ReceiptSecrets.Entry(.twilio, secrets: [Array($0.secret.revealed.utf8)], callbackURL: callbackURL)
             }
         case .vonage:
             let digest = entry.optional("signatureMethod", .choice, source) ?? VonageDigest.sha256

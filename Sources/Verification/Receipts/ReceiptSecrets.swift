@@ -24,7 +24,11 @@ package struct ReceiptSecrets: Sendable, Redacted {
         /// Whether a receipt without a signature is refused; otherwise only a wrong one is.
         package let isRequired: Bool
 
-        package init(_ scheme: Scheme, secrets: [[UInt8]], isRequired: Bool = false) {
+        /// The address that the provider calls, where it is known; nil for what the gateway saw.
+        let callbackURL: String?
+
+        package init(_ scheme: Scheme, secrets: [[UInt8]], isRequired: Bool = false, callbackURL: String? = nil) {
+            self.callbackURL = callbackURL
             self.scheme = scheme
             self.secrets = secrets.filter { !$0.isEmpty }
             self.isRequired = isRequired
@@ -63,7 +67,12 @@ package struct ReceiptSecrets: Sendable, Redacted {
             guard let old = previous.entries[provider], old.scheme == entry.scheme else { continue }
             let before = old.secrets.first { !entry.secrets.contains($0) }
             let secrets = entry.secrets + [before].compactMap(\.self)
-            entries[provider] = Entry(entry.scheme, secrets: secrets, isRequired: entry.isRequired)
+            entries[provider] = Entry(
+                entry.scheme,
+                secrets: secrets,
+                isRequired: entry.isRequired,
+                callbackURL: entry.callbackURL
+            )
         }
         return ReceiptSecrets(entries, aliases: aliases, vocabularies: vocabularies)
     }
@@ -78,7 +87,8 @@ package struct ReceiptSecrets: Sendable, Redacted {
         guard let entry = entries[record.provider] else { return true }
         let mustBeSigned = entry.isRequired || record.url != nil || record.headers != nil
         return switch entry.scheme {
-        case .twilio: !mustBeSigned || TwilioSignature.isValid(record, entry.secrets)
+        case .twilio:
+            !mustBeSigned || TwilioSignature.isValid(record, entry.secrets, callbackURL: entry.callbackURL)
         case .vonage(let digest):
             !(mustBeSigned || record.parameters["sig"] != nil) || VonageSignature.isValid(record, digest, entry.secrets)
         }

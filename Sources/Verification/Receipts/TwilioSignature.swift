@@ -5,53 +5,70 @@ import Crypto
 /// Twilio's signature of a callback: the base64 of HMAC-SHA-1, or of HMAC-SHA-256, over the address it called and the
 /// form's parameters, sorted by name, each name and value after the other (Twilio, "Validating requests").
 enum TwilioSignature {
-    static func isValid(_ record: ReceiptRecord, _ secrets: [[UInt8]]) -> Bool {
-        guard let url = record.url, let text = record.headers?["x-twilio-signature"] else { return false }
-        guard let signature = Base64.decode(text) else { return false }
+    /// The most HMACs that one callback costs, so that a forged one is cheap.
+    static let mostAttempts = 16
+
+    /// More than Twilio posts, by far: what is longer is refused before anything is computed.
+    static let longestCallback = 16 * 1024
+
+    static func isValid(_ record: ReceiptRecord, _ secrets: [[UInt8]], callbackURL: String? = nil) -> Bool {
+        guard let signature = record.headers?["x-twilio-signature"].flatMap(Base64.decode) else { return false }
+        guard [Insecure.SHA1.byteCount, SHA256.byteCount].contains(signature.count) else { return false }
         var parameters = record.parameters
+        let size = parameters.reduce(record.url?.utf8.count ?? 0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+        guard size <= longestCallback, !secrets.isEmpty else { return false }
         // Gateways that merge the query into the form repeat the send's id there; Twilio never posts it.
         if let sendID = record.sendIDParameter, parameters["sendId"] == String(sendID) { parameters["sendId"] = nil }
         let form = parameters.sortedByName.flatMap { Array($0.key.utf8) + Array($0.value.utf8) }
-        return forms(of: url).contains { url in
+        let keys = secrets.prefix(mostAttempts).map { SymmetricKey(data: $0) }
+        return urls(of: record, callbackURL).prefix(mostAttempts / keys.count).contains { url in
             let signed = Array(url.utf8) + form
-            return secrets.contains { secret in
-                let key = SymmetricKey(data: secret)
-                return switch signature.count {
-                case Insecure.SHA1.byteCount:
-                    HMAC<Insecure.SHA1>.isValidAuthenticationCode(signature, authenticating: signed, using: key)
-                case SHA256.byteCount:
-                    HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: signed, using: key)
-                default: false
-                }
+            return keys.contains { key in
+                signature.count == SHA256.byteCount
+                    ? HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: signed, using: key)
+                    : HMAC<Insecure.SHA1>.isValidAuthenticationCode(signature, authenticating: signed, using: key)
             }
         }
     }
 
-    /// The address by either scheme, with its port, without one and with the scheme's own, its host in lower case, and its
-    /// path and query in other spellings: Twilio signs one form, and a proxy that ends TLS, listens elsewhere or writes an
-    /// address anew passes on another.
-    private static func forms(of url: String) -> [String] {
-        let schemes = [("https://", ":443"), ("http://", ":80")]
-        let lower = url.lowercased()
-        guard let scheme = schemes.first(where: { lower.hasPrefix($0.0) })?.0 else { return [url] }
-        let rest = url.dropFirst(scheme.utf8.count)
-        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        let name = withoutPort(authority)
-        let places = schemes.flatMap { scheme, port in
-            ["\(scheme)\(authority)", "\(scheme)\(name)", "\(scheme)\(name)\(port)", "\(scheme)\(name.lowercased())"]
-        }
-        let paths = spellings(of: rest[authority.endIndex...])
-        return [url] + places.flatMap { place in paths.map { place + $0 } }
+    /// The addresses that Twilio may have signed: the configured one with the callback's query, or else what a proxy may
+    /// have made the address that the gateway saw of.
+    private static func urls(of record: ReceiptRecord, _ callbackURL: String?) -> [String] {
+        guard let callbackURL else { return record.url.map(forms) ?? [] }
+        let query = record.url.map { $0.prefix { $0 != "#" }.drop { $0 != "?" } } ?? ""
+        if !query.isEmpty { return [callbackURL + query, callbackURL] }
+        return [callbackURL] + [record.sendID.map { "\(callbackURL)?sendId=\($0)" }].compactMap(\.self)
     }
 
-    /// A path and its query with percent signs before capitals, small letters or only where they must be, and with a space
-    /// as either sign of it.
-    private static func spellings(of path: Substring) -> Set<String> {
+    /// The addresses that Twilio may have signed, the likely ones first.
+    ///
+    /// As it came; by either scheme, without its port and with the scheme's own, and its host in lower case; then its path
+    /// and query in other spellings. Twilio signs one form, and a proxy that ends TLS, listens elsewhere or writes an
+    /// address anew passes on another.
+    private static func forms(of url: String) -> [String] {
+        let schemes = ["https://", "http://"]
+        let lower = url.lowercased()
+        guard let scheme = schemes.first(where: lower.hasPrefix) else { return [url] }
+        let rest = url.dropFirst(scheme.utf8.count)
+        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        let (name, path) = (withoutPort(authority), String(rest[authority.endIndex...]))
+        let places = [
+            "https://\(name)", "https://\(authority)", "http://\(authority)", "https://\(name):443", "http://\(name)",
+        ]
+        let spelt = spellings(of: path).map { "https://\(name.lowercased())\($0)" }
+        var seen: Set<String> = []
+        return ([url] + places.map { $0 + path } + spelt).filter { seen.insert($0).inserted }
+    }
+
+    /// A path and its query: as it came, with another root, with percent signs before capitals, small letters or only where
+    /// they must be, with a space as either sign of it, and both.
+    private static func spellings(of path: String) -> [String] {
         let (way, query) = (String(path.prefix { $0 != "?" }), String(path.drop { $0 != "?" }))
-        let ways = ["", "/"].contains(way) ? ["", "/"] : [way]
-        let queries = [query, query.replacing("+", with: "%20"), query.replacing("%20", with: "+")]
-        let paths = ways.flatMap { way in queries.map { way + $0 } }
-        return Set(paths + paths.flatMap { path in Escapes.allCases.map { $0.applied(to: path) } })
+        let roots = ["", "/"].contains(way) ? [(way.isEmpty ? "/" : "") + query] : []
+        let spaced = [query.replacing("%20", with: "+"), query.replacing("+", with: "%20")].map { way + $0 }
+        let escaped = Escapes.allCases.map { $0.applied(to: path) }
+        let both = spaced.filter { $0 != path }.flatMap { path in Escapes.allCases.map { $0.applied(to: path) } }
+        return [path] + roots + escaped + spaced + both
     }
 
     private enum Escapes: CaseIterable {

@@ -7,7 +7,14 @@ import Crypto
 /// Neither is checked for its age: a receipt may wait in Kafka for longer than a token lives, and a repeated one changes
 /// nothing.
 enum VonageSignature {
+    /// More than Vonage posts, by far: what is longer is refused before anything is computed.
+    private static let longestCallback = 16 * 1024
+
     static func isValid(_ record: ReceiptRecord, _ digest: VonageDigest, _ secrets: [[UInt8]]) -> Bool {
+        let size = record.parameters.reduce(record.body?.utf8.count ?? 0) {
+            $0 + $1.key.utf8.count + $1.value.utf8.count
+        }
+        guard size <= longestCallback * 2 else { return false }
         if let authorization = record.headers?["authorization"], let token = bearer(authorization) {
             // What the token vouches for must be what is read.
             guard let body = record.body, record.isBodyRead else { return false }
