@@ -46,6 +46,7 @@ struct SecretReloadTests {
 
     private func loader(
         _ configuration: CourierConfiguration? = nil,
+        firstRetry: Duration = .seconds(5),
         joinFleet: @escaping SecretLoader.KeyComparison = { _ async throws(DatabaseFault) in }
     ) -> SecretLoader {
         SecretLoader(
@@ -54,6 +55,7 @@ struct SecretReloadTests {
             configuration: configuration ?? self.configuration,
             secrets: secrets,
             joinFleet: joinFleet,
+            firstRetry: firstRetry,
             logger: log.logger
         )
     }
@@ -121,6 +123,24 @@ struct SecretReloadTests {
         #expect(log.events == ["secrets.refused"])
         #expect(log.values("fault") == ["\(other)"])
         #expect(secrets.keys.current.code.ids == [KeyID(1)])
+    }
+
+    @Test func `a reload that met no database is tried again by itself`() async throws {
+        let failures = Mutex(2)
+        let loader = loader(firstRetry: .milliseconds(1)) { _ async throws(DatabaseFault) in
+            let isAway = failures.withLock { left in
+                left -= 1
+                return left >= 0
+            }
+            if isAway { throw DatabaseFault(PostgresError(.connectionFailed)) }
+        }
+        try await watching(loader) {
+            let rings = "\(ExampleFiles.ring(1, filledWith: 1)),\(ExampleFiles.ring(2, filledWith: 9))"
+            _ = try folder.write(rings, to: "code")
+            try await eventually("the new key") { secrets.keys.current.code.ids == [KeyID(1), KeyID(2)] }
+        }
+        #expect(log.events == ["secrets.refused", "secrets.refused", "secrets.reloaded"])
+        #expect(await !loader.isRetryDue)
     }
 
     @Test func `without the database no new key comes into force, and a provider's credential does`() async throws {

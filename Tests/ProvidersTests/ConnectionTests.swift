@@ -152,6 +152,24 @@ import Verification
         }
     }
 
+    @Test func `leaves nothing of a certificate that has been replaced`() async throws {
+        let pem = Secret("\(SelfSigned.certificate)\n\(SelfSigned.privateKey)\n")
+        let client = ProviderClient(maximumConnections: 8, greatestAge: .nanoseconds(1))
+        try await withAuthorityFile { path in
+            try await ScriptedServer.with([created], tls: try askingContext()) { server in
+                for _ in 0..<5 {
+                    // A new identity each time, as a file that has changed makes one.
+                    let identity = try #require(ClientIdentity(certificate: pem, key: nil))
+                    let options = ConnectionOptions(authorities: path, identity: identity)
+                    let provider = try Self.gateway("https://localhost:\(server.port)", options, client)
+                    #expect(try await Self.send(provider).outcome == .accepted)
+                }
+                try await eventually("the others are gone") { await client.held() == (1, 1) }
+            }
+        }
+        await client.shutdown()
+    }
+
     // MARK: Proxies
 
     @Test func `names the whole address to a proxy where there is no TLS`() async throws {

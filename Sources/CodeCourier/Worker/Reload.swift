@@ -8,7 +8,14 @@ protocol FileLoader: Actor {
     /// The files that are worth watching.
     var paths: [String] { get }
 
+    /// Whether what was read is to be read again, although no file changes: it could not be judged.
+    var isRetryDue: Bool { get }
+
     func load(because cause: ReloadCause) async
+}
+
+extension FileLoader {
+    var isRetryDue: Bool { false }
 }
 
 /// Why files are read again.
@@ -55,6 +62,7 @@ struct Reload: Service {
             for path in await loader.paths {
                 if changes[path, default: FileChanges()].isSettled(FileIdentity(of: path)) { isSettled = true }
             }
+            if await loader.isRetryDue { isSettled = true }
             if isSettled { await loader.load(because: .change) }
             // The pace at which paths are looked at, since not every file system tells of changes; a cancelled sleep ends at
             // once, and the loop with it.

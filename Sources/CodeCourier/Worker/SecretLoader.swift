@@ -16,6 +16,10 @@ actor SecretLoader: FileLoader {
     private let secrets: WorkerSecrets
     private let joinFleet: KeyComparison
     private let logger: Logger
+    private let firstRetry: Duration
+
+    /// When a reading that met no database is tried again, and how long after the one before; nil while there is none.
+    private var retry: (at: ContinuousClock.Instant, after: Duration)?
 
     /// How many readings were begun: an answer to an earlier one comes too late.
     private var readings = 0
@@ -32,8 +36,10 @@ actor SecretLoader: FileLoader {
         configuration: CourierConfiguration,
         secrets: WorkerSecrets,
         joinFleet: @escaping KeyComparison,
+        firstRetry: Duration = .seconds(5),
         logger: Logger
     ) {
+        self.firstRetry = firstRetry
         self.path = path
         text = path.flatMap { try? TextFile.read($0, maximumBytes: YAMLDocument.maximumBytes) }
         self.environment = environment
@@ -44,6 +50,8 @@ actor SecretLoader: FileLoader {
     }
 
     var paths: [String] { files.keys.sorted() }
+
+    var isRetryDue: Bool { retry.map { $0.at <= .now } ?? false }
 
     func load(because cause: ReloadCause) async {
         switch CourierConfiguration.read(ConfigurationSource(path: path, text: text, environment: environment)) {
@@ -57,9 +65,11 @@ actor SecretLoader: FileLoader {
             readings += 1
             let reading = readings
             if configuration.keys.adds(to: secrets.keys.current), let fault = await fault(of: configuration.keys) {
-                return refuse([fault])
+                if reading == readings { retry = fault.isOfKeys ? nil : nextRetry }
+                return refuse([fault.text])
             }
             guard reading == readings else { return }
+            retry = nil
             // Providers are left in peace where nothing is new: a new one connects anew.
             if isChanged { secrets.replace(with: configuration) }
             files = configuration.secretFiles
@@ -68,15 +78,22 @@ actor SecretLoader: FileLoader {
     }
 
     /// Why the fleet does not take keys of which some are new here.
-    private func fault(of keys: CodeKeys) async -> String? {
+    private func fault(of keys: CodeKeys) async -> (text: String, isOfKeys: Bool)? {
         do throws(DatabaseFault) {
             try await joinFleet(keys)
             return nil
         } catch {
-            return error.isOfKeys
-                ? error.description
-                : "keys: not compared with the fleet's (\(error)): send SIGHUP once the database answers"
+            if error.isOfKeys { return (error.description, true) }
+            return (
+                "keys: not compared with the fleet's (\(error)): tried again by itself, and at once by SIGHUP", false
+            )
         }
+    }
+
+    /// Each one twice as long after the one before as that was, and a minute at most.
+    private var nextRetry: (at: ContinuousClock.Instant, after: Duration) {
+        let wait = min(retry.map { $0.after * 2 } ?? firstRetry, .seconds(60))
+        return (.now + wait, wait)
     }
 
     private func refuse(_ faults: [String]) {

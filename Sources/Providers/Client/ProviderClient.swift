@@ -30,6 +30,9 @@ package final class ProviderClient: Sendable {
     private struct State {
         var pools: [Target.Origin: ConnectionPool] = [:]
         var secure: [ConnectionOptions?: SecureContext] = [:]
+
+        /// The pool that was asked for last, by its origin without options.
+        var latest: [Target.Origin: Target.Origin] = [:]
         var isTicking = false
         var isShutDown = false
     }
@@ -104,6 +107,7 @@ package final class ProviderClient: Sendable {
     }
 
     private func pool(for origin: Target.Origin) -> ConnectionPool {
+        state.value.latest[origin.place] = origin
         if let pool = state.value.pools[origin] { return pool }
         let pool = ConnectionPool(
             origin,
@@ -124,6 +128,23 @@ package final class ProviderClient: Sendable {
         return context
     }
 
+    /// Drops the pools whose options have changed since, such as a client certificate, once their connections are closed,
+    /// and the TLS contexts that no pool has any more.
+    private func forgetReplaced() {
+        let (pools, latest) = (state.value.pools, state.value.latest)
+        let kept = pools.filter { origin, pool in !pool.isEmpty || latest[origin.place] == origin }
+        guard kept.count < pools.count else { return }
+        let options = Set(kept.keys.map(\.options))
+        state.value.pools = kept
+        state.value.secure = state.value.secure.filter { options.contains($0.key) }
+    }
+
+    /// How many pools and TLS contexts it has.
+    func held() async -> (pools: Int, contexts: Int) {
+        let count = try? await loop.submit { [state] in [state.value.pools.count, state.value.secure.count] }.get()
+        return (count?[0] ?? 0, count?[1] ?? 0)
+    }
+
     /// Looks after deadlines and idle connections for as long as there are any.
     private func tick() {
         guard !state.value.isTicking else { return }
@@ -131,6 +152,7 @@ package final class ProviderClient: Sendable {
         loop.scheduleTask(in: Self.tick) {
             self.state.value.isTicking = false
             for pool in self.state.value.pools.values { pool.sweep(at: .now()) }
+            self.forgetReplaced()
             if self.state.value.pools.values.contains(where: { !$0.isEmpty }) { self.tick() }
         }
     }

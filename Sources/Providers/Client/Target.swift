@@ -8,6 +8,9 @@ struct Target: Sendable {
         let host: String
         let port: Int
         let options: ConnectionOptions?
+
+        /// The same, however it is reached.
+        var place: Origin { Origin(isSecure: isSecure, host: host, port: port, options: nil) }
     }
 
     let origin: Origin
