@@ -30,11 +30,25 @@ import Verification
             #expect(try await desk.ask(settle: .failed(.providerUnavailable)) == "send 1 of code 1")
             #expect(try await desk.ask(settle: .expiredUnsent) == "send 1 of code 1")
             #expect(try await desk.ask(settle: .failed(.providerRefused)) == "send 1 of code 1")
-            #expect(try await desk.ask() == "resend_window")
+            #expect(try await desk.ask(settle: .failed(.fraudBlocked)) == "send 1 of code 1")
+            #expect(try await desk.ask() == "send 1 of code 1")
             try await desk.move(to: desk.now + .seconds(60))
+            #expect(try await desk.ask(settle: .failed(.providerRefused)) == "send 2 of code 1")
             #expect(try await desk.ask(settle: nil) == "send 2 of code 1")
             try await desk.move(to: desk.now + .seconds(121))
             #expect(try await desk.ask() == "resend_window", "a send without an outcome keeps the window open")
+        }
+    }
+
+    @Test func `limits against abuse count sends that never left`() async throws {
+        let policy = Policy.desk { $0.limits.perRecipient = [RateLimit(count: 3, per: .seconds(10))] }
+        try await RuleDesk.with(policy) { desk async throws in
+            for _ in 0..<3 {
+                #expect(try await desk.ask(settle: .failed(.providerRefused)) == "send 1 of code 1")
+            }
+            #expect(try await desk.ask() == "quota_recipient")
+            try await desk.move(to: desk.now + .seconds(10))
+            #expect(try await desk.ask() == "send 1 of code 1")
         }
     }
 

@@ -30,14 +30,14 @@ struct Settled: Sendable, CustomTestStringConvertible {
             "failed",
             "failed",
             "provider_refused",
-            "1 window 4 1 f live failed"
+            "0 now 4 1 f live failed"
         ),
         Settled(
             .failed(.fraudBlocked),
             "failed",
             "failed",
             "fraud_blocked_by_provider",
-            "1 window 4 1 f live failed"
+            "0 now 4 1 f live failed"
         ),
         Settled(
             .failed(.providerUnavailable),

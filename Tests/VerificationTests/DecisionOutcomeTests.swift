@@ -22,14 +22,14 @@ import Verification
             disposition: .failed(.providerRefused),
             status: "failed",
             reason: "provider_refused",
-            isRefunded: false,
+            isRefunded: true,
             sendState: "failed"
         ),
         Case(
             disposition: .failed(.fraudBlocked),
             status: "failed",
             reason: "fraud_blocked_by_provider",
-            isRefunded: false,
+            isRefunded: true,
             sendState: "failed"
         ),
         Case(

@@ -79,10 +79,10 @@ struct DecisionWatch {
         let id = claim.reference.verificationID
         switch disposition {
         case .retry, .repeatOnce, .delivered: return
-        case .expiredUnsent, .failed(.providerUnavailable):
+        case .expiredUnsent, .failed:
             countedSends[id, default: 0] -= 1
             closedUntil[id] = tables.now
-        case .sent, .unknown, .failed:
+        case .sent, .unknown:
             closedUntil[id] = tables.now + .seconds(30)
         }
         openSends[id] = nil

@@ -89,12 +89,14 @@ package enum SendDisposition: Sendable, Equatable {
         }
     }
 
-    /// Whether the person's sends and window are as if this send had not been: it surely never left, and not because
-    /// a provider refused this person's message.
+    /// Whether the person's sends and window are as if this send had not been: it surely never left, whatever the reason.
+    ///
+    /// Else a person who corrects a number or presses again would wait for a message that does not exist, and longer each
+    /// time. Limits against abuse have counted the request when it was let through, and keep it.
     var isRefunded: Bool {
         switch self {
-        case .failed(.providerUnavailable), .expiredUnsent: true
-        case .failed, .sent, .delivered, .unknown, .retry, .repeatOnce: false
+        case .failed, .expiredUnsent: true
+        case .sent, .delivered, .unknown, .retry, .repeatOnce: false
         }
     }
 }

@@ -12,9 +12,9 @@ extension NaiveModel {
         switch outcome {
         case .sent: status = "sent"
         case .unknown(let why): (status, reason) = ("unknown", why == .timeout ? "timeout" : "worker_lost")
-        case .failed(.providerRefused): (status, reason) = ("failed", "provider_refused")
-        case .failed(.fraudBlocked): (status, reason) = ("failed", "fraud_blocked_by_provider")
-        case .failed(.optedOut): (status, reason) = ("failed", "opted_out")
+        case .failed(.providerRefused): (status, reason, isRefunded) = ("failed", "provider_refused", true)
+        case .failed(.fraudBlocked): (status, reason, isRefunded) = ("failed", "fraud_blocked_by_provider", true)
+        case .failed(.optedOut): (status, reason, isRefunded) = ("failed", "opted_out", true)
         case .failed(.providerUnavailable): (status, reason, isRefunded) = ("failed", "provider_unavailable", true)
         case .expiredUnsent: (status, reason, isRefunded) = ("expired_unsent", "deadline", true)
         case .retry, .repeatOnce, .delivered: return nil

@@ -14,13 +14,16 @@ struct GoldenFile {
     let name: String
     let cases: [JSONObject]
 
-    init(_ name: String) throws {
+    /// Reads a file without the cases of some names, which are only read today and made no more.
+    init(_ name: String, but superseded: Set<String> = []) throws {
         self.name = name
         let bytes = try Data(contentsOf: Self.folder.appending(path: name))
         guard case .object(let root) = try JSONScanner.parse(Array(bytes)), case .array(let values)? = root["cases"]
         else { throw CocoaError(.fileReadCorruptFile) }
-        cases = values.compactMap { if case .object(let object) = $0 { object } else { nil } }
-        try #require(cases.count == values.count)
+        let all = values.compactMap { if case .object(let object) = $0 { object } else { nil } }
+        try #require(all.count == values.count)
+        cases = all.filter { !superseded.contains($0.string("name") ?? "") }
+        try #require(cases.count + superseded.count == all.count)
     }
 
     /// Compares every case, byte for byte, with what today's code makes of it.

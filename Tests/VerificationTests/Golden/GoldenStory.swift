@@ -11,16 +11,27 @@ struct GoldenStory {
     static let sendID = "0193a5b0-1c40-7b11-9d22-33e44f556a77"
     private static let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-    /// The cases of `events.json`, in its order.
+    /// The cases of refused messages from when they still opened a window and counted among the sends.
+    static let superseded: Set<String> = ["failed: refused", "failed: fraud"]
+
+    /// The other cases of `events.json`, in its order.
     private(set) var cases: [String] = []
 
     init() {
-        settled()
+        settled([
+            ("sent", .sent), ("failed: unavailable", .failed(.providerUnavailable)),
+            ("unknown: timeout", .unknown(.timeout)),
+            ("unknown: worker lost", .unknown(.workerLost)), ("expired_unsent of a verification", .expiredUnsent),
+        ])
         undecided()
         repeated()
         refused()
         channels()
         ended()
+        settled([
+            ("failed: refused, no window", .failed(.providerRefused)),
+            ("failed: fraud, no window", .failed(.fraudBlocked)),
+        ])
     }
 
     private static var tables: DecisionTables {
@@ -73,13 +84,7 @@ struct GoldenStory {
         cases.append(text)
     }
 
-    private mutating func settled() {
-        let results: [(String, SendDisposition)] = [
-            ("sent", .sent), ("failed: refused", .failed(.providerRefused)),
-            ("failed: unavailable", .failed(.providerUnavailable)), ("failed: fraud", .failed(.fraudBlocked)),
-            ("unknown: timeout", .unknown(.timeout)), ("unknown: worker lost", .unknown(.workerLost)),
-            ("expired_unsent of a verification", .expiredUnsent),
-        ]
+    private mutating func settled(_ results: [(String, SendDisposition)]) {
         for (name, disposition) in results {
             var tables = Self.tables
             guard let claim = tables.intake(Self.request()).sends.first else { continue }

@@ -25,7 +25,7 @@ import Verification
     }
 
     @Test func `golden events are made byte for byte`() throws {
-        try GoldenFile("events.json").expect(GoldenStory().cases)
+        try GoldenFile("events.json", but: GoldenStory.superseded).expect(GoldenStory().cases)
     }
 
     @Test func `golden dead letters get the same headers, byte for byte`() throws {
