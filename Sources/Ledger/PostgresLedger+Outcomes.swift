@@ -29,7 +29,7 @@ extension PostgresLedger {
                 [Self.settleSends(results), .clock] + (later.isEmpty ? [] : [Self.unpublished(later)])
             )
             let settled = try Self.sendIDs(answers[0])
-            if results.contains(where: { !settled.contains($0.send.id) && $0.attempt?.messageID != nil }) {
+            if results.contains(where: { !settled.contains($0.send.id) && $0.isEvidence }) {
                 throw ChangedSinceClaim()
             }
             let open = results.filter { settled.contains($0.send.id) && $0.disposition.settles }
@@ -78,10 +78,22 @@ extension PostgresLedger {
             // 2. Those are written.
             let answers = try transaction.run([Self.settleSends(free), .clock])
             let settled = try Self.sendIDs(answers[0])
-            let late = free.filter { !settled.contains($0.send.id) && $0.attempt?.messageID != nil }
             let open = free.filter { settled.contains($0.send.id) && $0.disposition.settles }
-            let changes = settle(open, read, try answers[1].clock())
-            let evidence = late.isEmpty ? [] : [Self.keepEvidence(late)]
+
+            // 3. What is called unknown since its holder was away is settled by what that knows, if nobody has claimed it anew.
+            let unsettled = free.filter { !settled.contains($0.send.id) && $0.isEvidence }
+            let answering = unsettled.filter(\.disposition.settlesUnknown)
+            let late =
+                answering.isEmpty ? [] : try Self.sendIDs(transaction.run([Self.settleUnknownSends(answering)])[0])
+            let changes = OutcomeDecision.settle(
+                open + answering.filter { late.contains($0.send.id) },
+                late: late,
+                verifications: read,
+                now: try answers[1].clock(),
+                source: settings.source
+            )
+            let named = unsettled.filter { !late.contains($0.send.id) && $0.attempt?.messageID != nil }
+            let evidence = named.isEmpty ? [] : [Self.keepEvidence(named)]
             let parcels = Array(Set(held.parcels(of: waiting.map(\.send)).compactMap(\.self)))
             let leases = parcels.isEmpty ? [] : [extendParcels(parcels)]
             let pack = Pack(behind: try Self.verificationIDs(locks[4]))
@@ -144,7 +156,20 @@ extension PostgresLedger {
     }
 }
 
+extension SendResult {
+    /// Whether it tells more than that nobody knows, of a send whose claim is lost.
+    fileprivate var isEvidence: Bool { disposition.settlesUnknown || attempt?.messageID != nil }
+}
+
 extension SendDisposition {
+    /// Whether the holder of a send that is called unknown meanwhile knows what became of it.
+    fileprivate var settlesUnknown: Bool {
+        switch self {
+        case .sent, .failed: true
+        case .delivered, .unknown, .expiredUnsent, .retry, .repeatOnce: false
+        }
+    }
+
     /// Whether the verification learns of it.
     fileprivate var settles: Bool {
         switch self {

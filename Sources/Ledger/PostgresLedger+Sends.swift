@@ -105,9 +105,50 @@ extension PostgresLedger {
         )
     }
 
+    /// Settles sends that are `unknown`, for the holder of the claim that they have.
+    ///
+    /// Who was cut off alone knows what its provider answered; a sweep called it unknown meanwhile. A send that was claimed
+    /// anew has another fence, and one that a receipt settled is not unknown any more.
+    static func settleUnknownSends(_ results: [SendResult]) -> Statement {
+        Statement(
+            """
+            WITH settled AS (
+                UPDATE courier.send s
+                SET state = u.state, attempts = greatest(s.attempts, u.attempts), provider = u.provider,
+                    provider_message_id = u.provider_message_id, segments = u.segments, encoding = u.encoding,
+                    error_code = u.error_code
+                FROM (
+                    SELECT
+                        unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence, unnest($3::text[]) AS state,
+                        unnest($4::int2[]) AS attempts, unnest($5::text[]) AS provider,
+                        unnest($6::text[]) AS provider_message_id, unnest($7::int2[]) AS segments,
+                        unnest($8::text[]) AS encoding, unnest($9::text[]) AS error_code
+                ) AS u
+                WHERE s.id = u.id AND s.fence = u.fence AND s.state = 'unknown'
+                RETURNING s.id, u.provider_message_id
+            ), named AS (
+                INSERT INTO courier.message (id, digest)
+                SELECT t.id, hashtextextended(t.provider_message_id, 0) FROM settled t
+                WHERE t.provider_message_id IS NOT NULL AND NOT EXISTS (
+                    SELECT FROM courier.message m
+                    WHERE m.digest = hashtextextended(t.provider_message_id, 0) AND m.id = t.id
+                )
+            )
+            SELECT t.id FROM settled t
+            """,
+            [
+                .uuids(results.map(\.send.id.uuid.value)), .int32s(results.map(\.send.fence)),
+                .texts(results.map(\.disposition.sendState)), .int16s(results.map(\.attempts)),
+                .texts(results.map(\.attempt?.provider)), .texts(results.map(\.attempt?.messageID)),
+                .int16s(results.map { $0.attempt?.segments.map { Int16(clamping: $0) } }),
+                .texts(results.map(\.attempt?.encoding)), .texts(results.map(\.attempt?.errorCode)),
+            ]
+        )
+    }
+
     /// What a worker learned after its claim was lost: the provider's id, by which a receipt finds the send.
     ///
-    /// It changes no state: only a receipt settles what is unknown.
+    /// It changes no state: the send has been claimed anew since.
     static func keepEvidence(_ results: [SendResult]) -> Statement {
         Statement(
             """

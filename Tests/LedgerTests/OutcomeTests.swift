@@ -142,6 +142,84 @@ import Verification
         }
     }
 
+    @Test(arguments: [true, false])
+    func `a late answer of the holder settles what a sweep called unknown, with an id or without`(
+        hasID: Bool
+    ) async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claim = try await worker.claim()
+            _ = try await worker.ledger.markDispatching([claim])
+            try await database.lapseSends()
+            try await worker.publish(try await worker.ledger.sweepSends(capacity: 10))
+            let after = try await database.text("SELECT resend_after::text FROM courier.verification")
+            let late = SendResult(
+                send: claim.reference,
+                disposition: .sent,
+                attempts: 1,
+                attempt: .init(
+                    provider: "main",
+                    messageID: hasID ? "SM9" : nil,
+                    segments: 1,
+                    encoding: "GSM-7",
+                    errorCode: nil
+                ),
+                verification: claim.verification
+            )
+            let told = try await worker.ledger.record([late])
+            #expect(told.outbox.map { $0.json?.text("status") } == ["sent"])
+            #expect(told.outbox.map(\.sequence) == [2])
+            let state = try await database.text(
+                "SELECT concat_ws(' ', state, provider, provider_message_id) FROM courier.send"
+            )
+            #expect(state == (hasID ? "sent main SM9" : "sent main"))
+            #expect(try await database.text("SELECT resend_after::text FROM courier.verification") == after)
+            #expect(try await worker.ledger.record([late]).outbox.isEmpty)
+            #expect(EventContract.violations(in: told.outbox) == [])
+        }
+    }
+
+    @Test func `a late refusal gives the send back, and leaves the window of a later one`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claims = try await worker.claims(2)
+            _ = try await worker.ledger.markDispatching(claims)
+            try await database.lapseSends()
+            try await worker.publish(try await worker.ledger.sweepSends(capacity: 10))
+            try await database.script("UPDATE courier.verification SET resend_after = '-infinity'")
+            let again = try await worker.intake(.people(1, round: 1, at: try await worker.now())).value
+            #expect(again.count == 1)
+            let told = try await worker.ledger.record(claims.map { .init($0, .failed(.providerRefused)) })
+            #expect(told.outbox.map { $0.json?.text("status") } == ["failed", "failed"])
+            let rows = try await database.texts(
+                """
+                SELECT concat_ws(' ', sends_used, send_open, status, resend_after > clock_timestamp())
+                FROM courier.verification ORDER BY sends_used DESC
+                """
+            )
+            // The first one has another send under way.
+            #expect(rows == ["1 t unknown t", "0 f failed f"])
+        }
+    }
+
+    @Test func `a late answer changes nothing of a send that was claimed anew or settled by a receipt`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claims = try await worker.claims(2)
+            _ = try await worker.ledger.markDispatching(claims)
+            try await database.lapseSends()
+            try await worker.publish(try await worker.ledger.sweepSends(capacity: 10))
+            try await database.script("UPDATE courier.send SET fence = 2 WHERE id = '\(claims[0].id)'")
+            let receipt = ReceivedReceipt(.of(claims[1], .undelivered))
+            _ = try await worker.ledger.receive([receipt], deadLetters: [])
+            let told = try await worker.ledger.record(claims.map { .init($0, .sent) })
+            #expect(told.outbox.isEmpty)
+            #expect(
+                try await database.texts("SELECT state FROM courier.send ORDER BY state") == ["undelivered", "unknown"]
+            )
+        }
+    }
+
     @Test func `a result counts once, however often it is recorded`() async throws {
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())

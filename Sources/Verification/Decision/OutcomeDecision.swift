@@ -11,9 +11,11 @@ package enum OutcomeDecision {
     /// Settles a batch in its order.
     ///
     /// `results` are only those whose send's row took the result, so that every event belongs to one change;
-    /// `verifications` are theirs, locked, and one that is gone has no event; `now` is the database's clock.
+    /// `verifications` are theirs, locked, and one that is gone has no event; `now` is the database's clock. `late` are the
+    /// sends that were `unknown` when their holder told of them.
     package static func settle(
         _ results: [SendResult],
+        late: Set<SendID> = [],
         verifications: [VerificationID: StoredVerification],
         now: Timestamp,
         source: String
@@ -25,7 +27,11 @@ package enum OutcomeDecision {
             guard let status = result.disposition.status,
                 var verification = verifications[result.send.verificationID]
             else { continue }
-            settle(result, &verification, status, now)
+            if late.contains(result.send.id) {
+                settleLate(result, &verification, status, now)
+            } else {
+                settle(result, &verification, status, now)
+            }
             verifications[verification.id] = verification
             changed.insert(verification.id)
             let event = event(result, verification, status, now)
@@ -33,6 +39,34 @@ package enum OutcomeDecision {
         }
         changes.verifications = changed.sorted().compactMap { verifications[$0] }
         return changes
+    }
+
+    /// Settles a send that was `unknown`, as a receipt does: another one may have followed, whose window and state stay.
+    ///
+    /// One that surely never left gives back what it had used, so far as no other one uses it.
+    private static func settleLate(
+        _ result: SendResult,
+        _ verification: inout StoredVerification,
+        _ status: DeliveryStatus,
+        _ now: Timestamp
+    ) {
+        let isNewest = !verification.sendOpen && result.send.number == verification.sendsUsed
+        verification.sequence += 1
+        // A verification that ran out stays expired for whoever asks again.
+        if verification.state != .expired, isNewest || !result.disposition.isRefunded { verification.status = status }
+        noteProviders(result, &verification)
+        guard result.disposition.isRefunded else { return }
+        verification.sendsUsed = max(0, verification.sendsUsed - 1)
+        if isNewest { verification.resendAfter = now }
+    }
+
+    private static func noteProviders(_ result: SendResult, _ verification: inout StoredVerification) {
+        let taker = result.disposition.mayHaveLeft ? result.attempt?.provider : nil
+        for provider in [result.doubtful, taker].compactMap(\.self)
+        where !verification.usedProviders.contains(provider) {
+            verification.usedProviders.append(provider)
+        }
+        if result.disposition == .failed(.optedOut) { verification.optedOutAt = result.attempt?.provider }
     }
 
     private static func settle(
@@ -43,12 +77,7 @@ package enum OutcomeDecision {
     ) {
         verification.sequence += 1
         verification.status = status
-        let taker = result.disposition.mayHaveLeft ? result.attempt?.provider : nil
-        for provider in [result.doubtful, taker].compactMap(\.self)
-        where !verification.usedProviders.contains(provider) {
-            verification.usedProviders.append(provider)
-        }
-        if result.disposition == .failed(.optedOut) { verification.optedOutAt = result.attempt?.provider }
+        noteProviders(result, &verification)
         // A receipt comes when its send is over, and perhaps another one open.
         if result.disposition == .delivered { return }
         verification.sendOpen = false
