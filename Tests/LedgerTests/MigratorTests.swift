@@ -123,6 +123,28 @@ import Verification
         }
     }
 
+    @Test func `maintenance by hand drops no day that workers keep, and every table has a replica identity`()
+        async throws
+    {
+        try await LedgerDatabase.with { database in
+            try await database.script(
+                "CREATE TABLE courier.message_20200101 (LIKE courier.message INCLUDING ALL);"
+                    + "ALTER TABLE courier.message ATTACH PARTITION courier.message_20200101 FOR VALUES FROM "
+                    + "('00000000-0000-7000-8000-000000000000') TO ('00000000-0000-7000-8000-000000000001')"
+            )
+            for migration in Migration.all where migration.version == 8 { try await database.script(migration.sql) }
+            #expect(try await database.count("SELECT count(*) FROM pg_class WHERE relname = 'message_20200101'") == 1)
+            let bare = try await database.texts(
+                """
+                SELECT c.relname FROM pg_class c
+                WHERE c.relnamespace = 'courier'::regnamespace AND c.relkind = 'r' AND c.relreplident = 'd'
+                    AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary)
+                """
+            )
+            #expect(bare == [])
+        }
+    }
+
     @Test func `a database with a request is told from one without, and from one without tables`() async throws {
         try await LedgerDatabase.empty { database in
             let migrator = Migrator(pool: database.pool)

@@ -91,6 +91,10 @@ BEGIN
         parent || suffix, parent, fillfactor
     );
     EXECUTE format('ALTER TABLE courier.%I ATTACH PARTITION courier.%I %s', parent, parent || suffix, bounds);
+    -- It is not copied: without one a publication of all tables refuses deletes.
+    IF parent = 'message' THEN
+        EXECUTE format('ALTER TABLE courier.%I REPLICA IDENTITY FULL', parent || suffix);
+    END IF;
     PERFORM courier.sample_less(to_regclass(format('courier.%I', parent || suffix)));
 END
 $$;
@@ -287,5 +291,20 @@ GRANT EXECUTE ON FUNCTION courier.maintenance_age() TO courier_worker;
 GRANT EXECUTE ON FUNCTION courier.maintain_days(text, interval, integer) TO courier_worker;
 GRANT EXECUTE ON FUNCTION courier.forget_slices(interval, integer) TO courier_worker;
 
-SELECT courier.maintain_days('request'), courier.maintain_days('verification'), courier.maintain_days('send'),
-    courier.maintain_days('message');
+-- Days are made here and none is dropped: how long they are kept is the workers' setting.
+SELECT courier.maintain_days(t.parent, '100 years') FROM unnest(ARRAY['request', 'verification', 'send', 'message']) AS t(parent);
+
+-- A table without a primary key has its whole row for an identity, in partitions of before as well.
+DO $$
+DECLARE
+    bare record;
+BEGIN
+    FOR bare IN
+        SELECT c.relname FROM pg_class c
+        WHERE c.relnamespace = 'courier'::regnamespace AND c.relkind IN ('r', 'p') AND c.relreplident = 'd'
+          AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary)
+    LOOP
+        EXECUTE format('ALTER TABLE courier.%I REPLICA IDENTITY FULL', bare.relname);
+    END LOOP;
+END
+$$;
