@@ -52,6 +52,7 @@ struct Publish: Service {
                 group.addTask { await settle() }
                 await withDiscardingTaskGroup { sources in
                     sources.addTask { await tick() }
+                    sources.addTask { await wake() }
                     sources.addTask { await catchUp() }
                     let batches = context.outbox.batches(of: 2 * context.settings.batchSize) {
                         context.inFlight.gathering(upTo: 10)
@@ -207,6 +208,14 @@ extension Publish {
             await Task.pause(until: .now + context.settings.sweepInterval)
         }
         look.finish()
+    }
+
+    /// What the broker does not answer for makes room by time alone.
+    private func wake() async {
+        while !Task.isStopping {
+            await Task.pause(until: .now + .milliseconds(100))
+            unacknowledged.wake()
+        }
     }
 
     /// Publishes what is in the table and nobody holds, apart from what stages hand over: neither waits for the other.

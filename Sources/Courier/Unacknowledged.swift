@@ -5,9 +5,11 @@ import Verification
 
 /// The records that the broker was given and has not answered for, of each stream one at a time.
 ///
-/// What follows in its stream waits here for that one, so that no event overtakes an earlier one. However long a
-/// partition takes nothing, only so much waits for it: there is a limit for what was handed over and one for what was
-/// taken over, which comes again and again meanwhile and must not keep out what is new.
+/// What follows in its stream waits here for that one, so that no event overtakes an earlier one. There is a limit for what
+/// was handed over and one for what was taken over, which comes again and again and must not keep out what is new.
+///
+/// A broker that is well answers within milliseconds. What has no answer after half a second is of a partition or a topic that
+/// takes nothing now: it counts no more against what others need, up to four times the limit.
 final class Unacknowledged: Sendable {
     /// How records come to be published.
     enum Way {
@@ -25,6 +27,10 @@ final class Unacknowledged: Sendable {
         /// The number of the record that is with the broker.
         let sequence: Int32
 
+        /// When it was begun, and what was taken over again meanwhile.
+        let slice: Slice
+        var againSlice: Slice
+
         /// What follows that record.
         var following: [OutboxRecord] = []
 
@@ -35,20 +41,55 @@ final class Unacknowledged: Sendable {
         var weightOfFollowing: Int { following.reduce(0) { $0 + $1.weight } }
         var weightOfAgain: Int { again.reduce(0) { $0 + $1.weight } }
 
-        init(_ first: OutboxRecord, by way: Way, until end: ContinuousClock.Instant) {
+        init(_ first: OutboxRecord, by way: Way, until end: ContinuousClock.Instant, _ slice: Slice) {
             self.way = way
             self.end = end
+            self.slice = slice
             sequence = first.sequence
             againEnd = end
+            againSlice = slice
+        }
+    }
+
+    /// A tenth of a second.
+    private typealias Slice = Int
+
+    /// The slices in which a record counts against the limit.
+    private static let youngest = 5
+
+    /// The limit of all, by the one of those that count.
+    private static let most = 4
+
+    private struct Weight {
+        var all = 0
+        private var slices: [Slice: Int] = [:]
+
+        mutating func add(_ weight: Int, _ slice: Slice) {
+            all += weight
+            let sum = slices[slice, default: 0] + weight
+            slices[slice] = sum == 0 ? nil : sum
+        }
+
+        func young(at now: Slice) -> Int {
+            slices.reduce(0) { $1.key > now - Unacknowledged.youngest ? $0 + $1.value : $0 }
         }
     }
 
     private struct State {
         var runs: [UUIDValue: Run] = [:]
-        var weights: [Way: Int] = [:]
+        var weights: [Way: Weight] = [:]
 
-        func weight(_ way: Way) -> Int { weights[way, default: 0] }
+        mutating func add(_ weight: Int, _ way: Way, _ slice: Slice) {
+            weights[way, default: Weight()].add(weight, slice)
+        }
+
+        func hasRoom(_ way: Way, _ limit: Int, at now: Slice) -> Bool {
+            guard let weight = weights[way] else { return true }
+            return weight.all < limit || weight.all < limit * Unacknowledged.most && weight.young(at: now) < limit
+        }
     }
+
+    private let start = ContinuousClock.now
 
     private let state = Mutex(State())
     private let limit: Int
@@ -61,7 +102,11 @@ final class Unacknowledged: Sendable {
 
     var count: Int { state.withLock { $0.runs.values.reduce(0) { $0 + 1 + $1.following.count } } }
 
-    func hasRoom(for way: Way) -> Bool { state.withLock { $0.weight(way) < limit } }
+    func hasRoom(for way: Way, now: ContinuousClock.Instant = .now) -> Bool {
+        state.withLock { $0.hasRoom(way, limit, at: slice(now)) }
+    }
+
+    private func slice(_ now: ContinuousClock.Instant) -> Slice { Int((now - start) / .milliseconds(100)) }
 
     /// Whether a record of the stream is with the broker.
     func contains(_ stream: UUIDValue) -> Bool { state.withLock { $0.runs[stream] != nil } }
@@ -70,14 +115,20 @@ final class Unacknowledged: Sendable {
     ///
     /// Where a record of the stream is there already, those that begin with that one go when the broker does not take it;
     /// others are left in the table, where the lease on them ends. After `end` nothing follows any more.
-    func begin(_ records: [OutboxRecord], by way: Way, until end: ContinuousClock.Instant) -> [OutboxRecord] {
-        state.withLock { state in
+    func begin(
+        _ records: [OutboxRecord],
+        by way: Way,
+        until end: ContinuousClock.Instant,
+        now: ContinuousClock.Instant = .now
+    ) -> [OutboxRecord] {
+        let slice = slice(now)
+        return state.withLock { state in
             var first: [OutboxRecord] = []
             var begun: Set<UUIDValue> = []
             for record in records {
                 guard var run = state.runs[record.stream] else {
-                    state.runs[record.stream] = Run(record, by: way, until: end)
-                    state.weights[way, default: 0] += record.weight
+                    state.runs[record.stream] = Run(record, by: way, until: end, slice)
+                    state.add(record.weight, way, slice)
                     begun.insert(record.stream)
                     first.append(record)
                     continue
@@ -85,13 +136,15 @@ final class Unacknowledged: Sendable {
                 if begun.contains(record.stream) {
                     guard record.sequence > run.following.last?.sequence ?? run.sequence else { continue }
                     run.following.append(record)
-                    state.weights[way, default: 0] += record.weight
+                    state.add(record.weight, way, run.slice)
                 } else if record.sequence == run.sequence {
-                    state.weights[.takenOver, default: 0] += record.weight - run.weightOfAgain
+                    state.add(-run.weightOfAgain, .takenOver, run.againSlice)
+                    state.add(record.weight, .takenOver, slice)
                     run.again = [record]
+                    run.againSlice = slice
                     run.againEnd = end
                 } else if let last = run.again.last, record.sequence == last.sequence + 1 {
-                    state.weights[.takenOver, default: 0] += record.weight
+                    state.add(record.weight, .takenOver, run.againSlice)
                     run.again.append(record)
                 } else {
                     continue
@@ -116,10 +169,11 @@ final class Unacknowledged: Sendable {
     /// What the broker does not take goes once more where it was taken from the table meanwhile. Where nothing goes on,
     /// what follows is left in the table.
     func end(_ record: OutboxRecord, isDelivered: Bool, goesOn: Bool) -> Continuation {
+        let slice = slice(.now)
         let continuation = state.withLock { state in
             guard let run = state.runs.removeValue(forKey: record.stream) else { return Continuation() }
-            state.weights[run.way, default: 0] -= record.weight + run.weightOfFollowing
-            state.weights[.takenOver, default: 0] -= run.weightOfAgain
+            state.add(-record.weight - run.weightOfFollowing, run.way, run.slice)
+            state.add(-run.weightOfAgain, .takenOver, run.againSlice)
             let isLast = isDelivered && run.following.isEmpty && run.again.count <= 1
             guard goesOn else { return Continuation(leavesSome: !isLast) }
             let now = ContinuousClock.now
@@ -127,9 +181,9 @@ final class Unacknowledged: Sendable {
             let rest = isFollowed ? run.following : isDelivered ? Array(run.again.dropFirst()) : run.again
             let end = isFollowed ? run.end : run.againEnd
             guard let next = rest.first, now < end else { return Continuation(leavesSome: !isLast) }
-            var going = Run(next, by: isFollowed ? run.way : .takenOver, until: end)
+            var going = Run(next, by: isFollowed ? run.way : .takenOver, until: end, slice)
             going.following = Array(rest.dropFirst())
-            state.weights[going.way, default: 0] += next.weight + going.weightOfFollowing
+            state.add(next.weight + going.weightOfFollowing, going.way, slice)
             state.runs[record.stream] = going
             return Continuation(next: next)
         }
@@ -141,13 +195,16 @@ final class Unacknowledged: Sendable {
     ///
     /// One waiter, of this and `waitForAll`.
     func waitForRoom() async {
-        await wait { $0.weight(.handedOver) < limit }
+        await wait { $0.hasRoom(.handedOver, limit, at: slice(.now)) }
     }
 
     /// Waits until the broker has answered for everything, or the task is cancelled.
     func waitForAll() async {
         await wait { $0.runs.isEmpty }
     }
+
+    /// Lets the waiter look whether there is room by time alone.
+    func wake() { signal.send() }
 
     private func wait(until isReached: (State) -> Bool) async {
         while !state.withLock({ isReached($0) }) {

@@ -95,6 +95,29 @@ import Verification
         }
     }
 
+    @Test
+    func `what the broker does not answer for within half a second keeps no room from others, up to four times it`() {
+        let unacknowledged = Unacknowledged(limit: 10)
+        let now = ContinuousClock.now
+        func begin(_ streams: ClosedRange<UInt128>, at time: ContinuousClock.Instant) {
+            for stream in streams {
+                _ = unacknowledged.begin([record(stream, 1)], by: .handedOver, until: Self.later, now: time)
+            }
+        }
+        for round in 0..<3 {
+            let time = now + .seconds(round)
+            #expect(unacknowledged.hasRoom(for: .handedOver, now: time))
+            begin(UInt128(round * 10 + 1)...UInt128(round * 10 + 10), at: time)
+            #expect(!unacknowledged.hasRoom(for: .handedOver, now: time))
+            #expect(!unacknowledged.hasRoom(for: .handedOver, now: time + .milliseconds(300)))
+        }
+        #expect(unacknowledged.hasRoom(for: .handedOver, now: now + .seconds(3)))
+        begin(31...40, at: now + .seconds(3))
+        #expect(!unacknowledged.hasRoom(for: .handedOver, now: now + .seconds(60)))
+        for stream in UInt128(1)...40 { _ = unacknowledged.end(record(stream, 1), isDelivered: true, goesOn: true) }
+        #expect(unacknowledged.count == 0 && unacknowledged.hasRoom(for: .handedOver, now: now + .seconds(60)))
+    }
+
     @Test func `there is room below a weight, which large records reach soon`() async {
         let unacknowledged = Unacknowledged(limit: 10)
         let (large, small) = (record(1, 1, bytes: 10 * 1024), record(2, 1))
