@@ -86,6 +86,10 @@ extension PostgresLedger {
     }
 
     package func sweepOutbox() async throws -> [OutboxRecord] {
+        try await unpublished.during { try await takeOverOutbox() }
+    }
+
+    private func takeOverOutbox() async throws -> [OutboxRecord] {
         let start = unpublished.next()
         let statements = [Self.oldestDue(since: start), Self.unpackDue(since: start), takeOverOutbox(since: start)]
         return try await pool.withTransaction { transaction in

@@ -9,6 +9,10 @@ extension PostgresLedger {
     private static let outageGrace = Duration.seconds(8)
 
     package func sweepSends(capacity: Int) async throws -> Recorded<[ClaimedSend]> {
+        try await dueSends.during { try await sweepDueSends(capacity: capacity) }
+    }
+
+    private func sweepDueSends(capacity: Int) async throws -> Recorded<[ClaimedSend]> {
         try await pool.withTransaction { transaction in
             // Behind an outage, claims that ran out meanwhile are first recorded by those who know what became of them. Asked
             // here, since this transaction's connection may just have been found dead and replaced.
@@ -105,6 +109,10 @@ extension PostgresLedger {
     }
 
     package func sweepExpired() async throws -> Recorded<Void> {
+        try await expiries.during { try await sweepDueVerifications() }
+    }
+
+    private func sweepDueVerifications() async throws -> Recorded<Void> {
         let statement = lockDueVerifications(since: expiries.next())
         return try await pool.withTransaction { transaction in
             let answers = try transaction.run([statement, .clock])

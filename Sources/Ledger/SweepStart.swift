@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import PostgresClient
 import Synchronization
 import Verification
 
@@ -28,7 +29,8 @@ final class SweepStart: Sendable {
         var wholeBegan: ContinuousClock.Instant?
     }
 
-    /// Whole looks take a fiftieth of the time at most, and come every ten seconds at most.
+    /// Whole looks take a fiftieth of the time at most, and come every ten seconds at most; one that a slow database kept long
+    /// is no reason to stay away for longer than after one that failed.
     private static let interval = Duration.seconds(10)
     private static let share = 50
 
@@ -49,10 +51,23 @@ final class SweepStart: Sendable {
     /// The time from which on the next sweep looks; nil for the oldest.
     func next(now: ContinuousClock.Instant = .now) -> Timestamp? {
         state.withLock { state in
-            if let floor = state.floor, let wholeAt = state.wholeAt, now < wholeAt { return floor }
+            if let floor = state.floor, let wholeAt = state.wholeAt, now < wholeAt {
+                // The time of a whole look that failed is none of this one.
+                state.wholeBegan = nil
+                return floor
+            }
             state.wholeBegan = now
             state.wholeAt = now + Self.pause
             return nil
+        }
+    }
+
+    /// Notes that the database was away during a look: a whole one comes as soon as it is back.
+    func interrupted(now: ContinuousClock.Instant = .now) {
+        state.withLock { state in
+            guard state.wholeBegan != nil else { return }
+            state.wholeBegan = nil
+            state.wholeAt = now + Self.interval
         }
     }
 
@@ -67,7 +82,19 @@ final class SweepStart: Sendable {
             }
             guard let began = state.wholeBegan else { return }
             state.wholeBegan = nil
-            state.wholeAt = began + max(Self.interval, began.duration(to: now) * Self.share)
+            state.wholeAt = began + max(Self.interval, min(began.duration(to: now) * Self.share, Self.pause))
+        }
+    }
+}
+
+extension SweepStart {
+    /// Runs a sweep of this kind, and notes where the database was away meanwhile.
+    func during<Value>(_ sweep: () async throws -> Value) async throws -> Value {
+        do {
+            return try await sweep()
+        } catch let error as PostgresError where error.isOutage {
+            interrupted()
+            throw error
         }
     }
 }

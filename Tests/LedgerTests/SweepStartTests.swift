@@ -46,6 +46,26 @@ import Verification
         #expect(start.next(now: now + .seconds(400)) == nil)
     }
 
+    @Test
+    func `after an outage the look at the oldest is back within ten seconds, and never away for over five minutes`() {
+        let start = SweepStart()
+        let now = ContinuousClock.now
+        _ = start.next(now: now)
+        start.note(.nothing, at: time, now: now)
+        #expect(start.next(now: now + .seconds(10)) == nil)
+        start.interrupted(now: now + .seconds(70))
+        #expect(start.next(now: now + .seconds(79)) != nil)
+        start.note(.nothing, at: time, now: now + .seconds(79))
+        #expect(start.next(now: now + .seconds(80)) == nil)
+        // One that did not end, without a word: what another look takes is not its time.
+        #expect(start.next(now: now + .seconds(140)) != nil)
+        start.note(.nothing, at: time, now: now + .seconds(140))
+        #expect(start.next(now: now + .seconds(380)) == nil)
+        start.note(.nothing, at: time, now: now + .seconds(440))
+        #expect(start.next(now: now + .seconds(679)) != nil)
+        #expect(start.next(now: now + .seconds(680)) == nil)
+    }
+
     @Test func `what there was no room for is looked at again at once, however old it is`() async throws {
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger(sweepSize: 100))
