@@ -192,11 +192,11 @@ extension Intake {
     /// Retries as many as there is room for; false when the database could not be reached until the worker's end.
     private func retry(_ records: [WaitingRecord], _ commits: OffsetCommits) async -> Bool {
         let room = context.inFlight.reserve(upTo: min(records.count, largestBatch), for: .waitingRecords)
-        let tried = records.prefix(room)
+        let tried = waiting.next(upTo: room)
         let screened = await screen.screen(tried.map(\.record))
         let taker: InFlight.Taker? = room < records.count ? .waitingRecords : nil
         guard let locked = await decide(screened, reserved: room, for: taker) else { return false }
-        waiting.tried(tried.count, leaving: Set(locked.map(\.place)))
+        waiting.tried(tried, leaving: Set(locked.map(\.place)))
         commits.add(tried.map(\.position))
         return true
     }

@@ -120,21 +120,24 @@ extension LedgerRetry {
     ///
     /// What the database can never take is halved until the record at fault is alone, and `record` is told to make a
     /// dead letter of that one: it neither stops its partition nor takes others with it. What takes too long is halved,
-    /// too, and what meets a lock of another transaction: `record` returns a record alone that does.
+    /// too. What meets a lock of another transaction is tried again whole, unless `record` returns a record alone that does
+    /// (`halvingLocked`).
     func recordAll<Value: Sendable>(
         _ records: [InboundRecord],
         _ stage: Progress.Stage,
+        halvingLocked: Bool = false,
         _ record: @Sendable ([InboundRecord], DeadLetterReason?) async throws -> Recorded<Value>
     ) async -> [Recorded<Value>]? {
         let outcome = await run(stage, .untilStopped) { () async throws -> Recorded<Value>? in
-            try await Self.whole(records.count, halvingLocked: true) { try await record(records, nil) }
+            try await Self.whole(records.count, halvingLocked: halvingLocked) { try await record(records, nil) }
         }
         guard let outcome else { return nil }
         if let recorded = outcome { return [recorded] }
         guard records.count > 1 else { return await setAside(records, stage, record) }
         let middle = records.count / 2
-        guard let first = await recordAll(Array(records[..<middle]), stage, record),
-            let second = await recordAll(Array(records[middle...]), stage, record)
+        let (start, end) = (Array(records[..<middle]), Array(records[middle...]))
+        guard let first = await recordAll(start, stage, halvingLocked: halvingLocked, record),
+            let second = await recordAll(end, stage, halvingLocked: halvingLocked, record)
         else { return nil }
         return first + second
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Logging
+import Logs
 import ServiceLifecycle
 import Verification
 
@@ -12,19 +13,23 @@ struct Receipts: Service {
     let source: any RecordSource
     let secrets: InForce<ReceiptSecrets>
     let desk: ProviderDesk
+    let waiting = WaitingRecords()
 
     func run() async throws {
-        let commits = OffsetCommits(source: source, progress: context.progress) {}
+        let commits = OffsetCommits(source: source, waiting: waiting, progress: context.progress) {}
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await commits.run() }
             defer { commits.finish() }
+            async let retries: Void = retryWaiting(commits)
             try await withGracefulShutdownHandler {
                 while let batch = try await source.nextBatch(maximum: context.settings.batchSize), await record(batch) {
                     commits.add([batch.position])
+                    while waiting.isFull, !Task.isStopping { await Task.pause(until: .now + .milliseconds(100)) }
                 }
             } onGracefulShutdown: {
                 source.stopReading()
             }
+            await retries
         }
     }
 
@@ -32,14 +37,57 @@ struct Receipts: Service {
     private func record(_ batch: SourceBatch) async -> Bool {
         await context.progress.during(.receipts) {
             context.settings.observe(.receiptsRead)
-            let recorded = await context.retry.recordAll(batch.records, .receipts) { try await record($0, as: $1) }
-            guard let recorded else { return false }
-            context.settings.observe(.receiptsRecorded)
-            for part in recorded {
-                context.outbox.append(part.outbox)
-                noteArrivals(part.value)
-            }
+            guard let locked = await record(batch.records) else { return false }
+            waiting.add(locked.map { WaitingRecord(receipt: $0, at: batch.position) })
             return true
+        }
+    }
+
+    /// Records receipts, and returns those that wait for rows which another transaction locks; nil when the database could
+    /// not be reached until the worker's end.
+    private func record(_ records: [InboundRecord]) async -> [InboundRecord]? {
+        let recorded = await context.retry.recordAll(records, .receipts, halvingLocked: true) { records, reason in
+            try await recordUnlessLocked(records, as: reason)
+        }
+        guard let recorded else { return nil }
+        context.settings.observe(.receiptsRecorded)
+        for part in recorded {
+            context.outbox.append(part.outbox)
+            noteArrivals(part.value.sends)
+        }
+        return recorded.flatMap(\.value.waiting)
+    }
+
+    /// What a transaction settled and left.
+    private struct Settled {
+        let sends: [ReportedSend]
+        let waiting: [InboundRecord]
+    }
+
+    /// Records receipts; one alone that meets a lock waits.
+    private func recordUnlessLocked(
+        _ records: [InboundRecord],
+        as reason: DeadLetterReason?
+    ) async throws -> Recorded<Settled> {
+        do {
+            return try await record(records, as: reason)
+        } catch let error where error.isLockConflict && records.count == 1 {
+            return Recorded(Settled(sends: [], waiting: records), outbox: [])
+        }
+    }
+
+    /// Retries the receipts that wait, beside the others, until the worker stops; what still waits then is read again by the
+    /// next one.
+    private func retryWaiting(_ commits: OffsetCommits) async {
+        while !Task.isStopping {
+            await Task.pause(until: .now + .milliseconds(500))
+            let tried = waiting.next(upTo: context.settings.batchSize)
+            if tried.isEmpty { continue }
+            context.logger.log(.receiptsWaiting, [.records: LogValue(waiting.all.count)])
+            let locked = await context.progress.during(.receipts) { await record(tried.map(\.record)) }
+            guard let locked else { return }
+            waiting.tried(tried, leaving: Set(locked.map { RecordPlace($0) }))
+            commits.add(tried.map(\.position))
         }
     }
 
@@ -57,7 +105,7 @@ struct Receipts: Service {
     private func record(
         _ records: [InboundRecord],
         as reason: DeadLetterReason?
-    ) async throws -> Recorded<[ReportedSend]> {
+    ) async throws -> Recorded<Settled> {
         let secrets = secrets.current
         var receipts: [ReceivedReceipt] = []
         var deadLetters: [OutboxRecord] = []
@@ -72,6 +120,11 @@ struct Receipts: Service {
                 deadLetters.append(.deadLetter(record, reason: reason, at: context.settings.now()))
             }
         }
-        return try await context.ledger.receive(receipts, deadLetters: deadLetters)
+        let recorded = try await context.ledger.receive(receipts, deadLetters: deadLetters)
+        let result = recorded.value
+        return Recorded(
+            Settled(sends: result.settled, waiting: result.waiting.map(\.record)),
+            outbox: recorded.outbox
+        )
     }
 }

@@ -13,7 +13,16 @@ struct Sweep: Service {
 
     func run() async throws {
         await withDiscardingTaskGroup { group in
-            group.addTask { await repeatedly(.takeover) { await takeover.take() } }
+            group.addTask {
+                var next = ContinuousClock.now
+                await repeatedly(.takeover) {
+                    if ContinuousClock.now >= next {
+                        next = .now + Self.sessionInterval
+                        await endStalledSessions()
+                    }
+                    return await takeover.take()
+                }
+            }
             var next = ContinuousClock.now
             var overdue = MaintenanceNotice()
             await repeatedly(.sweep) {
@@ -25,6 +34,15 @@ struct Sweep: Service {
                 return await sweep()
             }
         }
+    }
+
+    /// Between two looks for sessions that stand still: the people whom one locks out wait for the next look.
+    private static let sessionInterval = Duration.seconds(1)
+
+    private func endStalledSessions() async {
+        let ended = await context.retry.run(.takeover, .once) { try await context.ledger.endStalledSessions() }
+        guard let ended, ended > 0 else { return }
+        context.logger.log(.postgresSessionsEnded, [.sessions: LogValue(ended)])
     }
 
     private func warn(_ age: Duration) {

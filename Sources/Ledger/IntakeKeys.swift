@@ -19,7 +19,13 @@ package struct IntakeKeys: Sendable {
     let tenantLimits: [TenantLimit]
     private let tenantCounts: [String: Int]
 
-    package init(_ candidates: [Candidate]) {
+    /// The keys that candidates need at a time; without one, those that they may need.
+    package init(_ candidates: [Candidate], by rules: IntakeRules, at now: Timestamp?) {
+        self.init(candidates) { candidate in now.map { rules.isTooLate(candidate, at: $0) } ?? false }
+    }
+
+    /// `isTooLate` tells of a candidate that it is answered by its request id alone.
+    package init(_ candidates: [Candidate], isTooLate: (Candidate) -> Bool = { _ in false }) {
         var slots = Set<SlotKey>(minimumCapacity: candidates.count)
         var requests = [RequestKey: Candidate](minimumCapacity: candidates.count)
         var windows = Set<LimitKey>(minimumCapacity: candidates.count)
@@ -27,7 +33,7 @@ package struct IntakeKeys: Sendable {
         var counts: [String: Int] = [:]
         for candidate in candidates {
             if requests[candidate.key] == nil { requests[candidate.key] = candidate }
-            for passed in candidate.possiblyPassed {
+            for passed in isTooLate(candidate) ? [] : candidate.possiblyPassed {
                 slots.insert(passed.slot)
                 guard passed.testNumber == nil else { continue }
                 windows.formUnion(passed.limits.lazy.filter { $0.scope != .recipient })

@@ -4,74 +4,57 @@ import PostgresClient
 import Synchronization
 import Verification
 
-/// The keys of a batch whose rows another transaction locks.
-///
-/// All other rows of the batch that there are, are locked from then on, without having waited for any.
-struct LockedKeys {
-    private let keys: Set<UInt128>
+/// The keys of a batch whose rows other transactions lock, found without waiting for any of them.
+struct LockedKeys: Sendable {
+    /// What stands for the transaction that has inserted a row and is not committed: its row cannot be seen.
+    static let inserting: Int64 = 0
 
-    /// Windows that are known to be full are not locked.
-    init(_ keys: IntakeKeys, _ full: [LimitKey: LimitWindow], _ transaction: Transaction) throws {
-        let windows = keys.windows.filter { full[$0] == nil }
+    /// The transaction that keeps each key's row, or that of its verification.
+    var holders: [UInt128: Int64] = [:]
 
-        // 1. Persons, windows and requests, each as far as it is free, and those that there are.
-        let rows = try transaction.run([
-            Self.shortWait,
-            PostgresLedger.lockPersons(keys.persons).skippingLocked, PostgresLedger.lockWindows(windows).skippingLocked,
-            PostgresLedger.lockRequests(keys).skippingLocked, Self.existing(keys, windows),
-        ])
-        let persons = try PostgresLedger.persons(rows[1])
-        let requests = Dictionary(try rows[3].map { (try $0.uuid(0), try $0.optionalUUID(2)) }) { day, _ in day }
-        var locked = Set(try rows[4].map { try $0.uuid(0) })
-        locked.subtract(persons.keys.map(\.digest.value))
-        locked.subtract(try rows[2].map { try $0.uuid(0) })
-        locked.subtract(requests.keys)
-
-        // 2. What points to a verification that is locked.
-        var targets = requests.compactMap { key, id in id.map { (key: key, id: VerificationID(UUIDValue($0))) } }
-        for slot in keys.slots {
-            if let id = persons[slot.person]?[slot.purpose] { targets.append((slot.person.digest.value, id)) }
-        }
-        let known = keys.before(targets.lazy.map(\.id))
-        if !known.isEmpty {
-            let answers = try transaction.run([
-                PostgresLedger.lockVerifications(known).skippingLocked, PostgresLedger.existingVerifications(known),
-            ])
-            let busy = try PostgresLedger.freeVerifications(answers[0], answers[1]).busy
-            locked.formUnion(targets.lazy.filter { busy.contains($0.id) }.map(\.key))
-        }
-        self.keys = locked
-    }
+    /// The database's clock.
+    let now: Timestamp
 
     /// The candidates that need none of these rows, and the others.
-    func split(_ candidates: [Candidate]) -> (free: [Candidate], waiting: [Candidate]) {
-        if keys.isEmpty { return (candidates, []) }
+    ///
+    /// Those of a person stay in their order: what comes behind one that waits does so, too. A request that is too old to be
+    /// sent needs the row of its id alone, so that no lock keeps it for longer than its time.
+    func split(_ candidates: [Candidate], by rules: IntakeRules) -> (free: [Candidate], waiting: [Candidate]) {
+        if holders.isEmpty { return (candidates, []) }
         var (free, waiting) = ([Candidate](), [Candidate]())
+        var keys = Set<RequestKey>()
+        var slots = Set<SlotKey>()
         for candidate in candidates {
-            if needsLocked(candidate) { waiting.append(candidate) } else { free.append(candidate) }
+            let passed = rules.isTooLate(candidate, at: now) ? [] : candidate.possiblyPassed
+            let isBehind = keys.contains(candidate.key) || passed.contains { slots.contains($0.slot) }
+            guard isBehind || needsHeld(candidate.key, passed) else {
+                free.append(candidate)
+                continue
+            }
+            waiting.append(candidate)
+            keys.insert(candidate.key)
+            slots.formUnion(passed.lazy.map(\.slot))
         }
         return (free, waiting)
     }
 
-    private func needsLocked(_ candidate: Candidate) -> Bool {
-        keys.contains(candidate.key.digest.value)
-            || candidate.possiblyPassed.contains { passed in
-                keys.contains(passed.slot.person.digest.value)
-                    || passed.testNumber == nil && passed.limits.contains { keys.contains($0.digest.value) }
+    private func needsHeld(_ key: RequestKey, _ passed: [Screening.Passed]) -> Bool {
+        holders[key.digest.value] != nil
+            || passed.contains { passed in
+                holders[passed.slot.person.digest.value] != nil
+                    || passed.testNumber == nil && passed.limits.contains { holders[$0.digest.value] != nil }
             }
     }
 
-    /// A key that another transaction has inserted and not committed can only be waited for.
-    private static let shortWait = Statement("SELECT set_config('lock_timeout', '100ms', true)").repeated
-
+    /// The rows that there are, each with the transaction that locks or has locked it.
     static func existing(_ keys: IntakeKeys, _ windows: [LimitKey]) -> Statement {
         Statement(
             """
-            SELECT p.key FROM courier.person p WHERE p.key = ANY ($1)
+            SELECT p.key, p.xmax::text::bigint FROM courier.person p WHERE p.key = ANY ($1)
             UNION ALL
-            SELECT w.key FROM courier.limit_window w WHERE w.key = ANY ($2)
+            SELECT w.key, w.xmax::text::bigint FROM courier.limit_window w WHERE w.key = ANY ($2)
             UNION ALL
-            SELECT r.key FROM courier.request r
+            SELECT r.key, r.xmax::text::bigint FROM courier.request r
             WHERE r.key = ANY ($3)
               AND r.day BETWEEN (statement_timestamp() AT TIME ZONE 'UTC')::date - 1
                   AND (statement_timestamp() AT TIME ZONE 'UTC')::date
@@ -79,23 +62,161 @@ struct LockedKeys {
             [keys.persons.parameter, windows.parameter, .uuids(keys.requests.map(\.key.digest.value))]
         )
     }
+
+    /// Those of the keys that another transaction has inserted into a table and not committed.
+    static func uncommitted(_ table: String, _ keys: some Sequence<UInt128>) -> Statement {
+        Statement("SELECT courier.uncommitted_keys($1, $2)", [.text(table), .uuids(Array(keys))])
+    }
 }
 
-/// When a batch last met rows that another transaction locks.
-///
-/// For as long as that is recent, batches look for locked rows before they wait for any: with a transaction that hangs,
-/// each batch would else wait once.
-final class MetLocks: Sendable {
-    private static let memory = Duration.seconds(2)
-
-    private let last = Mutex<ContinuousClock.Instant?>(nil)
-
-    var areRecent: Bool {
-        guard let last = last.withLock(\.self) else { return false }
-        return last.duration(to: .now) < Self.memory
+extension PostgresLedger {
+    /// Looks which rows of the candidates other transactions lock.
+    ///
+    /// Nothing stays locked by it.
+    func lockedKeys(of candidates: [Candidate]) async throws -> LockedKeys {
+        let keys = IntakeKeys(candidates)
+        let full = fullWindows.among(keys.windows)
+        let windows = keys.windows.filter { full[$0] == nil }
+        let (found, existing) = try await pool.withTransaction { transaction in
+            try Self.look(keys, windows, transaction)
+        }
+        return try await pool.withTransaction { transaction in
+            try Self.probe(keys, windows, existing, found, transaction)
+        }
     }
 
-    func note() {
-        last.withLock { $0 = .now }
+    /// Finds the rows that are locked, and all that there are.
+    private static func look(
+        _ keys: IntakeKeys,
+        _ windows: [LimitKey],
+        _ transaction: Transaction
+    ) throws -> (found: LockedKeys, existing: Set<UInt128>) {
+        // 1. Persons, windows and requests.
+        let rows = try transaction.run([
+            lockPersons(keys.persons).skippingLocked, lockWindows(windows).skippingLocked,
+            lockRequests(keys).skippingLocked, LockedKeys.existing(keys, windows), .clock,
+        ])
+        let persons = try persons(rows[0])
+        let requests = Dictionary(try rows[2].map { (try $0.uuid(0), try $0.optionalUUID(2)) }) { day, _ in day }
+        let existing = Dictionary(try rows[3].map { (try $0.uuid(0), try $0.int64(1)) }) { first, _ in first }
+        var found = LockedKeys(now: try rows[4].clock())
+        found.holders = existing
+        for person in persons.keys { found.holders[person.digest.value] = nil }
+        for row in rows[1] { found.holders[try row.uuid(0)] = nil }
+        for key in requests.keys { found.holders[key] = nil }
+
+        // 2. The verifications that free ones point to.
+        var targets = requests.compactMap { key, id in id.map { (key: key, id: VerificationID(UUIDValue($0))) } }
+        for slot in keys.slots {
+            if let id = persons[slot.person]?[slot.purpose] { targets.append((slot.person.digest.value, id)) }
+        }
+        let known = keys.before(targets.lazy.map(\.id))
+        if !known.isEmpty {
+            let answers = try transaction.run([
+                lockVerifications(known).skippingLocked, verificationHolders(known),
+            ])
+            let free = try verifications(answers[0])
+            let all = Dictionary(try answers[1].map { (VerificationID(UUIDValue(try $0.uuid(0))), try $0.int64(1)) }) {
+                first,
+                _ in first
+            }
+            for target in targets where free[target.id] == nil {
+                if let holder = all[target.id] { found.holders[target.key] = holder }
+            }
+        }
+        return (found, Set(existing.keys))
+    }
+
+    /// Finds the keys without a row that another transaction is inserting: request ids first, since a batch that another
+    /// worker has not committed has all of its keys there.
+    private static func probe(
+        _ keys: IntakeKeys,
+        _ windows: [LimitKey],
+        _ existing: Set<UInt128>,
+        _ locked: LockedKeys,
+        _ transaction: Transaction
+    ) throws -> LockedKeys {
+        var found = locked
+        let requests = keys.requests.map(\.key.digest.value).filter { !existing.contains($0) }
+        if !requests.isEmpty {
+            let rows = try transaction.run([LockedKeys.uncommitted("request", requests)])[0]
+            for row in rows { found.holders[try row.uuid(0)] = LockedKeys.inserting }
+        }
+        let others = keys.requests.filter { found.holders[$0.key.digest.value] == nil }.flatMap(\.possiblyPassed)
+        let persons = Set(others.map(\.slot.person.digest.value)).subtracting(existing)
+        let free = Set(windows.map(\.digest.value)).subtracting(existing)
+        let addresses = Set(others.flatMap(\.limits).map(\.digest.value)).intersection(free)
+        var statements: [Statement] = []
+        if !persons.isEmpty { statements.append(LockedKeys.uncommitted("person", persons)) }
+        if !addresses.isEmpty { statements.append(LockedKeys.uncommitted("limit_window", addresses)) }
+        for rows in try transaction.run(statements) {
+            for row in rows { found.holders[try row.uuid(0)] = LockedKeys.inserting }
+        }
+        return found
+    }
+
+    private static func verificationHolders(_ ids: Set<VerificationID>) -> Statement {
+        Statement(
+            "SELECT v.id, v.xmax::text::bigint FROM courier.verification v WHERE v.id = ANY ($1::uuid[])",
+            [.uuids(ids.map(\.uuid.value))]
+        )
+    }
+}
+
+/// The rows that other transactions kept for longer than a lock is waited for, each with the one that did.
+///
+/// As long as the same one keeps a row, batches set aside what needs it without waiting. A row that is only much used has
+/// another one each time: it is waited for as always, and so is everything once the locks are gone.
+final class HeldRows: Sendable {
+    private static let memory = Duration.seconds(30)
+
+    private struct Held {
+        let holder: Int64
+        let seenAt: ContinuousClock.Instant
+    }
+
+    private let rows = Mutex<[UInt128: Held]>([:])
+
+    var isEmpty: Bool { rows.withLock(\.isEmpty) }
+
+    /// The candidates that need a row of which that was seen.
+    func concerned(_ candidates: [Candidate]) -> [Candidate] {
+        let held = rows.withLock(\.self)
+        if held.isEmpty { return [] }
+        return candidates.filter { $0.lockableKeys.contains { held[$0] != nil } }
+    }
+
+    /// Takes what a look at all rows found.
+    func note(_ locked: LockedKeys, at now: ContinuousClock.Instant = .now) {
+        rows.withLock { rows in
+            rows = rows.filter { $0.value.seenAt.duration(to: now) < Self.memory }
+            for (key, holder) in locked.holders { rows[key] = Held(holder: holder, seenAt: now) }
+        }
+    }
+
+    /// Takes what another look at these candidates found, and returns what the same transactions still keep.
+    func stillHeld(
+        _ locked: LockedKeys,
+        of candidates: [Candidate],
+        at now: ContinuousClock.Instant = .now
+    ) -> LockedKeys {
+        rows.withLock { rows in
+            var same = locked
+            same.holders = locked.holders.filter { rows[$0.key]?.holder == $0.value }
+            for key in candidates.lazy.flatMap(\.lockableKeys) { rows[key] = nil }
+            for (key, holder) in same.holders { rows[key] = Held(holder: holder, seenAt: now) }
+            return same
+        }
+    }
+}
+
+extension Candidate {
+    /// The keys of the rows that its decision may need.
+    fileprivate var lockableKeys: [UInt128] {
+        [key.digest.value]
+            + possiblyPassed.flatMap { passed in
+                [passed.slot.person.digest.value]
+                    + (passed.testNumber == nil ? passed.limits.map(\.digest.value) : [])
+            }
     }
 }

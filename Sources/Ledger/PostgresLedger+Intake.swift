@@ -8,19 +8,42 @@ extension PostgresLedger {
         _ candidates: [Candidate],
         by rules: IntakeRules
     ) async throws -> Recorded<IntakeResult> {
-        let batch = IntakeBatch(candidates: candidates, keys: IntakeKeys(candidates), rules: rules)
-        return try await Self.tellingData {
-            if !metLocks.areRecent {
+        try await Self.tellingData {
+            // 1. What is known to be held is set aside without waiting for it.
+            var (free, waiting) = (candidates, [Candidate]())
+            var now: Timestamp?
+            let concerned = heldRows.concerned(candidates)
+            if !concerned.isEmpty {
+                let locked = heldRows.stillHeld(try await lockedKeys(of: concerned), of: concerned)
+                (free, waiting) = locked.split(free, by: rules)
+                now = locked.now
+            }
+            // 2. The others wait for locks as long as locks are waited for. Who meets one for longer looks which rows are
+            // held; where none is, a table or a tenant's gate is, and parts of the batch would wait for it as well.
+            var looks = 2
+            while true {
                 do {
-                    return try await intake(batch, leavingLocked: false)
-                } catch let error as PostgresError where error.isLockConflict {
-                    metLocks.note()
+                    let keys = IntakeKeys(free, by: rules, at: now)
+                    let batch = IntakeBatch(candidates: free, keys: keys, rules: rules, notBefore: now)
+                    let recorded = free.isEmpty ? Recorded([], outbox: []) : try await intake(batch)
+                    return Recorded(IntakeResult(sends: recorded.value, waiting: waiting), outbox: recorded.outbox)
+                } catch let error as PostgresError where error.isLockConflict && looks > 0 {
+                    looks -= 1
+                    let locked = try await lockedKeys(of: free)
+                    heldRows.note(locked)
+                    let split = locked.split(free, by: rules)
+                    now = locked.now
+                    waiting = Self.inOrder(waiting + split.waiting, of: candidates)
+                    free = split.free
                 }
             }
-            let recorded = try await intake(batch, leavingLocked: true)
-            if !recorded.value.waiting.isEmpty { metLocks.note() }
-            return recorded
         }
+    }
+
+    /// The candidates in the order of a batch.
+    private static func inOrder(_ candidates: [Candidate], of batch: [Candidate]) -> [Candidate] {
+        let places = Set(candidates.map(\.place))
+        return batch.filter { places.contains($0.place) }
     }
 
     /// Candidates with their keys, and what decides about them.
@@ -28,13 +51,16 @@ extension PostgresLedger {
         let candidates: [Candidate]
         let keys: IntakeKeys
         let rules: IntakeRules
+
+        /// The time by which the keys were chosen: a clock that is set back makes no request young again.
+        let notBefore: Timestamp?
     }
 
-    private func intake(_ batch: IntakeBatch, leavingLocked: Bool) async throws -> Recorded<IntakeResult> {
+    private func intake(_ batch: IntakeBatch) async throws -> Recorded<[ClaimedSend]> {
         var pace = Pace.together
         while true {
             do {
-                return try await intake(batch, pace, leavingLocked: leavingLocked)
+                return try await intake(batch, pace)
             } catch is OpenWindow {
                 continue
             } catch let error as PostgresError where error.meansBegunRow {
@@ -67,22 +93,13 @@ extension PostgresLedger {
     /// A window that is full no more: its row is locked in the next transaction.
     private struct OpenWindow: Error {}
 
-    private func intake(
-        _ batch: IntakeBatch,
-        _ pace: Pace,
-        leavingLocked: Bool
-    ) async throws -> Recorded<IntakeResult> {
+    private func intake(_ batch: IntakeBatch, _ pace: Pace) async throws -> Recorded<[ClaimedSend]> {
         let full = fullWindows.among(batch.keys.windows)
         return try await pool.withTransaction { transaction in
-            var (free, waiting, keys) = (batch.candidates, [Candidate](), batch.keys)
-            if leavingLocked {
-                let locked = try LockedKeys(keys, full, transaction)
-                (free, waiting) = locked.split(free)
-                if !waiting.isEmpty { keys = IntakeKeys(free) }
-            }
+            let keys = batch.keys
             let read = try readFacts(keys, full, pace, transaction)
-            var facts = read.facts
-            var changes = batch.rules.decide(free, facts: facts)
+            var facts = read.facts.notBefore(batch.notBefore)
+            var changes = batch.rules.decide(batch.candidates, facts: facts)
             var writes = try writes(of: changes, keys, read.pack, at: facts.now, transaction)
             var trials = 3
             while true {
@@ -95,7 +112,7 @@ extension PostgresLedger {
                     let rows = Self.statements(writing: changes, read.known, facts)
                     let outbox = try writes.tryCommit(behind: rows, transaction)
                     fullWindows.note(changes.fullWindows.filter { full[$0.key] == nil })
-                    return Recorded(IntakeResult(sends: changes.sends, waiting: waiting), outbox: outbox)
+                    return Recorded(changes.sends, outbox: outbox)
                 } catch let error as PostgresError where error.meansBegunWindow && trials > 0 {
                     trials -= 1
                     let begun = try readBegunWindows(facts, keys, transaction)
@@ -104,7 +121,7 @@ extension PostgresLedger {
                     if let same = changes.following(begun.windows) {
                         changes = same
                     } else {
-                        changes = batch.rules.decide(free, facts: facts)
+                        changes = batch.rules.decide(batch.candidates, facts: facts)
                         writes = try self.writes(of: changes, keys, read.pack, at: facts.now, transaction)
                     }
                 }
@@ -262,6 +279,19 @@ extension PostgresError {
 }
 
 extension IntakeFacts {
+    /// These facts as of a time, if they are from before it.
+    fileprivate func notBefore(_ time: Timestamp?) -> IntakeFacts {
+        guard let time, now < time else { return self }
+        return IntakeFacts(
+            now: time,
+            requests: requests,
+            slots: slots,
+            verifications: verifications,
+            windows: windows,
+            tenantUsage: tenantUsage
+        )
+    }
+
     /// These facts and more windows, as of a later time.
     fileprivate func adding(_ begun: [LimitKey: LimitWindow], at time: IntakeTime) -> IntakeFacts {
         IntakeFacts(

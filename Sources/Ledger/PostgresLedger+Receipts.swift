@@ -7,13 +7,38 @@ extension PostgresLedger {
     package func receive(
         _ receipts: [ReceivedReceipt],
         deadLetters: [OutboxRecord]
-    ) async throws -> Recorded<[ReportedSend]> {
+    ) async throws -> Recorded<ReceiptResult> {
         try await Self.tellingData {
-            try await pool.withTransaction { transaction in
-                let (changes, pack) = try settle(receipts, transaction)
-                let outbox = try write(changes, pack, adding: deadLetters, transaction)
-                return Recorded(Array(changes.sends.values), outbox: outbox)
+            do {
+                return try await receive(receipts, deadLetters, leaving: [])
+            } catch let error as PostgresError where error.isLockConflict {
+                // Sends and verifications are locked without waiting. A receipt that is kept may be one that another worker
+                // has kept and not committed.
+                let ids = try await uncommittedReceipts(receipts)
+                if ids.isEmpty { throw error }
+                return try await receive(receipts, deadLetters, leaving: ids)
             }
+        }
+    }
+
+    private func receive(
+        _ receipts: [ReceivedReceipt],
+        _ deadLetters: [OutboxRecord],
+        leaving ids: Set<UUIDValue>
+    ) async throws -> Recorded<ReceiptResult> {
+        let free = ids.isEmpty ? receipts : receipts.filter { !ids.contains($0.id) }
+        return try await pool.withTransaction { transaction in
+            let (changes, pack) = try settle(free, transaction)
+            let outbox = try write(changes, pack, adding: deadLetters, transaction)
+            let waiting = ids.isEmpty ? [] : receipts.filter { ids.contains($0.id) }
+            return Recorded(ReceiptResult(settled: Array(changes.sends.values), waiting: waiting), outbox: outbox)
+        }
+    }
+
+    private func uncommittedReceipts(_ receipts: [ReceivedReceipt]) async throws -> Set<UUIDValue> {
+        try await pool.withTransaction { transaction in
+            let rows = try transaction.run([LockedKeys.uncommitted("receipt", receipts.map(\.id.value))])[0]
+            return Set(try rows.map { UUIDValue(try $0.uuid(0)) })
         }
     }
 

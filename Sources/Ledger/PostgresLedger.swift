@@ -66,7 +66,7 @@ package struct PostgresLedger: Ledger {
     let packs = OpenPacks()
     let held = OpenParcels()
     let fullWindows = FullWindows()
-    let metLocks = MetLocks()
+    let heldRows = HeldRows()
     let snapshots = SnapshotWatch()
     let onMismatch: @Sendable (CodeMismatch) -> Void
 
@@ -101,7 +101,9 @@ package struct PostgresLedger: Ledger {
 }
 
 extension PostgresError: BatchFailure {
-    package var isTimeout: Bool { code == .server && sqlState == .queryCanceled }
+    package var isTimeout: Bool {
+        code == .server && sqlState == .queryCanceled || code == .connectionLost && sqlState == .transactionTimeout
+    }
     package var isLockConflict: Bool { isContention && !isTimeout }
 }
 

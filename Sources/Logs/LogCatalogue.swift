@@ -6,7 +6,7 @@ import Verification
 /// The catalogue of lines as documents: `docs/log-events.md` for people and `schemas/log-events.json` for programs.
 package enum LogCatalogue {
     /// Raised with every change of an event or a field.
-    package static let version = 5
+    package static let version = 6
 
     /// The fields of every line.
     private static let common: [(name: String, explanation: String)] = [

@@ -5,7 +5,8 @@ extension LogField {
     package var type: String {
         switch self {
         case .durationMilliseconds: "number"
-        case .partition, .offset, .lastOffset, .sends, .records, .suppressed, .dropped, .interval, .uptime, .requests,
+        case .partition, .offset, .lastOffset, .sends, .records, .sessions, .suppressed, .dropped, .interval, .uptime,
+            .requests,
             .repeats, .leadMilliseconds, .ageMilliseconds, .oldestSnapshot, .oldestUnread, .deadLetters, .inFlight,
             .maxInFlight, .outbox, .dueSends, .residentBytes, .processorTime:
             "integer"
@@ -48,6 +49,7 @@ extension LogField {
             """
         case .ageMilliseconds: "how many milliseconds ago all days of all tables were as they should be"
         case .sends: "how many sends"
+        case .sessions: "how many sessions of the database"
         case .records: "how many records"
         case .workerID: "the worker: its host and process number"
         case .version: "the version of code-courier"

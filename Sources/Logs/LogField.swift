@@ -35,6 +35,7 @@ package enum LogField: String, Sendable, CaseIterable {
     case ageMilliseconds = "age_ms"
     case sends
     case records
+    case sessions
 
     // The worker
     case workerID = "worker.id"

@@ -267,6 +267,20 @@ extension LoggedEvent {
         [.stage, .topic, .partition, .offset],
         throttledBy: [.stage]
     )
+    package static let postgresSessionsEnded = LoggedEvent(
+        "postgres.sessions_ended",
+        .warning,
+        "sessions of a frozen worker or a lost connection, which stood still in a transaction, are ended",
+        [.sessions],
+        throttledBy: []
+    )
+    package static let receiptsWaiting = LoggedEvent(
+        "receipts.waiting",
+        .warning,
+        "receipts wait for rows that another transaction locks",
+        [.records],
+        throttledBy: []
+    )
     package static let intakeWaiting = LoggedEvent(
         "intake.waiting",
         .warning,
@@ -456,7 +470,8 @@ extension LoggedEvent {
             providerAnswered, providerRefused, providerMisconfigured, providerPaused, providerResumed,
             providerTurnsFailed, providerLogged,
             postgresFailing, postgresRecovered, heartbeatFailed,
-            postgresUnrecordable, intakeWaiting, maintenanceOverdue, recordGivenUp, dispatchMarkFailed, sweepTakenOver,
+            postgresUnrecordable, postgresSessionsEnded, receiptsWaiting, intakeWaiting,
+            maintenanceOverdue, recordGivenUp, dispatchMarkFailed, sweepTakenOver,
             publishFailed, publishRefused, publishRecovered,
         ] + Consumer.requests.all + Consumer.receipts.all + [logSuppressed, logDropped, libraryMessage]
 

@@ -54,6 +54,9 @@ import Glibc
         unsafe PQparameterStatus(pointer, setting).map { unsafe String(cString: $0) }
     }
 
+    /// The server's version, as 150006 for 15.6.
+    var serverVersion: Int32 { unsafe PQserverVersion(pointer) }
+
     private var errorText: String { unsafe PQerrorMessage(pointer).map { unsafe String(cString: $0) } ?? "" }
 
     func enterPipeline() -> Bool { unsafe PQenterPipelineMode(pointer) == 1 }

@@ -13,6 +13,10 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible, CustomR
     package var statementTimeout: Duration
     package var lockTimeout: Duration
     package var idleInTransactionTimeout: Duration
+    /// How long a transaction may take, where the server has such a limit (PostgreSQL 17); zero is for ever.
+    ///
+    /// It ends the session, whatever that waits for. It is longer than a slow database may take for a batch.
+    package var transactionTimeout = Duration.zero
     /// Server settings of the session, such as `search_path`.
     package var settings: [(name: String, value: String)]
     /// Whether limits and settings are given to the server at all: not by who only looks what the server is.
@@ -28,7 +32,7 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible, CustomR
         connectTimeout: Duration = .seconds(5),
         statementTimeout: Duration = .seconds(10),
         lockTimeout: Duration = .seconds(1),
-        idleInTransactionTimeout: Duration = .seconds(15),
+        idleInTransactionTimeout: Duration = .seconds(10),
         settings: [(name: String, value: String)] = [],
         password: @escaping @Sendable () -> String? = { nil }
     ) {
@@ -54,8 +58,18 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible, CustomR
             (name: "lock_timeout", value: String(lockTimeout.wholeMilliseconds)),
             (name: "idle_in_transaction_session_timeout", value: String(idleInTransactionTimeout.wholeMilliseconds)),
         ]
-        return [(name: "search_path", value: searchPath)] + limits + settings + [Self.mark]
+        return [(name: "search_path", value: searchPath)] + limits + Self.probes + settings + [Self.mark]
     }
+
+    /// When the server takes a session for lost whose machine or network is away: after 11 s of silence, or 10 s in which
+    /// nobody acknowledges an answer.
+    ///
+    /// By its own defaults it would keep the locks of a transaction for more than two hours. Over a Unix socket they say
+    /// nothing and are no fault.
+    static let probes = [
+        (name: "tcp_keepalives_idle", value: "5"), (name: "tcp_keepalives_interval", value: "2"),
+        (name: "tcp_keepalives_count", value: "3"), (name: "tcp_user_timeout", value: "10000"),
+    ]
 
     /// What unqualified names mean: the server's own functions, operators and types, whatever a role, a database or the URI
     /// sets, since anybody who may create something in a schema of that path could stand in for them.

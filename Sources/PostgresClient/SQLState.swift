@@ -26,6 +26,7 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
     }
 
     package static let uniqueViolation = SQLState("23505")
+    package static let transactionTimeout = SQLState("25P04")
     package static let readOnlyTransaction = SQLState("25006")
     package static let serializationFailure = SQLState("40001")
     package static let deadlockDetected = SQLState("40P01")

@@ -20,7 +20,10 @@ package final class Session {
     init(_ configuration: PostgresConfiguration) throws(PostgresError) {
         connection = try ConnectionHandle.connect(ConnectionKeywords(configuration))
         statementTimeout = configuration.statementTimeout
-        if configuration.hasSettings { try holdSettings(configuration) }
+        if configuration.hasSettings {
+            try holdSettings(configuration)
+            try limitTransactions(configuration.transactionTimeout)
+        }
     }
 
     /// The process of the server that the session began with, as the other side named it.
@@ -43,6 +46,17 @@ package final class Session {
                 reason: "the session's settings do not hold: a pooler between must have pool_mode = session"
             )
         }
+    }
+
+    /// Gives the limit of transactions by statement: an older server refuses a connection that names it.
+    private func limitTransactions(_ limit: Duration) throws(PostgresError) {
+        guard limit > .zero, connection.serverVersion >= 170_000 else { return }
+        try execute(
+            Statement(
+                "SELECT pg_catalog.set_config('transaction_timeout', $1, false)",
+                [.text(String(limit.wholeMilliseconds))]
+            )
+        )
     }
 
     /// Runs one statement, in a transaction of its own unless one is open.

@@ -251,7 +251,7 @@ extension FailingLedger {
         try perform(.sweepOutbox) { $0.outbox.takeOver() }
     }
 
-    func receive(_ receipts: [ReceivedReceipt], deadLetters: [OutboxRecord]) async throws -> Recorded<[ReportedSend]> {
+    func receive(_ receipts: [ReceivedReceipt], deadLetters: [OutboxRecord]) async throws -> Recorded<ReceiptResult> {
         try perform(.receive) { state in
             let sends = state.sends.values.map(ReportedSend.init)
             let changes = ReceiptDecision.settle(
@@ -262,7 +262,8 @@ extension FailingLedger {
                 settings: .init(source: "/test")
             )
             state.ledger.keep(changes.verifications.values)
-            return Recorded(Array(changes.sends.values), outbox: state.outbox.add(deadLetters + changes.outbox))
+            let result = ReceiptResult(settled: Array(changes.sends.values))
+            return Recorded(result, outbox: state.outbox.add(deadLetters + changes.outbox))
         }
     }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import PostgresClient
 import TestSupport
 import Testing
 import Verification
 
 @testable import Ledger
+@testable import PostgresClient
 
 /// What a row or a table that another transaction locks keeps waiting, and what it does not.
 @Suite(.timeLimit(.minutes(5))) struct LockedRowTests {
@@ -94,27 +94,202 @@ import Verification
         }
     }
 
-    @Test func `behind a key that another transaction has not committed a request fails alone and soon`() async throws {
+    /// A row of a table that another transaction has inserted.
+    private static func insert(_ table: String, _ key: LimitKey) -> String {
+        switch table {
+        case "person":
+            "INSERT INTO courier.person (key, kept_until, slots, entries) VALUES ('\(key.digest)', 'infinity', '', '')"
+        default:
+            "INSERT INTO courier.limit_window (key, expires_at, entries) VALUES ('\(key.digest)', 'infinity', '')"
+        }
+    }
+
+    @Test(arguments: ["person", "limit_window"])
+    func `a key that another transaction has not committed keeps the request waiting that needs it, and no other`(
+        table: String
+    ) async throws {
         try await LedgerDatabase.with { database in
-            let worker = LedgerWorker(database.ledger())
-            let person = Recipient.phone(try #require(PhoneNumber("+4915100000000")))
-            let fingerprint = hexadecimal(CodeKeys.test.fingerprint(of: person))
-            let key = "courier.limit_key('recipient', 'default', '\\x\(fingerprint)')"
+            let worker = LedgerWorker(database.ledger(), policy: .counting)
+            let candidates = try await worker.candidates(.people(3, round: 1, at: try await worker.now()))
+            let scope = table == "person" ? LimitKey.Scope.recipient : .ip
+            let limits = try #require(candidates[0].possiblyPassed.first).limits
+            let person = try #require(limits.first { $0.scope == scope })
+            async let holder: Void = database.script(Self.hold(Self.insert(table, person)))
+            try await database.waitForHolders()
+            let recorded = try await worker.decided(candidates)
+            #expect(recorded.value.waiting.map(\.key.requestID) == ["p0-1"])
+            #expect(recorded.value.sends.map(\.reference.requestID) == ["p1-1", "p2-1"])
+            let shortest = try await quickest {
+                let next = try await worker.decided([candidates[0]])
+                #expect(next.value.waiting.count == 1)
+            }
+            #expect(shortest < .milliseconds(500))
+            try await Self.release(database)
+            try await holder
+        }
+    }
+
+    @Test func `of a batch that another worker has not committed every request waits, and strangers are decided`()
+        async throws
+    {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger(), policy: .counting)
+            let now = try await worker.now()
             let lock = """
-                INSERT INTO courier.person (key, kept_until, slots, entries) VALUES (\(key), 'infinity', '', '')
+                INSERT INTO courier.request (day, key, digest, record_offset, record_partition, record_topic)
+                SELECT (statement_timestamp() AT TIME ZONE 'UTC')::date, courier.request_key('default', 'p' || n || '-0'),
+                    gen_random_uuid(), 0, 0, 0
+                FROM generate_series(0, 299) n
                 """
             async let holder: Void = database.play(Self.hold(lock))
             try await database.waitForHolders()
-            let candidates = try await worker.candidates(.people(2, round: 1, at: try await worker.now()))
-            let error = await #expect(throws: PostgresError.self) { try await worker.decided(candidates) }
-            #expect(error?.isLockConflict == true)
-            let shortest = await quickest {
-                await #expect(throws: PostgresError.self) { try await worker.decided([candidates[0]]) }
-            }
-            #expect(shortest < .milliseconds(500))
-            #expect(try await worker.decided([candidates[1]]).value.sends.count == 1)
+            let candidates = try await worker.candidates(.people(320, at: now))
+            let start = ContinuousClock.now
+            let recorded = try await worker.decided(candidates)
+            #expect(ContinuousClock.now - start < .seconds(4))
+            #expect(recorded.value.waiting.map(\.place) == candidates.prefix(300).map(\.place))
+            #expect(recorded.value.sends.count == 20)
             try await Self.release(database)
             try await holder
+        }
+    }
+
+    @Test func `a person's requests stay in their order behind a lock that only the first one needs`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger(), policy: .counting)
+            _ = try await worker.claims(1, from: 7)
+            let window = LimitKey.address(.address(of: 7)).digest
+            let lock = "SELECT FROM courier.limit_window WHERE key = '\(window)' FOR UPDATE"
+            async let holder: Void = database.script(Self.hold(lock))
+            try await database.waitForHolders()
+            let now = try await worker.now()
+            let records = ["10.0.0.7", "10.0.0.8"].enumerated().map { index, address in
+                InboundRecord.request(
+                    id: "a\(index)",
+                    phoneNumber: "+4915100000001",
+                    offset: Int64(index),
+                    at: now,
+                    more: #","client":{"ip":"\#(address)"}"#
+                )
+            }
+            let recorded = try await worker.decided(try await worker.candidates(records))
+            #expect(recorded.value.waiting.map(\.key.requestID) == ["a0", "a1"])
+            #expect(recorded.value.sends.isEmpty)
+            try await Self.release(database)
+            try await holder
+        }
+    }
+
+    @Test func `a request that is too old to be sent waits for no row of its person`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger(), policy: .counting)
+            let claims = try await worker.claims(1)
+            async let holder: Void = database.script(Self.hold(Needed.person.lock(claims[0])))
+            try await database.waitForHolders()
+            let now = try await worker.now()
+            let old = now - worker.rules.settings.maxRequestAge - .seconds(1)
+            let records: [InboundRecord] = .people(1, round: 1, at: now) + .people(1, round: 2, at: old)
+            let recorded = try await worker.decided(try await worker.candidates(records))
+            #expect(recorded.value.waiting.map(\.key.requestID) == ["p0-1"])
+            #expect(recorded.outbox.map { $0.json?.text("reason") } == ["stale_request"])
+            try await Self.release(database)
+            try await holder
+        }
+    }
+
+    @Test func `a conflict at a tenant's gate sets nobody aside`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger(), policy: .counting)
+            _ = try await worker.claims(1)
+            async let holder: Void = database.script(Self.hold("SELECT FROM courier.tenant_gate FOR UPDATE"))
+            try await database.waitForHolders()
+            let candidates = try await worker.candidates(.people(2, from: 1, at: try await worker.now()))
+            let error = await #expect(throws: PostgresError.self) { try await worker.decided(candidates) }
+            #expect(error?.isLockConflict == true)
+            #expect(worker.ledger.heldRows.isEmpty)
+            try await Self.release(database)
+            try await holder
+            #expect(try await worker.decided(candidates).value.sends.count == 2)
+        }
+    }
+
+    @Test func `a row that another transaction holds each time is waited for, and one that the same keeps is not`()
+        throws
+    {
+        let key: UInt128 = 7
+        let rows = HeldRows()
+        rows.note(LockedKeys(holders: [key: 100, 8: LockedKeys.inserting], now: .test))
+        let same = rows.stillHeld(LockedKeys(holders: [key: 100, 8: LockedKeys.inserting], now: .test), of: [])
+        #expect(same.holders == [key: 100, 8: LockedKeys.inserting])
+        #expect(rows.stillHeld(LockedKeys(holders: [key: 101], now: .test), of: []).holders.isEmpty)
+    }
+
+    @Test func `a session that stands still in the middle of a transaction is ended, and what it locks is free`()
+        async throws
+    {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            _ = try await worker.claim()
+            // A burst of which the rest never comes.
+            let configuration = PostgresConfiguration(url: database.url, applicationName: "half")
+            let half = try ConnectionHandle.connect(ConnectionKeywords(configuration))
+            var isSent = half.enterPipeline()
+            for statement in [Statement("BEGIN"), Statement("SELECT FROM courier.verification FOR UPDATE")] {
+                isSent = isSent && half.send(statement, named: nil)
+            }
+            isSent = isSent && half.flush(silence: .seconds(10))
+            #expect(isSent)
+            try await eventually("it stands still") {
+                try await database.count(
+                    """
+                    SELECT count(*) FROM pg_stat_activity
+                    WHERE application_name = 'half' AND state = 'active' AND wait_event = 'ClientRead'
+                        AND query LIKE '%verification%'
+                    """
+                ) == 1
+            }
+            let later = try await worker.candidates(.people(1, round: 1, at: try await worker.now()))
+            #expect(try await worker.decided(later).value.waiting.count == 1)
+            #expect(try await worker.ledger.endStalledSessions() == 0, "it may be slow")
+            #expect(try await worker.ledger.endStalledSessions(after: .zero) == 1)
+            try await eventually("its locks are gone") { try await worker.decided(later).value.waiting.isEmpty }
+            #expect(half.isOpen || !half.isOpen)
+        }
+    }
+
+    @Test func `a receipt that another worker has not committed waits, and the others are settled and kept`()
+        async throws
+    {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let claims = try await worker.claims(2)
+            try await worker.publish(try await worker.settle([claims[0]], .sent))
+            let strays = (1...2).map { offset in
+                let stray = Receipt(
+                    provider: "main",
+                    sendID: nil,
+                    providerMessageID: "stray\(offset)",
+                    status: .delivered,
+                    reason: nil,
+                    errorCode: nil
+                )
+                return ReceivedReceipt(stray, in: .request(id: "s\(offset)", offset: Int64(offset), at: .test))
+            }
+            let lock = """
+                INSERT INTO courier.receipt (id, provider, status, sealed, seal_key, received_at, tries, due_at)
+                VALUES ('\(strays[0].id)', 'main', 'delivered', '', 0, now(), 0, now())
+                """
+            async let holder: Void = database.script(Self.hold(lock))
+            try await database.waitForHolders()
+            let receipts = [ReceivedReceipt(.of(claims[0], .delivered))] + strays
+            let told = try await worker.ledger.receive(receipts, deadLetters: [])
+            #expect(told.value.waiting.map(\.id) == [strays[0].id])
+            #expect(told.outbox.map { $0.json?.text("status") } == ["delivered"])
+            #expect(try await database.count("SELECT count(*) FROM courier.receipt") == 1)
+            try await Self.release(database)
+            try await holder
+            #expect(try await worker.ledger.receive([strays[0]], deadLetters: []).value.waiting.isEmpty)
+            #expect(try await database.count("SELECT count(*) FROM courier.receipt") == 2)
         }
     }
 

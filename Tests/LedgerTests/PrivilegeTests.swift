@@ -51,6 +51,7 @@ import Testing
         "check_code": "verifier, definer",
         "hash_key_of": "verifier, definer",
         "lock_tenants": "worker",
+        "uncommitted_keys": "worker",
         "admit_tenants": "worker",
         "tenant_usage": "worker",
         "timeline": "worker",

@@ -119,7 +119,27 @@ struct SessionTests {
             ).onlyRow
             return try (0..<6).map { try row.text($0) }
         }
-        #expect(values == ["10s", "1500ms", "15s", "a b\\c 'd'", "a name", "UTF8"])
+        #expect(values == ["10s", "1500ms", "10s", "a b\\c 'd'", "a name", "UTF8"])
+    }
+
+    @Test func `the server probes a silent connection, and a limit that it does not know is left out`() async throws {
+        var configuration = try TestDatabase.configuration()
+        configuration.transactionTimeout = .seconds(30)
+        let connection = PostgresConnection(configuration)
+        let values = try await connection.run { session in
+            let row = try session.execute(
+                Statement(
+                    """
+                    SELECT current_setting('tcp_keepalives_idle'), current_setting('tcp_keepalives_interval'),
+                           current_setting('tcp_keepalives_count'), current_setting('tcp_user_timeout'),
+                           CASE WHEN current_setting('server_version_num')::int < 170000 THEN '30s'
+                               ELSE current_setting('transaction_timeout', true) END
+                    """
+                )
+            ).onlyRow
+            return try (0..<5).map { try row.text($0) }
+        }
+        #expect(values == ["5", "2", "3", "10000", "30s"])
     }
 
     @Test func `a URI's own options and name win`() async throws {

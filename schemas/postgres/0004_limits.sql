@@ -200,10 +200,83 @@ BEGIN
 END
 $$;
 
+-- Those of the keys that another transaction has inserted into a table and not committed: nobody sees such a row, and who
+-- inserts the same key waits for that transaction's end.
+--
+-- The keys are inserted, eight parts at a time, down to the ones that meet a lock; each of those is waited for a millisecond.
+-- Nothing of it stays.
+CREATE OR REPLACE FUNCTION courier.uncommitted_keys(target text, keys uuid[]) RETURNS SETOF uuid
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+SET lock_timeout = '1ms'
+AS $$
+DECLARE
+    parts CONSTANT integer := 8;
+    sorted CONSTANT uuid[] := ARRAY(SELECT DISTINCT u FROM unnest(keys) AS u ORDER BY u);
+    tried CONSTANT text := CASE target
+        WHEN 'person' THEN
+            'INSERT INTO courier.person (key, kept_until, slots, entries) '
+            'SELECT u, ''-infinity'', '''', '''' FROM unnest($1) AS u ON CONFLICT DO NOTHING'
+        WHEN 'limit_window' THEN
+            'INSERT INTO courier.limit_window (key, expires_at, entries) '
+            'SELECT u, ''-infinity'', '''' FROM unnest($1) AS u ON CONFLICT DO NOTHING'
+        WHEN 'request' THEN
+            'INSERT INTO courier.request (day, key, digest, record_offset, record_partition, record_topic) '
+            'SELECT DISTINCT (m AT TIME ZONE ''UTC'')::date, u, u, 0, 0, 0 FROM unnest($1) AS u, '
+            'unnest(ARRAY[statement_timestamp() - interval ''1 minute'', statement_timestamp()]) AS m '
+            'ORDER BY 2 ON CONFLICT DO NOTHING'
+        WHEN 'receipt' THEN
+            'INSERT INTO courier.receipt (id, provider, status, sealed, seal_key, received_at, tries, due_at) '
+            'SELECT u, '''', ''sent'', '''', 0, ''infinity'', 0, ''infinity'' FROM unnest($1) AS u ON CONFLICT DO NOTHING'
+        END;
+    -- What is to be tried yet, as places in the sorted keys.
+    firsts integer[] := ARRAY[1];
+    lasts integer[] := ARRAY[cardinality(sorted)];
+    first integer;
+    last integer;
+    step integer;
+    found uuid[] := '{}';
+BEGIN
+    IF tried IS NULL THEN
+        RAISE EXCEPTION 'no table of keys: %', target USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF cardinality(sorted) = 0 THEN
+        RETURN;
+    END IF;
+    BEGIN
+        WHILE cardinality(firsts) > 0 LOOP
+            first := firsts[cardinality(firsts)];
+            last := lasts[cardinality(lasts)];
+            firsts := trim_array(firsts, 1);
+            lasts := trim_array(lasts, 1);
+            BEGIN
+                EXECUTE tried USING sorted[first:last];
+            EXCEPTION WHEN lock_not_available THEN
+                IF first = last THEN
+                    found := found || sorted[first];
+                ELSE
+                    step := (last - first + parts) / parts;
+                    FOR part IN 0..(last - first) / step LOOP
+                        firsts := firsts || first + part * step;
+                        lasts := lasts || least(first + part * step + step - 1, last);
+                    END LOOP;
+                END IF;
+            END;
+        END LOOP;
+        RAISE EXCEPTION 'nothing stays' USING ERRCODE = 'CC002';
+    EXCEPTION WHEN SQLSTATE 'CC002' THEN
+        NULL;
+    END;
+    RETURN QUERY SELECT unnest(found);
+END
+$$;
+
 REVOKE ALL ON FUNCTION courier.count_admission_on() FROM PUBLIC;
 REVOKE ALL ON FUNCTION courier.tenant_usage(text, timestamptz) FROM PUBLIC;
 REVOKE ALL ON FUNCTION courier.lock_tenants(text[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION courier.admit_tenants(text[], integer[], timestamptz, text[], integer[], bigint[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION courier.uncommitted_keys(text, uuid[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION courier.uncommitted_keys(text, uuid[]) TO courier_worker;
 GRANT EXECUTE ON FUNCTION courier.tenant_usage(text, timestamptz) TO courier_worker;
 GRANT EXECUTE ON FUNCTION courier.lock_tenants(text[]) TO courier_worker;
 GRANT EXECUTE ON FUNCTION courier.admit_tenants(text[], integer[], timestamptz, text[], integer[], bigint[])

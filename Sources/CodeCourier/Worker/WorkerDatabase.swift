@@ -35,6 +35,7 @@ struct WorkerDatabase {
             applicationName: "code-courier",
             settings: PostgresLedger.sessionSettings
         )
+        configuration.transactionTimeout = .seconds(30)
         if let file = postgres.file {
             let file = DatabaseFile(file, uri: postgres.url.revealed, logger: logger)
             configuration.newestURL = { file.uri }

@@ -35,6 +35,13 @@ package struct IntakeRules: Sendable {
         self.randomness = randomness
     }
 
+    /// Whether a candidate is too old to be sent: its time decides before its person, whose rows it needs no more.
+    package func isTooLate(_ candidate: Candidate, at now: Timestamp) -> Bool {
+        guard case .request(let request, _) = candidate.content else { return false }
+        let isStale = request.asked(before: now) < now - settings.maxRequestAge
+        return isStale || request.deadline.map { $0 <= now } ?? false
+    }
+
     /// Decides a batch of requests: a pure function of the candidates and the facts that are known of them.
     package func decide(_ candidates: [Candidate], facts: IntakeFacts) -> IntakeChanges {
         IntakeDecision(facts: facts, rules: self, randomness: randomness()).changes(by: candidates)

@@ -32,8 +32,10 @@ package protocol Ledger: Sendable {
     /// Ends verifications that ran out unapproved.
     func sweepExpired() async throws -> Recorded<Void>
 
-    /// Settles sends by what providers say of them, and returns those; a receipt whose send is not there yet is kept.
-    func receive(_ receipts: [ReceivedReceipt], deadLetters: [OutboxRecord]) async throws -> Recorded<[ReportedSend]>
+    /// Settles sends by what providers say of them; a receipt whose send is not there yet is kept.
+    ///
+    /// Receipts whose row another transaction locks are left out.
+    func receive(_ receipts: [ReceivedReceipt], deadLetters: [OutboxRecord]) async throws -> Recorded<ReceiptResult>
 
     /// Looks again for the sends of receipts that wait, and returns of how many; what has waited too long becomes a dead
     /// letter.
@@ -54,6 +56,10 @@ package protocol Ledger: Sendable {
     /// over.
     func giveBack(_ records: [OutboxRecord], after pause: Duration) async throws
 
+    /// Ends the database's sessions of this login that stand still in the middle of a transaction, whose locks would else be
+    /// held without limit, and returns how many.
+    func endStalledSessions() async throws -> Int
+
     /// Creates the partitions to come, drops those past retention, and forgets a part of what else is old.
     ///
     /// To be called every few seconds: it does what is due for all workers together. Returns how long ago all partitions
@@ -62,6 +68,9 @@ package protocol Ledger: Sendable {
 }
 
 extension Ledger {
+    /// A ledger without sessions has none that stand still.
+    package func endStalledSessions() async throws -> Int { 0 }
+
     package func markDispatching(_ claims: [ClaimedSend]) async throws -> Set<SendID> {
         try await markDispatching(claims, tried: [:])
     }
@@ -82,6 +91,20 @@ package struct IntakeResult: Sendable {
 
     package init(sends: [ClaimedSend], waiting: [Candidate] = []) {
         self.sends = sends
+        self.waiting = waiting
+    }
+}
+
+/// What a batch of receipts came to.
+package struct ReceiptResult: Sendable {
+    /// The sends that were settled.
+    package let settled: [ReportedSend]
+
+    /// Receipts whose row another transaction locks: nothing of them is written.
+    package let waiting: [ReceivedReceipt]
+
+    package init(settled: [ReportedSend], waiting: [ReceivedReceipt] = []) {
+        self.settled = settled
         self.waiting = waiting
     }
 }
