@@ -79,7 +79,8 @@ import Verification
         }
     }
 
-    @Test func `what a worker learned of a lost claim changes no state, and lets a receipt find the send`() async throws {
+    @Test func `what a worker learned of a lost claim changes no state, and lets a receipt find the send`() async throws
+    {
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())
             let claim = try await worker.claim()
