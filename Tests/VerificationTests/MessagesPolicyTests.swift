@@ -41,6 +41,44 @@ import Testing
         #expect(text(language: tag, tenantLanguage: "fr-CA").language == language)
     }
 
+    @Test(arguments: [
+        // Three letters, of ISO 639-2 in both its kinds and of 639-3; members of a macro language.
+        ("deu", "de"), ("ger-AT", "de"), ("fra", "fr"), ("fre", "fr"), ("chi", "zh-Hans"), ("zho-TW", "zh-Hant"),
+        ("arb", "ar"), ("ara-EG", "ar"), ("zsm", "ms"), ("may-MY", "ms"), ("cmn", "zh-Hans"), ("cmn-TW", "zh-Hant"),
+        ("pes-IR", "fa"), ("prs", "fa"), ("nob", "nb"), ("nno", "nb"), ("nor", "nb"), ("ekk", "et"), ("lvs", "lv"),
+        ("npi", "ne"), ("als", "sq"), ("azj", "az"), ("uzn", "uz"), ("swh", "sw"), ("tgl", "fil"), ("heb", "he"),
+        ("hbs", "sr-Latn"), ("cnr", "sr-Latn"), ("srp-Latn-RS", "sr-Latn"), ("mol", "ro"), ("por-BR", "pt-BR"),
+        ("por", "pt"), ("eng-GB", "en"), ("jpn", "ja"), ("kor-KR", "ko"),
+        // Extended languages, and regions where a language's place is.
+        ("zh-nan-Hant-TW", "zh-Hant"), ("zh-cmn-Hans-CN", "zh-Hans"), ("zh-yue", "zh-Hant"), ("zh-min-nan", "zh-Hans"),
+        ("ar-arb", "ar"), ("ar-arz-EG", "ar"), ("ms-zsm-MY", "ms"), ("en-USA", "en"),
+        // Languages that have no text, in the script of the tag or of its region.
+        ("nan-Hant-TW", "zh-Hant"), ("nan-TW", "zh-Hant"), ("nan", "zh-Hans"), ("hak-Hant", "zh-Hant"),
+        ("wuu", "zh-Hans"), ("yue", "zh-Hant"), ("yue-CN", "zh-Hans"), ("yue-Hans-HK", "zh-Hans"), ("lzh", "zh-Hans"),
+        ("arz", "ar"), ("apc-LB", "ar"), ("gsw-CH", "de"), ("lb", "de"), ("ltz", "de"), ("nn", "nb"), ("fo", "da"),
+        ("fy-NL", "nl"), ("jv", "id"), ("su", "id"), ("ceb", "fil"), ("tg", "ru"), ("tt-RU", "ru"), ("ky", "ru"),
+        ("mn", "ru"), ("khk", "ru"), ("oc", "fr"), ("br", "fr"), ("mai", "hi"), ("sa", "hi"), ("ku", "tr"),
+        ("quz", "es"), ("quy-PE", "es"), ("gn", "es"), ("plt", "fr"), ("min", "ms"), ("ckb", "ar"), ("tk", "ru"),
+        // Scripts: the nearest text is of another language where the own one cannot be read.
+        ("bs-Cyrl", "sr"), ("hr-Cyrl", "sr"), ("uz-Cyrl", "ru"), ("az-Cyrl-AZ", "ru"), ("az-RU", "ru"),
+        ("zh-US", "zh-Hant"),
+        ("zh-Latn", "zh-Hans"), ("sr-Cyrl-ME", "sr"), ("uz-Latn", "uz"), ("kk-Latn", "kk"), ("hi-Latn", "hi"),
+        ("pa-PK", "ur"), ("ms-Arab", "ms"),
+    ])
+    func `a language without a text of its name finds the nearest by CLDR`(tag: String, language: String) {
+        // No tag above leads to Icelandic, which would show a fallback to the tenant's language.
+        #expect(text(language: tag, tenantLanguage: "is").language == language)
+    }
+
+    @Test func `an operator's text of a language goes before the one that is nearest`() throws {
+        let own = try MessageTemplate(checking: "gsw {code} {appName}")
+        var policy = MessagePolicy(templates: ["gsw": own])
+        #expect(text(policy, language: "gsw-CH").language == "gsw")
+        policy = MessagePolicy(templates: [try #require(LanguageTag("nan-Hant")).catalogKey: own])
+        #expect(text(policy, language: "zh-nan-Hant-TW").language == "nan-Hant")
+        #expect(LanguageTag("deu")?.catalogKey == "de" && LanguageTag("zh-TW")?.catalogKey == "zh-Hant")
+    }
+
     @Test func `English is the last resort`() {
         #expect(text(language: "tlh", tenantLanguage: "tlh").language == "en")
     }

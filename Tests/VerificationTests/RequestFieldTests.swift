@@ -139,7 +139,8 @@ import Testing
         + ["requestedAt", "deadline"].flatMap {
             [
                 ($0, quoted("0001-01-01T00:00:00Z")), ($0, quoted("0001-01-01T00:00:00")),
-                ($0, quoted("0001-01-01T00:00:00.000+01:00")),
+                ($0, quoted("0001-01-01T00:00:00.000+01:00")), ($0, quoted("0001-01-01 00:00:00")),
+                ($0, quoted("0001-01-01t00:00:00z")),
             ]
         } + [
             ("recipient", #"{"phoneNumber":"+16505553434","confirmed":null,"email":null}"#),
@@ -172,7 +173,8 @@ import Testing
         ("en-US,en;q=0.9", "en-US"), ("fr;q=0.2, de-CH ;q=0.9,*;q=0.1", "de-CH"), ("*, it;q=0.5", "it"),
         ("en_US.UTF-8", "en-US"), ("de_DE@euro", "de-DE"), ("en_US@calendar=gregorian", "en-US"), ("fil", "fil"),
         ("EN", "en"), ("no_NO_NY", "no-NO"), (" fr_FR ", "fr-FR"), ("zh-Hans_CN", "zh-Hans-CN"),
-        ("ja_JP_JP_#u-ca-japanese", "ja-JP"), ("ar_EG_#u-nu-latn", "ar-EG"),
+        ("ja_JP_JP_#u-ca-japanese", "ja-JP"), ("ar_EG_#u-nu-latn", "ar-EG"), ("deu_AT", "deu-AT"),
+        ("zh_nan_Hant_TW", "zh-nan-Hant-TW"), ("sr_RS.UTF-8@latin", "sr-Latn-RS"), ("uz_UZ@cyrillic", "uz-Cyrl-UZ"),
     ])
     func `a locale of any phone, browser or server names its language`(text: String, tag: String) throws {
         let request = try #require(RequestSample.read([("languageCode", Self.quoted(text))]).request)

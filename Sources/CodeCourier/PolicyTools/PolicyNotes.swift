@@ -106,11 +106,11 @@ struct PolicyNotes {
     }
 
     private mutating func noteLanguage(_ tenant: TenantPolicy, _ path: String) {
-        let keys = LanguageTag(tenant.defaultLanguage)?.fallbacks.compactMap { LanguageTag($0)?.catalogKey } ?? []
         let own = tenant.messages.regions.values.reduce(into: Set(tenant.messages.templates.keys)) { own, region in
             own.formUnion(region.templates.keys)
         }
-        guard own.union(MessageCatalog.languages).isDisjoint(with: keys) else { return }
+        let known = own.union(MessageCatalog.languages)
+        guard LanguageTag(tenant.defaultLanguage)?.hasText(among: known) != true else { return }
         warn("\(path).defaultLanguage", "has no text, neither built in nor of your own: English is sent")
     }
 

@@ -45,7 +45,7 @@ struct ReceiptRecord {
         }
         providerMessageID = object["providerMessageId"]?.word.flatMap(AnswerWord.messageID)
         errorCode = object["errorCode"]?.word.flatMap { $0.isPlain(within: 1...64) ? $0 : nil }
-        occurredAt = fields.hint("occurredAt", &unread) { Timestamp(rfc3339: $0) }
+        occurredAt = fields.hint("occurredAt", &unread) { Timestamp(serialized: $0) }
         headers = try Self.parameters(object["headers"], name: { $0.lowercased() })
         let raw = try Self.parameters(object["raw"])
         let content = try CallbackBody(object["body"], raw)

@@ -41,7 +41,7 @@ enum VonageMessageStatus {
             messageID: messageID,
             reason: errorCode.flatMap { reasons[$0] },
             errorCode: errorCode,
-            occurredAt: parameters["timestamp"].flatMap { Timestamp(rfc3339: $0) }
+            occurredAt: parameters["timestamp"].flatMap { Timestamp(serialized: $0) }
         )
     }
 

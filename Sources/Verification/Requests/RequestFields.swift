@@ -57,10 +57,10 @@ struct RequestFields {
         }
     }
 
-    /// A moment in RFC 3339.
+    /// A moment in RFC 3339, or as other serializers write it.
     func time(_ name: String) throws(RequestFault) -> Timestamp? {
-        if case .string(let text)? = object[name], text.hasPrefix("0001-01-01T00:00:00") { return nil }
-        return try parsed(name) { Timestamp(rfc3339: $0) }
+        if case .string(let text)? = object[name], text.isZeroTime { return nil }
+        return try parsed(name) { Timestamp(serialized: $0) }
     }
 
     /// One of a closed list of words.
@@ -119,6 +119,11 @@ extension String {
             count += 1
         }
         return lengths.contains(count)
+    }
+
+    /// Whether the text is the time that languages have where none was set, with any zone or none.
+    fileprivate var isZeroTime: Bool {
+        ["0001-01-01T00:00:00", "0001-01-01t00:00:00", "0001-01-01 00:00:00"].contains(where: hasPrefix)
     }
 
     /// Whether the text has so many bytes, all of them accepted.

@@ -6,7 +6,7 @@ extension LanguageTag {
     ///
     /// BCP 47 as it is; Java's and Android's `pt_BR` and `zh_CN_#Hans`; POSIX's `de_DE.UTF-8@euro`; Apple's
     /// `en_US@calendar=gregorian`; and the list of `Accept-Language`, of which the first one with the greatest weight
-    /// counts. Only language, script and region are taken over from those.
+    /// counts. Only languages, script and region are taken over from those.
     package init?(locale text: String) {
         if let tag = LanguageTag(text) {
             self = tag
@@ -27,17 +27,33 @@ extension LanguageTag {
     }
 
     /// Language, script and region of a locale's name.
+    ///
+    /// POSIX names a script after the `@`, as in `sr_RS@latin`; of what else stands there nothing is taken over.
     private static func named(_ name: Substring) -> LanguageTag? {
+        let modifier = name.split(separator: "@").dropFirst().first
         let subtags = name.prefix { $0 != "." && $0 != "@" }.split { $0 == "_" || $0 == "-" || $0 == "#" }
         guard let language = subtags.first, (2...8).contains(language.utf8.count) else { return nil }
         let rest = subtags.dropFirst().prefix { $0.utf8.count > 1 }
-        let script = rest.first { $0.utf8.count == 4 && $0.utf8.allSatisfy(\.isASCIILetter) }
+        let extended =
+            language.utf8.count > 3
+            ? []
+            : rest.prefix(3).prefix { part in
+                part.utf8.count == 3 && part.utf8.allSatisfy(\.isASCIILetter)
+            }
+        let script =
+            rest.first { $0.utf8.count == 4 && $0.utf8.allSatisfy(\.isASCIILetter) }
+            ?? modifier.flatMap { scripts[$0.lowercased()] }
         let region = rest.first { part in
             part.utf8.count == 2 && part.utf8.allSatisfy(\.isASCIILetter)
                 || part.utf8.count == 3 && part.utf8.allSatisfy(\.isASCIIDigit)
         }
-        return LanguageTag([language, script, region].compactMap(\.self).joined(separator: "-"))
+        return LanguageTag(([language] + extended + [script, region].compactMap(\.self)).joined(separator: "-"))
     }
+
+    /// The scripts that POSIX's locales name.
+    private static let scripts: [String: Substring] = [
+        "latin": "Latn", "cyrillic": "Cyrl", "devanagari": "Deva", "arabic": "Arab",
+    ]
 }
 
 extension Substring {

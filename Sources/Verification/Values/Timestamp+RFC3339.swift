@@ -7,14 +7,26 @@ extension Timestamp {
     /// taken only where one can be, at 23:59 UTC, and becomes the last microsecond before midnight. Years run from 0001
     /// to 9999, also after the offset is applied.
     package init?(rfc3339 text: String) {
+        self.init(text, asSerialized: false)
+    }
+
+    /// Reads a date-time as serializers of many languages write it: RFC 3339, and beside it a blank for the `T`
+    /// (Python's `str()`, PostgreSQL), an offset without its colon (PHP's `DATE_ISO8601`, Jackson's `java.util.Date`) and
+    /// one of hours alone (PostgreSQL); nil for anything else.
+    package init?(serialized text: String) {
+        self.init(text, asSerialized: true)
+    }
+
+    private init?(_ text: String, asSerialized: Bool) {
         var reader = DigitReader(bytes: Array(text.utf8))
         guard let year = reader.number(digits: 4), reader.skip(UInt8(ascii: "-")) else { return nil }
         guard let month = reader.number(digits: 2), reader.skip(UInt8(ascii: "-")) else { return nil }
-        guard let day = reader.number(digits: 2), reader.skip(UInt8(ascii: "t")) else { return nil }
+        guard let day = reader.number(digits: 2) else { return nil }
+        guard reader.skip(UInt8(ascii: "t")) || asSerialized && reader.skip(UInt8(ascii: " ")) else { return nil }
         guard let hour = reader.number(digits: 2), reader.skip(UInt8(ascii: ":")) else { return nil }
         guard let minute = reader.number(digits: 2), reader.skip(UInt8(ascii: ":")) else { return nil }
         guard let second = reader.number(digits: 2), let fraction = reader.fraction() else { return nil }
-        guard let offset = reader.offset(), reader.isAtEnd else { return nil }
+        guard let offset = reader.offset(asSerialized: asSerialized), reader.isAtEnd else { return nil }
 
         guard (1...9999).contains(year), (1...12).contains(month) else { return nil }
         guard day >= 1, day <= CalendarDate.days(in: month, of: year) else { return nil }
@@ -164,12 +176,14 @@ private struct DigitReader {
         return microseconds
     }
 
-    /// The minutes by which the local time is ahead of UTC.
-    mutating func offset() -> Int64? {
+    /// The minutes by which the local time is ahead of UTC; as serialized, the colon or the minutes may be absent.
+    mutating func offset(asSerialized: Bool) -> Int64? {
         if skip(UInt8(ascii: "z")) { return 0 }
         let isBehind = skip(UInt8(ascii: "-"))
         guard isBehind || skip(UInt8(ascii: "+")) else { return nil }
-        guard let hours = number(digits: 2), hours <= 23, skip(UInt8(ascii: ":")) else { return nil }
+        guard let hours = number(digits: 2), hours <= 23 else { return nil }
+        if asSerialized, isAtEnd { return (isBehind ? -1 : 1) * hours * 60 }
+        guard skip(UInt8(ascii: ":")) || asSerialized else { return nil }
         guard let minutes = number(digits: 2), minutes <= 59 else { return nil }
         return (isBehind ? -1 : 1) * (hours * 60 + minutes)
     }
