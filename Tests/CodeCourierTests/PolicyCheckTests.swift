@@ -112,6 +112,10 @@ struct PolicyCheckTests {
             "appVerification: off without a test number in force: every request is refused"
         ),
         ({ $0.regions = RegionPolicy(.allowlistOnly(allowed: [])) }, "regions: allows no region"),
+        (
+            { $0.regions = RegionPolicy(.allowByDefault(disallowed: Set(["EH"].compactMap { Region($0) }))) },
+            "regions: EH: no mobile number tells it from MA, so this rule counts for all of them"
+        ),
         ({ _ in }, "regions: IN: only recipients that the account has proved before"),
         (
             { $0.routes.regions = [.norway: ["main"]] },

@@ -84,6 +84,21 @@ struct PolicyExplainTests {
         #expect(explanation.lines.map(\.rule) == Self.order)
     }
 
+    @Test func `a number of no region is refused by the rule that names its code`() throws {
+        let explanation = explain(
+            Case(
+                rule: "region",
+                reason: "region_not_allowed",
+                numbers: FixedNumbers(region: "XX"),
+                policy: .test { $0.regions = RegionPolicy(.allowByDefault(disallowed: [])) }
+            )
+        )
+        #expect(explanation.decision.reason == "region_not_allowed" && explanation.decision.rule == "regions.001")
+        let line = try #require(explanation.lines.first { $0.rule == "region" })
+        #expect(line.saw.hasPrefix("XX (001, a satellite or international network), not confirmed"))
+        #expect(explanation.text.last?.hasSuffix("by the rule regions.001.") == true)
+    }
+
     static let order = [
         "readable", "tenant", "shape", "channel", "number", "request id", "time", "test number", "test numbers only",
         "region", "number type", "autofill", "app verification", "slot", "limits per recipient", "limits per IP",

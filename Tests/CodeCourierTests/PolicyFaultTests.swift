@@ -35,12 +35,33 @@ struct PolicyFaultTests {
         ("appName: Acme", "appname: Acme", "5: tenants.default.appname: is not a known key; did you mean appName?"),
         ("Language: en", "Language: english-", "6: tenants.default.defaultLanguage: must be a language tag"),
         (
-            "FR, IN]", "FR, IN, XX]",
+            "FR, IN]", "FR, IN, ZZ]",
             "8: tenants.default.regions.allowlistOnly.allowedRegions[5]: must be a region's two"
         ),
         (
             "FR, IN]", "FR, IN, us]",
             "8: tenants.default.regions.allowlistOnly.allowedRegions[5]: must be a region's two"
+        ),
+        (
+            "FR, IN]", "FR, IN, 002]",
+            "8: tenants.default.regions.allowlistOnly.allowedRegions[5]: must be a region's two"
+        ),
+        (
+            "{ allowByDefault: { disallowedRegions: [] } }", "{ allowByDefault: { allowedRegions: [US] } }",
+            """
+            11: tenants.default.purposes.mfa_sign_in.regions.allowByDefault.allowedRegions: names US, which is allowed by \
+            default: name 001 and XX alone
+            """
+        ),
+        (
+            "{ allowByDefault: { disallowedRegions: [] } }",
+            "{ allowByDefault: { disallowedRegions: [XX], allowedRegions: [XX] } }",
+            "11: tenants.default.purposes.mfa_sign_in.regions.allowByDefault.allowedRegions: contradicts itself: XX"
+        ),
+        (
+            "{ allowByDefault: { disallowedRegions: [] } }",
+            "{ allowByDefault: { disallowedRegions: [EH] }, confirmedOnlyRegions: [MA] }",
+            "11: tenants.default.purposes.mfa_sign_in.regions.confirmedOnlyRegions: contradicts itself: MA is also disallowed"
         ),
         ("FR, IN]", "FR, IN, UK]", "8: tenants.default.regions.allowlistOnly.allowedRegions[5]: must be GB"),
         ("FR, IN]", "FR, IN, US]", "8: tenants.default.regions.allowlistOnly.allowedRegions[5]: names US again"),

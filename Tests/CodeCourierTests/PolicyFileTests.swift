@@ -176,6 +176,19 @@ struct PolicyFileTests {
         #expect(policy.regions(for: .signIn).base == .allowByDefault(disallowed: [try region("DE")]))
     }
 
+    @Test func `lists may name what belongs to no region`() throws {
+        let closed = try tenant("", regions: "{ allowlistOnly: { allowedRegions: [US, 001, XX] } }").regions
+        #expect(closed.base == .allowlistOnly(allowed: [try region("US"), .international, .unknown]))
+        let open = try tenant(
+            "",
+            regions:
+                "{ allowByDefault: { disallowedRegions: [XX], allowedRegions: [\"001\"] }, confirmedOnlyRegions: [IN] }"
+        ).regions
+        #expect(open.base == .allowByDefault(disallowed: [.unknown]) && open.allowedBeyondRegions == [.international])
+        let careful = try tenant("", regions: "{ allowByDefault: {}, confirmedOnlyRegions: [001] }").regions
+        #expect(careful.confirmedOnly == [.international])
+    }
+
     @Test func `the known regions are those of ISO 3166 and three more`() throws {
         #expect(RegionCodes.known.count == 252)
         for code in ["US", "NO", "XK", "AC", "TA", "AX"] { #expect(RegionCodes.known.contains(try region(code))) }

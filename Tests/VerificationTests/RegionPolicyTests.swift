@@ -38,7 +38,7 @@ import Verification
 
     static let cases: [Case] = [
         Case(open, facts("DE", "DE"), nil), Case(open, facts("RU", "RU"), .regionNotAllowed),
-        Case(open, facts("RU", "RU"), confirmed: true, .regionNotAllowed), Case(open, facts("XX"), nil),
+        Case(open, facts("RU", "RU"), confirmed: true, .regionNotAllowed), Case(open, facts("XX"), .regionNotAllowed),
         Case(open, facts("XX", "KZ", "RU"), .regionNotAllowed), Case(open, facts("XX", "GG", "JE"), nil),
         Case(listed, facts("DE", "DE"), nil), Case(listed, facts("FR", "FR"), .regionNotAllowed),
         Case(listed, facts("XX"), .regionNotAllowed), Case(listed, facts("XX"), confirmed: true, .regionNotAllowed),
@@ -48,14 +48,59 @@ import Verification
         Case(listed, facts("XX", "DE", "IN"), confirmed: true, nil),
         Case(careful, facts("RU", "RU"), confirmed: true, .regionNotAllowed),
         Case(careful, facts("RU", "RU"), .regionNotAllowed), Case(careful, facts("IN"), .regionConfirmedOnly),
-        Case(everything, facts("XX"), nil), Case(everything, facts("RU", "RU"), nil),
+        Case(everything, facts("XX"), .regionNotAllowed), Case(everything, facts("RU", "RU"), nil),
         Case(nothing, facts("US", "US"), confirmed: true, .regionNotAllowed),
     ]
 
     @Test(arguments: cases.indices)
     func `a region is let through or refused by its list`(index: Int) {
         let row = Self.cases[index]
-        #expect(row.policy.refusal(of: row.facts, confirmed: row.isConfirmed) == row.refusal)
+        #expect(row.policy.refusal(of: row.facts, confirmed: row.isConfirmed)?.reason == row.refusal)
+    }
+
+    /// A number of a satellite or an international network, and one of no plan.
+    private static let satellite = facts("XX")
+    private static let unknown = NumberFacts(region: .unknown, candidates: [], isValid: false, type: .unknown)
+
+    @Test func `what belongs to no region is refused by default, and a list may name it`() {
+        func reason(_ policy: RegionPolicy, _ facts: NumberFacts, confirmed: Bool = false) -> String {
+            policy.refusal(of: facts, confirmed: confirmed).map { "\($0.reason.rawValue) \($0.rule)" } ?? "sent"
+        }
+        #expect(reason(Self.everything, Self.satellite) == "region_not_allowed regions.001")
+        #expect(reason(Self.everything, Self.satellite, confirmed: true) == "region_not_allowed regions.001")
+        #expect(reason(Self.everything, Self.unknown) == "region_not_allowed regions.XX")
+        #expect(reason(Self.listed, Self.satellite) == "region_not_allowed regions.001")
+        for name in [Region.international, .unknown] {
+            let list = RegionPolicy(.allowlistOnly(allowed: [name]))
+            #expect(reason(list, Self.satellite) == "sent")
+            #expect(reason(list, Self.unknown) == (name == .unknown ? "sent" : "region_not_allowed regions.XX"))
+            var open = RegionPolicy(.allowByDefault(disallowed: []), allowedBeyondRegions: [name])
+            #expect(reason(open, Self.satellite) == "sent")
+            open.base = .allowByDefault(disallowed: [name])
+            open.allowedBeyondRegions = []
+            #expect(reason(open, Self.satellite) == "region_not_allowed regions")
+            let careful = RegionPolicy(.allowByDefault(disallowed: []), confirmedOnly: [name])
+            #expect(reason(careful, Self.satellite) == "region_confirmed_only regions")
+            #expect(reason(careful, Self.satellite, confirmed: true) == "sent")
+        }
+    }
+
+    @Test(arguments: [
+        ("GP", "MF"), ("GP", "BL"), ("MA", "EH"), ("NO", "SJ"), ("FI", "AX"), ("AU", "CC"), ("AU", "CX"), ("IT", "VA"),
+    ])
+    func `a rule on a region whose mobiles are its neighbour's counts for both`(shown: String, named: String) throws {
+        let region = try #require(Region(named))
+        let number = Self.facts(shown, shown)
+        let closed = RegionPolicy(.allowByDefault(disallowed: [region]))
+        #expect(closed.refusal(of: number, confirmed: true)?.reason == .regionNotAllowed)
+        #expect(RegionPolicy(.allowlistOnly(allowed: [region])).refusal(of: number, confirmed: false) == nil)
+        let shownAlone = RegionPolicy(.allowlistOnly(allowed: Self.regions(shown)))
+        #expect(shownAlone.refusal(of: number, confirmed: false) == nil)
+        let careful = RegionPolicy(.allowByDefault(disallowed: []), confirmedOnly: [region])
+        #expect(careful.refusal(of: number, confirmed: false)?.reason == .regionConfirmedOnly)
+        #expect(careful.refusal(of: number, confirmed: true) == nil)
+        #expect(region.regionOfItsMobiles.code == shown)
+        #expect(closed.refusal(of: Self.facts("DE", "DE"), confirmed: false) == nil)
     }
 
     @Test func `a purpose's own rule replaces the tenant's`() throws {

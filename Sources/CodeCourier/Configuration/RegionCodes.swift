@@ -6,7 +6,7 @@ import Verification
 enum RegionCodes {
     /// ISO 3166-1's two-letter codes, and the three that CLDR and libphonenumber add: AC, TA and XK.
     ///
-    /// `XX`, the unknown region, is none of them: what happens to it follows from the kind of policy.
+    /// `XX`, the unknown region, and `001`, what belongs to none, are not among them: only a policy's lists name those.
     static let known: Set<Region> = Set(
         """
         AC AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT
@@ -23,6 +23,14 @@ enum RegionCodes {
 }
 
 extension ValueRule where Value == Region {
+    /// A region of a policy's lists, which may also name the numbers of no region.
+    static var listedRegion: Self {
+        let beyond = "or 001 for satellite and international networks, or XX for unknown regions"
+        return Self(requirement: "\(region.requirement), \(beyond)") { text in
+            [.international, .unknown].first { $0.code == text } ?? region.parse(text)
+        }
+    }
+
     static var region: Self {
         Self(requirement: "must be a region's two capital letters as in ISO 3166, such as US, GB or DE") { text in
             Region(text).flatMap { RegionCodes.known.contains($0) ? $0 : nil }

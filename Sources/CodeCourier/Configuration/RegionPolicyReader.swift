@@ -11,16 +11,28 @@ enum RegionPolicyReader {
         let confirmedOnly = mapping["confirmedOnlyRegions"].flatMap(regions) ?? []
         switch (mapping["allowByDefault"], mapping["allowlistOnly"]) {
         case (let open?, nil):
-            guard let rule = open.mapping(keys: ["disallowedRegions"]) else { return nil }
+            guard let rule = open.mapping(keys: ["disallowedRegions", "allowedRegions"]) else { return nil }
             let disallowed = rule["disallowedRegions"].flatMap(regions) ?? []
-            refuse(confirmedOnly.intersection(disallowed), in: mapping, because: "is also disallowed; keep one")
-            return RegionPolicy(.allowByDefault(disallowed: disallowed), confirmedOnly: confirmedOnly)
+            let named = rule["allowedRegions"].flatMap(regions) ?? []
+            refuse(contradictions(confirmedOnly, disallowed), in: mapping, because: "is also disallowed; keep one")
+            for region in named.sorted() {
+                if ![.international, .unknown].contains(region) {
+                    rule["allowedRegions"]?.fault("names \(region), which is allowed by default: name 001 and XX alone")
+                } else if disallowed.contains(region) {
+                    rule["allowedRegions"]?.fault("contradicts itself: \(region) is also disallowed; keep one")
+                }
+            }
+            return RegionPolicy(
+                .allowByDefault(disallowed: disallowed),
+                confirmedOnly: confirmedOnly,
+                allowedBeyondRegions: named
+            )
         case (nil, let closed?):
             guard let rule = closed.mapping(keys: ["allowedRegions"]),
                 let allowed = rule.required("allowedRegions", such: "[US, GB]").flatMap(regions)
             else { return nil }
             refuse(
-                confirmedOnly.subtracting(allowed),
+                confirmedOnly.filter { allowed.isDisjoint(with: $0.indistinguishable) },
                 in: mapping,
                 because: "is not among allowedRegions; add it there"
             )
@@ -31,6 +43,11 @@ enum RegionPolicyReader {
             value.fault("states both allowByDefault and allowlistOnly; keep one")
         }
         return nil
+    }
+
+    /// The confirmed-only regions that are refused anyway, also by a rule on a region that their numbers do not tell apart.
+    private static func contradictions(_ confirmedOnly: Set<Region>, _ disallowed: Set<Region>) -> Set<Region> {
+        confirmedOnly.filter { !disallowed.isDisjoint(with: $0.indistinguishable) }
     }
 
     private static func regions(_ value: YAMLValue) -> Set<Region>? {
@@ -49,7 +66,7 @@ enum RegionPolicyReader {
             element.fault("must be GB, which is ISO 3166's code of the United Kingdom")
             return nil
         }
-        return element.read(.region)
+        return element.read(.listedRegion)
     }
 
     private static func refuse(_ regions: Set<Region>, in mapping: YAMLMapping, because reason: String) {

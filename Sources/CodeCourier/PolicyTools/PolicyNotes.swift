@@ -84,6 +84,10 @@ struct PolicyNotes {
             }
         for (key, policy) in policies {
             if case .allowlistOnly(let allowed) = policy.base, allowed.isEmpty { warn(key, "allows no region") }
+            for region in policy.named.sorted() where !policy.named.contains(region.regionOfItsMobiles) {
+                let others = region.indistinguishable.subtracting([region]).sorted().map(\.code).joined(separator: ", ")
+                warn(key, "\(region): no mobile number tells it from \(others), so this rule counts for all of them")
+            }
             if !policy.confirmedOnly.isEmpty {
                 let regions = policy.confirmedOnly.sorted().map(\.code).joined(separator: ", ")
                 warn(key, "\(regions): only recipients that the account has proved before")
@@ -162,6 +166,14 @@ extension TenantPolicy {
 }
 
 extension RegionPolicy {
+    /// The regions that a rule names.
+    fileprivate var named: Set<Region> {
+        switch base {
+        case .allowByDefault(let disallowed): disallowed.union(confirmedOnly)
+        case .allowlistOnly(let allowed): allowed.union(confirmedOnly)
+        }
+    }
+
     /// Whether a confirmed number of the region gets through.
     fileprivate func lets(_ region: Region) -> Bool {
         let facts = NumberFacts(region: region, candidates: [region], isValid: true, type: .mobile)

@@ -53,7 +53,9 @@ extension RegionPolicy {
     var text: String {
         let rule =
             switch base {
-            case .allowByDefault(let disallowed): disallowed.isEmpty ? "all" : "all but \(disallowed.text)"
+            case .allowByDefault(let disallowed):
+                (disallowed.isEmpty ? "all" : "all but \(disallowed.text)")
+                    + (allowedBeyondRegions.isEmpty ? "" : " and \(allowedBeyondRegions.text)")
             case .allowlistOnly(let allowed): allowed.isEmpty ? "none" : "only \(allowed.text)"
             }
         return confirmedOnly.isEmpty ? rule : "\(rule); only confirmed recipients in \(confirmedOnly.text)"

@@ -104,10 +104,20 @@ struct RequestView {
         return "a test number\(number.fault.map { " with the fault \($0.rawValue)" } ?? "")"
     }
 
+    /// The number's region, and the others that it may as well be of; of no region, by which name a list lets it through.
+    private var place: String {
+        guard let facts, facts.region != .unknown else {
+            let name = facts?.isValid == true ? "001, a satellite or international network" : "an unknown region"
+            return "\(region) (\(name))"
+        }
+        let others = facts.region.indistinguishable.subtracting([facts.region]).sorted().map(\.code)
+        return others.isEmpty ? region : "\(region) (or \(others.joined(separator: ", ")))"
+    }
+
     private var regionRule: String {
         let policy = tenant?.regions(for: request.purpose).text ?? ""
         let candidates = facts?.candidates.map(\.code) ?? []
-        let number = candidates.count > 1 ? "one of \(candidates.joined(separator: ", "))" : region
+        let number = candidates.count > 1 ? "one of \(candidates.joined(separator: ", "))" : place
         return "\(number), \(request.recipientConfirmed ? "confirmed" : "not confirmed"); allowed: \(policy)"
     }
 

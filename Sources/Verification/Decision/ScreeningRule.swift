@@ -89,10 +89,10 @@ extension Screener {
 
     private static let region: Rule = { request, facts, tenant in
         let policy = tenant.regions(for: request.purpose)
-        guard let facts, let reason = policy.refusal(of: facts, confirmed: request.recipientConfirmed) else {
+        guard let facts, let refusal = policy.refusal(of: facts, confirmed: request.recipientConfirmed) else {
             return .passes
         }
-        return .refuses(Refusal(reason, rule: "regions", region: facts.region))
+        return .refuses(Refusal(refusal.reason, rule: refusal.rule, region: facts.region))
     }
 
     private static let numberType: Rule = { _, facts, tenant in

@@ -34,7 +34,9 @@ extension NaiveModel {
 
     private func region(_ request: ModelRequest, _ tenant: TenantPolicy) -> String? {
         let rule = tenant.purposeRegions[request.purpose] ?? tenant.regions
-        let regions = request.line.regions.isEmpty ? ["XX"] : request.line.regions
+        let regions = request.line.regions
+        // No rule of the model names what belongs to no region.
+        if regions.isEmpty { return "region_not_allowed" }
         for region in regions {
             switch rule.base {
             case .allowByDefault(let disallowed):
