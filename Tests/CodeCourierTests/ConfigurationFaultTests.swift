@@ -71,6 +71,9 @@ struct ConfigurationFaultTests {
             "1: log.statsInterval: must be a duration such as 500ms, 60s, 5m or 1h, from 1s to 1h"
         ),
         ("keys: { code: x }\nlog: { level }", "2: log.level: must not be empty"),
+        ("kafka: { bootstrapServers: \"${KAFKA}:9092\" }", "1: kafka.bootstrapServers: has a ${…} or $(…) in it"),
+        ("kafka: { bootstrapServers: \"{{ .Values.kafka }}:9092\" }", "1: kafka.bootstrapServers: has a ${…} or $(…)"),
+        ("kafka: { groupId: \"$(GROUP)\" }", "1: kafka.groupId: has a ${…} or $(…) in it"),
         ("? [a]\n: b", "1: has a key that is no text"),
     ]
 
@@ -225,6 +228,8 @@ struct ConfigurationFaultTests {
 
     @Test(arguments: [
         "mysql://h/d", "host=h dbname=d", "postgresql://", "postgresql://h/a b", "postgresql://h/d?sslmod=require",
+        "postgresql://u:p@ss@h/d", "postgresql://u:p/ss@h/d", "postgresql://u:p@s/s@h:5432/d?sslmode=require",
+        "postgresql://u:%zz@h/d",
     ])
     func `an address of another database is a fault without it`(url: String) throws {
         let text = ExampleFiles.smallest.replacing(
@@ -234,13 +239,19 @@ struct ConfigurationFaultTests {
         let faults = try folder.faults(text)
         let message = """
             must be a libpq URI such as postgresql://courier_worker@127.0.0.1/courier, with libpq's parameters, and with \
-            @ : / % in its password written as %40 %3A %2F %25
+            @ : / % in its password percent-encoded: written as %40 %3A %2F %25
             """
         #expect(faults == ["courier.yaml:1: postgres.url: \(message)"])
     }
 
     @Test(arguments: [
         ("security.protocl: SASL_SSL", "is none of librdkafka's options"),
+        ("ssl.truststore.location: /etc/hidden.jks", "is a property of Java's client: use ssl.ca.location"),
+        ("sasl.jaas.config: hidden", "is a property of Java's client: use sasl.username and sasl.password"),
+        ("max.poll.records: 10", "is a property of Java's client: use worker.batchSize"),
+        ("ssl.ca.location: /nowhere/hidden.crt", "must name a readable file; it does not exist"),
+        ("ssl.key.location: /tmp", "must name a readable file; it is a folder"),
+        ("sasl.password: \"${KAFKA_PASSWORD}\"", "has a ${…} or $(…) in it that nothing has replaced"),
         ("session.timeout.ms: soon", "is an option that librdkafka does not take this value for"),
     ])
     func `an option that librdkafka does not take is a fault, and its value is not quoted`(

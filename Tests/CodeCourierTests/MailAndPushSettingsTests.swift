@@ -19,6 +19,7 @@ struct MailAndPushSettingsTests {
         _ = try folder.write("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n", to: "cut.pem")
         _ = try folder.write("", to: "empty.pem")
         _ = try folder.write("hidden\n", to: "password")
+        _ = try folder.write("${SMTP_PASSWORD}\n", to: "placeholder")
         _ = try folder.write(P256.Signing.PrivateKey().pemRepresentation, to: "key.p8")
     }
 
@@ -67,6 +68,8 @@ struct MailAndPushSettingsTests {
             let entry = "{ name: m, kind: smtp, host: \"[::1]\", tls: \(tls), from: a@example.com }"
             #expect(try self.smtp(entry)?.server.port == port)
         }
+        let other = "{ name: m, kind: smtp, host: mail.example.com, port: 465, from: a@example.com }"
+        #expect(try self.smtp(other)?.server.encryption == .implicit)
     }
 
     @Test func `every key of APNs counts`() throws {
@@ -106,6 +109,13 @@ struct MailAndPushSettingsTests {
         ("{ name: a, kind: smtp, host: \"::1\", from: a@example.com }", "providers[0].host: must be a host name"),
         ("\(smtp), port: 0 }", "providers[0].port: must be a whole number from 1 to 65535"),
         ("\(smtp), tls: maybe }", "providers[0].tls: must be one of starttls, implicit, none"),
+        ("\(smtp), port: 465, tls: starttls }", "providers[0].tls: must be implicit at port 465"),
+        ("\(smtp), port: 587, tls: implicit }", "providers[0].tls: must be starttls at port 587"),
+        ("\(smtp), username: u, password: \"${SMTP_PASSWORD}\" }", "providers[0].password: has a ${…} or $(…) in it"),
+        (
+            "\(smtp), username: u, passwordFile: placeholder }",
+            "providers[0].passwordFile: must name a file whose secret has"
+        ),
         ("\(smtp), tls: none }", "providers[0].tls: can be none only where host is one of 127.0.0.1"),
         ("\(smtp), caFile: nowhere }", "providers[0].caFile: must name a readable file"),
         ("\(smtp), caFile: password }", "providers[0].caFile: must name a file with certificates in PEM"),

@@ -224,6 +224,19 @@ struct ProviderKindTests {
 
     /// An entry and the one line it must give, as a beginning.
     static let wrong: [(String, String)] = [
+        (
+            "{ name: a, kind: vonage, apiKey: k, apiSecret: s, from: Twelve Chars }",
+            "providers[0].from: must be a phone"
+        ),
+        ("{ name: a, kind: vonage, apiKey: k, apiSecret: s, from: \"${SENDER}\" }", "providers[0].from: has a ${…} or"),
+        (
+            "{ name: a, kind: twilio, accountSid: s, authToken: t, from: Acme Verifies }",
+            "providers[0].from: must be a phone number"
+        ),
+        (
+            "{ name: a, kind: twilio, accountSid: s, authToken: t, from: \"+1 500\" }",
+            "providers[0].from: must be a phone"
+        ),
         ("{ name: a, kind: vonage, apiSecret: s, from: A }", "providers.a.apiKey: is required"),
         ("{ name: a, kind: vonage, apiKey: k, from: A }", "providers.a.apiSecret: is required"),
         ("{ name: a, kind: vonage, apiKey: k, apiSecret: s }", "providers.a.from: is required"),

@@ -71,6 +71,8 @@ extension ConfigurationSource {
             if !Self.sectionsOfStart.contains(key[0]) { secretFiles[path] = Secret(text) }
             if let flaw = text.isEmpty ? nil : form.flaw(of: text) {
                 report(key, at: setting.origin, "must name a file whose secret has no \(flaw); \(path) has such")
+            } else if text.hasPlaceholder {
+                report(key, at: setting.origin, "must name a file whose secret \(Self.placeholderFault)")
             } else if !text.isEmpty {
                 return SecretSetting(secret: Secret(text), key: key, origin: setting.origin, path: path)
             } else {

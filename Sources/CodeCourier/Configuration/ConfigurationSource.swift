@@ -79,6 +79,14 @@ final class ConfigurationSource {
     /// The keys whose values are no words but texts and patterns, to which quotes may belong.
     private static let quotable: Set = ["body", "messageIdPattern", "errorCodePattern"]
 
+    /// The keys whose values have a placeholder of some template language in them, which is the one fault to report.
+    private var keysWithPlaceholders: Set<SettingKey> = []
+
+    static let placeholderFault = """
+        has a ${…} or $(…) in it that nothing has replaced: values are not expanded here; set the key's own environment \
+        variable, or have what writes the file replace it
+        """
+
     /// A setting without what stands around it; quotes around the whole of it are a fault, and the only one.
     private func plain(_ setting: Setting, _ key: SettingKey) -> Setting {
         guard !Self.quotable.contains(key.last ?? "") else { return setting }
@@ -87,6 +95,10 @@ final class ConfigurationSource {
             let cause = if case .environment = setting.origin { "; docker's --env-file keeps them" } else { "" }
             report(key, at: setting.origin, "must have no quotes around it, which would be part of it\(cause)")
             return Setting(text: unquoted, origin: setting.origin)
+        }
+        if text.hasPlaceholder, !keysWithPlaceholders.contains(key) {
+            report(key, at: setting.origin, Self.placeholderFault)
+            keysWithPlaceholders.insert(key)
         }
         return Setting(text: text, origin: setting.origin)
     }
@@ -101,6 +113,7 @@ final class ConfigurationSource {
 
     /// Notes a fault where a setting stands.
     func report(_ key: SettingKey, at origin: Origin, _ message: String) {
+        if keysWithPlaceholders.contains(key) { return }
         switch origin {
         case .environment(let variable):
             faults.report(variable: variable, key: key.joined(separator: "."), message)
@@ -131,5 +144,12 @@ final class ConfigurationSource {
     func resolve(_ path: String, at origin: Origin) -> String {
         guard case .file = origin, !path.hasPrefix("/"), let folder else { return path }
         return folder + path
+    }
+}
+
+extension String {
+    /// Whether a variable of a shell, of Compose, Kubernetes, Helm or Spring stands in the text as it was written.
+    var hasPlaceholder: Bool {
+        contains(/\$\{[A-Za-z_][^{}]*\}|\$\([A-Za-z_][A-Za-z0-9_.]*\)|\{\{[^{}]*\}\}/)
     }
 }

@@ -100,6 +100,12 @@ extension KafkaSettings {
             let secret = isPath ? file?.secret : Secret(form(of: key).read(text))
             if let advice = reserved[key] {
                 option.fault("cannot be set here: \(advice)")
+            } else if let advice = adviceInPlaceOfJava(key) {
+                option.fault(advice)
+            } else if let secret, secret.revealed.hasPlaceholder {
+                option.fault(ConfigurationSource.placeholderFault)
+            } else if let secret, let fault = faultOfFile(key, secret.revealed) {
+                option.fault(fault)
             } else if let secret, let refusal = KafkaConfiguration.refusal(of: key, secret.revealed) {
                 option.fault(requirement(refusal))
             }

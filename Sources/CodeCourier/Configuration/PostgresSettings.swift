@@ -51,13 +51,24 @@ extension ValueRule where Value == String {
     static var database: Self {
         let requirement = """
             must be a libpq URI such as postgresql://courier_worker@127.0.0.1/courier, with libpq's parameters, and with \
-            @ : / % in its password written as %40 %3A %2F %25
+            @ : / % in its password percent-encoded: written as %40 %3A %2F %25
             """
         return Self(requirement: requirement) { text in
             let scheme = PostgresSettings.schemes.first { text.hasPrefix($0) }
             guard let scheme, (scheme.utf8.count + 1...4096).contains(text.utf8.count) else { return nil }
             guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else { return nil }
+            guard !hasStrayAt(text.dropFirst(scheme.count)) else { return nil }
             return (try? ConnectionKeywords.parse(text)).map { _ in text }
         }
+    }
+
+    /// Whether an `@` stands where libpq takes it for a part of a host or of the database's name.
+    ///
+    /// It ends the login at the first `@` and the hosts at the first `/`: a password that has one of them unescaped is cut
+    /// there, and the rest would be looked up as a host.
+    private static func hasStrayAt(_ rest: Substring) -> Bool {
+        let place = rest.prefix { $0 != "?" }
+        guard let at = place.firstIndex(of: "@") else { return false }
+        return place[..<at].contains("/") || place[place.index(after: at)...].contains("@")
     }
 }

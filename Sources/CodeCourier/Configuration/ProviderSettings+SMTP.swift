@@ -8,8 +8,8 @@ extension ProviderSettings {
     static func smtp(_ entry: ProviderEntry, _ source: ConfigurationSource) -> SMTPConfiguration? {
         let host = entry.required("host", .mailHost, such: "smtp.example.com", source)
         let from = entry.required("from", .emailAddress, such: "no-reply@example.com", source)
-        let encryption = encryption(entry, source, host: host)
         let port = entry.optional("port", .integer(in: 1...65_535), source)
+        let encryption = encryption(entry, source, host: host, port: port)
         let heloName = entry.optional("heloName", .domain, source)
         let authorities = source.authorities(entry.key + ["caFile"])
         let connections = entry.optional("connections", .integer(in: 1...64), source)
@@ -39,15 +39,27 @@ extension ProviderSettings {
         }
     }
 
-    /// STARTTLS unless said otherwise; no TLS only where nothing leaves the machine.
+    /// STARTTLS unless said otherwise, but TLS at once at port 465; no TLS only where nothing leaves the machine.
+    ///
+    /// At the wrong one of the two ports each side waits for the other to speak.
     private static func encryption(
         _ entry: ProviderEntry,
         _ source: ConfigurationSource,
-        host: String?
+        host: String?,
+        port: Int?
     ) -> SMTPServer.Encryption? {
         let key = entry.key + ["tls"]
-        guard let setting = source.setting(key) else { return .startTLS }
+        guard let setting = source.setting(key) else { return port == 465 ? .implicit : .startTLS }
         let encryption = source.read(key, .choice as ValueRule<SMTPServer.Encryption>)
+        switch (encryption, port) {
+        case (.startTLS, 465):
+            source.report(key, at: setting.origin, "must be implicit at port 465, or the port 587")
+            return nil
+        case (.implicit, 25), (.implicit, 587):
+            source.report(key, at: setting.origin, "must be starttls at port \(port ?? 0), or the port 465")
+            return nil
+        default: break
+        }
         let loopback = ["127.0.0.1", "[::1]", "localhost"]
         if encryption == SMTPServer.Encryption.none, let host, !loopback.contains(host) {
             let names = loopback.joined(separator: ", ")

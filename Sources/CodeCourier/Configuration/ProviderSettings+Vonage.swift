@@ -7,7 +7,7 @@ extension ProviderSettings {
         let api = entry.optional("api", .choice, source) ?? VonageConfiguration.API.sms
         let baseURL = entry.optional("baseURL", .address, source)
         let callback = entry.optional("statusCallback", .address, source)
-        let from = entry.required("from", .text(upTo: 64), such: "Acme", source)
+        let from = entry.required("from", .sender, such: "Acme", source)
         guard let credentials = credentials(entry, api, source), let from else { return nil }
         return VonageConfiguration(
             name: entry.name,

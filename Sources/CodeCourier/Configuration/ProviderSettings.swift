@@ -142,7 +142,7 @@ extension ProviderSettings {
             let message = "needs from or messagingServiceSid; add one, such as from: \"+15005550006\""
             entry.mapping.value.fault(message)
             return nil
-        case (_?, nil): return source.read(fromKey, .text(upTo: 64)).map { .from($0) }
+        case (_?, nil): return source.read(fromKey, .sender).map { .from($0) }
         case (nil, _?): return source.read(serviceKey, .sid).map { .messagingService(sid: $0) }
         case (_?, let service?):
             source.report(serviceKey, at: service.origin, "stands beside from; keep one of the two")
@@ -190,6 +190,26 @@ extension ProviderKind {
 }
 
 extension ValueRule where Value == String {
+    /// The sender of a text message, as Twilio and Vonage take it.
+    ///
+    /// Networks cut or refuse a name of more than 11 characters. One with a colon names another kind of sender to Twilio.
+    static var sender: Self {
+        let requirement = """
+            must be a phone number such as "+15005550006" or a short code, in quotes, or a name of 1 to 11 letters, digits \
+            and blanks
+            """
+        return Self(requirement: requirement) { text in
+            guard let text = ValueRule.text(upTo: 64).parse(text), !text.contains(":") else {
+                return ValueRule.text(upTo: 64).parse(text)
+            }
+            if text.contains(where: \.isLetter) {
+                return text.count <= 11 && text.utf8.allSatisfy { $0 < 0x80 } ? text : nil
+            }
+            let digits = text.hasPrefix("+") ? text.dropFirst() : text[...]
+            return (3...15).contains(digits.utf8.count) && digits.allSatisfy { $0.isASCII && $0.isNumber } ? text : nil
+        }
+    }
+
     fileprivate static var sid: Self {
         let name = name(upTo: 64)
         return Self(requirement: "must be the id that Twilio's console shows, such as ACxxx", parse: name.parse)
