@@ -35,6 +35,92 @@ import Verification
         #expect(buffer.rest() == nil)
     }
 
+    /// The events of a file's lines, in order.
+    private func events(_ bytes: [UInt8]) throws -> [String] {
+        let file = try ScratchFile([])
+        try Data(bytes).write(to: URL(filePath: file.path))
+        let files = try LogFiles(paths: [file.path])
+        var events: [String] = []
+        while let (entry, _) = try files.next() { events.append(entry.event) }
+        #expect(files.tally.broken == 0)
+        // And as a file that is followed.
+        let live = try LiveLog(path: file.path)
+        var followed: [String] = []
+        while let entries = try live.next() { followed += entries.map(\.event) }
+        #expect(followed == events || bytes.last != UInt8(ascii: "\n"))
+        return events
+    }
+
+    @Test func `A line that CRI-O or containerd has split is one line, stream by stream`() throws {
+        let long = LogSample.line(1, "a").utf8.map { $0 }
+        let (first, second) = (long[..<20], long[20...])
+        let cri = "2026-11-20T12:00:00.123456789Z"
+        func part(_ head: String, _ bytes: some Collection<UInt8>) -> [UInt8] {
+            Array("\(cri) \(head) ".utf8) + bytes + [UInt8(ascii: "\n")]
+        }
+        let lines =
+            part("stdout P", first) + part("stderr P", first) + part("stdout P", second.prefix(3))
+            + part("stdout F", second.dropFirst(3)) + part("stderr F", second)
+            + part("stdout F", LogSample.line(2, "b").utf8) + part("stdout F:tag", LogSample.line(3, "c").utf8)
+        #expect(try events(lines) == ["a", "a", "b", "c"])
+    }
+
+    @Test func `Docker's own files are read, with the lines that it has split`() throws {
+        let long = LogSample.line(1, "a")
+        func wrap(_ text: String) throws -> String {
+            let object = ["log": text]
+            let data = try JSONSerialization.data(withJSONObject: object, options: .withoutEscapingSlashes)
+            return String(decoding: data.dropLast(), as: UTF8.self)
+                + #","stream":"stdout","time":"2026-11-20T12:00:00Z"}"#
+        }
+        let lines = [
+            try wrap(String(long.prefix(30))), try wrap(String(long.dropFirst(30)) + "\n"),
+            try wrap(LogSample.line(2, "b") + "\n"),
+        ]
+        #expect(try events(Array((lines.joined(separator: "\n") + "\n").utf8)) == ["a", "b"])
+    }
+
+    @Test(arguments: [true, false], [true, false])
+    func `A log that PowerShell has written in UTF-16 is read`(isLittleEndian: Bool, hasMark: Bool) throws {
+        let text =
+            [LogSample.line(1, "a"), LogSample.line(2, "𝒷"), LogSample.line(3, "c")].joined(separator: "\r\n") + "\r\n"
+        let units = (hasMark ? [0xfeff] : []) + Array(text.utf16)
+        let bytes = units.flatMap { unit -> [UInt8] in
+            let (low, high) = (UInt8(truncatingIfNeeded: unit), UInt8(truncatingIfNeeded: unit >> 8))
+            return isLittleEndian ? [low, high] : [high, low]
+        }
+        #expect(try events(bytes) == ["a", "𝒷", "c"])
+    }
+
+    @Test func `UTF-16 that comes byte by byte loses no character`() {
+        var lines = LogLines()
+        let units = Array("\u{feff}a🔑é\nb".utf16)
+        var found: [LineBuffer.Line] = []
+        for unit in units {
+            for byte in [UInt8(truncatingIfNeeded: unit), UInt8(truncatingIfNeeded: unit >> 8)] {
+                lines.append([byte])
+                if let line = lines.next() { found.append(line) }
+            }
+        }
+        if let line = lines.rest() { found.append(line) }
+        #expect(found == [.whole(Array("\u{feff}a🔑é".utf8)), .whole(Array("b".utf8))])
+    }
+
+    @Test func `Parts without an end are bounded and no line`() {
+        var lines = LogLines()
+        let part = Array("2026-11-20T12:00:00Z stdout P ".utf8) + [UInt8](repeating: 0x78, count: 100_000) + [0x0a]
+        for _ in 0..<2 {
+            lines.append(part)
+            #expect(lines.next() == nil)
+        }
+        lines.append(part)
+        #expect(lines.next() == .tooLong)
+        lines.append(Array("2026-11-20T12:00:00Z stdout P x\n".utf8))
+        #expect(lines.next() == nil)
+        #expect(lines.rest() == .whole([0x78]))
+        #expect(lines.rest() == nil)
+    }
+
     @Test func `Several logs are merged by time, and broken lines are counted and skipped`() throws {
         let first = try ScratchFile([
             LogSample.line(1, "a"), "broken", LogSample.line(4, "d"), "",

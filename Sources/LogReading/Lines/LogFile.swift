@@ -8,7 +8,7 @@ final class LogFile {
     let name: String
     private(set) var tally = LineTally()
     private let descriptor: Int32
-    private var buffer = LineBuffer()
+    private var buffer = LogLines()
     private var chunk = [UInt8](repeating: 0, count: 1 << 17)
     private var isAtEnd = false
 

@@ -16,7 +16,7 @@ package final class LiveLog {
     private let path: String?
     private var descriptor: Int32
     private var position: off_t = 0
-    private var buffer = LineBuffer()
+    private var buffer = LogLines()
     private var chunk = [UInt8](repeating: 0, count: 1 << 16)
 
     /// A file is read from so near its end: the last minutes of a fleet.
@@ -32,9 +32,16 @@ package final class LiveLog {
         self.path = path == "-" || !Self.isFile(descriptor) ? nil : path
         guard self.path != nil else { return }
         let size = lseek(descriptor, 0, SEEK_END)
-        position = max(0, size - Self.lookBack)
+        // A character of UTF-16 begins at an even place.
+        position = max(0, size - Self.lookBack) & ~1
+        guard position > 0 else {
+            _ = lseek(descriptor, 0, SEEK_SET)
+            return
+        }
+        var beginning: [UInt8] = [0x20, 0x20]
+        if pread(descriptor, &beginning, 2, 0) == 2 { buffer = LogLines(ofFileBeginningWith: beginning) }
         _ = lseek(descriptor, position, SEEK_SET)
-        if position > 0 { skipLine() }
+        if !beginning.contains(where: { $0 == 0 || $0 > 0xfd }) { skipLine() }
     }
 
     deinit {
@@ -100,7 +107,7 @@ package final class LiveLog {
             return
         }
         position = 0
-        buffer = LineBuffer()
+        buffer = LogLines()
     }
 
     /// Steps over a line that is read from its middle.
