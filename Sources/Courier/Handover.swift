@@ -70,7 +70,7 @@ struct Handover: Sendable {
                     step = plan.passOver(for: wait)
                 case .answered(let answer) where answer.untried == .tooLate:
                     step = plan.runOut()
-                case .answered(let answer) where answer.untried == .busy:
+                case .answered(let answer) where answer.untried == .busy || answer.untried == .tooManyFiles:
                     report(answer, of: name, send, since: start.instant)
                     step = plan.passOver(for: ProviderDesk.patience)
                 case .answered(let answer):

@@ -6,8 +6,8 @@ extension LogField {
         switch self {
         case .durationMilliseconds: "number"
         case .partition, .offset, .lastOffset, .sends, .records, .sessions, .suppressed, .dropped, .interval, .uptime,
-            .requests,
-            .repeats, .leadMilliseconds, .ageMilliseconds, .oldestSnapshot, .oldestUnread, .deadLetters, .inFlight,
+            .requests, .repeats, .leadMilliseconds, .fileDescriptors, .ageMilliseconds, .oldestSnapshot, .oldestUnread,
+            .deadLetters, .inFlight,
             .maxInFlight, .outbox, .dueSends, .residentBytes, .processorTime:
             "integer"
         case .truncated: "boolean"
@@ -54,6 +54,7 @@ extension LogField {
         case .workerID: "the worker: its host and process number"
         case .version: "the version of code-courier"
         case .librdkafka: "the version of librdkafka in use"
+        case .fileDescriptors: "how many files and connections the worker may have open"
         case .leadMilliseconds:
             "how far the worker's clock is surely ahead of the database's in milliseconds, negative when it is behind"
         case .signal: "the signal that was received"

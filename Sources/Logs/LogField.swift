@@ -41,6 +41,7 @@ package enum LogField: String, Sendable, CaseIterable {
     case workerID = "worker.id"
     case version
     case librdkafka
+    case fileDescriptors = "file_descriptors"
     case leadMilliseconds = "lead_ms"
     case signal
     case stalled

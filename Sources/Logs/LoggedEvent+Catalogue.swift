@@ -12,7 +12,7 @@ extension LoggedEvent {
         "worker.started",
         .notice,
         "worker started",
-        [.workerID, .version, .librdkafka, .policyVersion]
+        [.workerID, .version, .librdkafka, .policyVersion, .fileDescriptors]
     )
     package static let workerStopping = LoggedEvent(
         "worker.stopping",

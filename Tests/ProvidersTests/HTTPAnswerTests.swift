@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import NIOCore
 import NIOHTTP1
 import TestSupport
@@ -19,6 +20,14 @@ import Verification
     private static func chunked(_ parts: [String]) -> String {
         let chunks = parts.map { "\(String($0.utf8.count, radix: 16))\r\n\($0)\r\n" }.joined()
         return "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n\(chunks)0\r\n\r\n"
+    }
+
+    @Test(arguments: [EMFILE, ENFILE])
+    func `that cannot be asked for, since no file descriptor is left, counts against no provider`(code: Int32) {
+        let failure = TransportFailure(IOError(errnoCode: code, reason: "socket"))
+        let answer = ExchangeResult.notSent(failure).providerAnswer(to: nil) { _ in ProviderAnswer(.accepted) }
+        #expect(answer == .withoutFiles)
+        #expect(answer.outcome == .notSent && answer.untried != nil && answer.errorCode == "too_many_open_files")
     }
 
     private static let forms: [ServerStep] = [

@@ -83,6 +83,7 @@ struct RunCommand: AsyncParsableCommand {
             [
                 .workerID: .text(WorkerLog.workerID), .version: .text(Version.text),
                 .librdkafka: .text(librdkafkaVersion), .policyVersion: .text(policy.version),
+                .fileDescriptors: LogValue(FileDescriptors.raiseLimit() ?? 0),
             ]
         )
         for variable in configuration.unknownVariables {

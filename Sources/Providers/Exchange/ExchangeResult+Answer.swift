@@ -14,6 +14,7 @@ extension ExchangeResult {
         case .answered(let answer): read(answer).hiding(recipient)
         case .notSent(.invalidURL): ProviderAnswer(.misconfigured, errorCode: TransportFailure.invalidURL.rawValue)
         case .notSent(.tooLate): .tooLate
+        case .notSent(.tooManyFiles): .withoutFiles
         case .notSent(let failure): ProviderAnswer(.notSent, errorCode: failure.rawValue)
         case .unknown(let failure): ProviderAnswer(.unknown, errorCode: failure.rawValue)
         }

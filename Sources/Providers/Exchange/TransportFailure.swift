@@ -32,6 +32,9 @@ enum TransportFailure: String, Sendable, CaseIterable {
     case invalidURL = "invalid_url"
     case clientShutDown = "client_shut_down"
     case proxyRefused = "proxy_refused"
+
+    /// This process or this machine has no file descriptor left for a connection.
+    case tooManyFiles = "too_many_open_files"
     case streamRefused = "stream_refused"
     case transport = "transport_error"
 
@@ -91,7 +94,8 @@ enum TransportFailure: String, Sendable, CaseIterable {
         case ECONNREFUSED: .connectionRefused
         case ECONNRESET, EPIPE, ENOTCONN, ECONNABORTED: .connectionClosed
         case ETIMEDOUT: .timeout
-        case EHOSTUNREACH, ENETUNREACH, EADDRNOTAVAIL, EMFILE, ENFILE: .connectionFailed
+        case EHOSTUNREACH, ENETUNREACH, EADDRNOTAVAIL: .connectionFailed
+        case EMFILE, ENFILE: .tooManyFiles
         default: .transport
         }
     }

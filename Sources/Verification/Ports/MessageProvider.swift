@@ -68,9 +68,13 @@ package struct ProviderAnswer: Sendable, Hashable {
     /// Nothing left, since every connection had another message for too long.
     package static let busy = ProviderAnswer(.busy)
 
+    /// Nothing left, since this process has no file descriptor for a connection.
+    package static let withoutFiles = ProviderAnswer(.tooManyFiles)
+
     package enum Untried: String, Sendable, Hashable {
         case tooLate = "too_late"
         case busy
+        case tooManyFiles = "too_many_open_files"
     }
 
     private init(_ untried: Untried) {
