@@ -73,7 +73,8 @@ package enum ServerCheck {
     /// Throws `Unfit`, or the database's error.
     ///
     /// The connections have none of the ledger's settings: an old server would refuse those that it does not know, a pooler
-    /// all of them. Without a search path of ours every name and operator says its schema.
+    /// all of them. Without a search path of ours every name and operator says its schema, and the limits of a session are
+    /// set within each transaction: a database may have been given others.
     package static func run(_ configuration: PostgresConfiguration) async throws {
         var bare = configuration
         bare.hasSettings = false
@@ -96,6 +97,21 @@ package enum ServerCheck {
         if !isDirect { try await checkPooler(connections) }
     }
 
+    /// The limits of a session of ours, for one transaction; none of these statements can be slow itself.
+    private static let limits = [
+        Statement("SET LOCAL statement_timeout TO '10s'"), Statement("SET LOCAL lock_timeout TO '1s'"),
+        Statement("SET LOCAL jit TO off"),
+    ]
+
+    /// The answer to one statement under the limits.
+    @discardableResult
+    private static func ask(_ statement: Statement, _ session: Session) throws(PostgresError) -> Rows {
+        guard let rows = try session.pipeline(limits + [statement]).last else {
+            throw PostgresError(.unexpectedResult, reason: "no answer")
+        }
+        return rows
+    }
+
     /// Gives each session a mark of its own, without parameters: a statement that is prepared is one of those that break.
     private static let marking = [
         Statement("SELECT pg_catalog.set_config('courier.session', '0', false)"),
@@ -115,7 +131,7 @@ package enum ServerCheck {
         for (number, connection) in connections.enumerated() {
             processes.append(
                 try await connection.run { session in
-                    try session.execute(marking[number])
+                    try ask(marking[number], session)
                     return try Self.state(session).process
                 }
             )
@@ -133,14 +149,15 @@ package enum ServerCheck {
     }
 
     private static func state(_ session: Session) throws -> SessionState {
-        let row = try session.execute(
-            Statement("SELECT pg_catalog.pg_backend_pid(), pg_catalog.current_setting('courier.session', true)")
+        let row = try ask(
+            Statement("SELECT pg_catalog.pg_backend_pid(), pg_catalog.current_setting('courier.session', true)"),
+            session
         ).onlyRow
         return SessionState(process: try row.int32(0), mark: try row.optionalText(1))
     }
 
     private static func facts(_ session: Session) throws -> ServerFacts {
-        let row = try session.execute(
+        let row = try ask(
             Statement(
                 """
                 SELECT pg_catalog.current_setting('server_version_num')::pg_catalog.int4,
@@ -149,7 +166,8 @@ package enum ServerCheck {
                      WHERE s.name OPERATOR(pg_catalog.=) 'default_transaction_read_only'
                        AND pg_catalog.current_setting('transaction_read_only') OPERATOR(pg_catalog.=) 'on')
                 """
-            )
+            ),
+            session
         ).onlyRow
         return ServerFacts(
             version: try row.int32(0),

@@ -20,17 +20,55 @@ import Glibc
     ///
     /// Throws `connectionFailed` with libpq's reason, which says what an operator has to mend; a word of ours stands before it
     /// where the server's certificate is at fault.
+    ///
+    /// A server warns while it lets a session in, as of a collation's version: the receiver of notices is set before, or
+    /// libpq prints the warning on standard error.
     static func connect(_ keywords: ConnectionKeywords) throws(PostgresError) -> ConnectionHandle {
-        let pointer = unsafe keywords.withArrays { unsafe PQconnectdbParams($0, $1, 1) }
+        let pointer = unsafe keywords.withArrays { unsafe PQconnectStartParams($0, $1, 1) }
         guard let pointer = unsafe pointer else { throw PostgresError(.connectionFailed, reason: "out of memory") }
         let handle = unsafe ConnectionHandle(adopting: pointer)
+        let isInTime = handle.finishConnecting(within: keywords.timeout, hasOtherHosts: keywords.hasSeveralHosts)
         guard handle.isOpen, unsafe PQsetnonblocking(handle.pointer, 1) == 0 else {
-            let text = handle.errorText
+            let text = isInTime ? handle.errorText : "\(handle.place) failed: timeout expired"
             let fault = CertificateFault(text) { keywords.showsOutdatedCertificate() }
             let word = fault.map { "\($0.rawValue): " } ?? ""
             throw PostgresError(.connectionFailed, reason: word + keywords.sanitized(text))
         }
         return handle
+    }
+
+    /// Goes through the steps of a connection; false when a host without another behind it takes too long.
+    ///
+    /// libpq bounds no step that is taken one by one. Only libpq can leave a host that is silent for the next one, so with
+    /// several of them the whole is begun anew with its own limits, which keeps the receiver of notices.
+    private borrowing func finishConnecting(within limit: Duration?, hasOtherHosts: Bool) -> Bool {
+        guard unsafe PQstatus(pointer) != CONNECTION_BAD else { return true }
+        var place = ""
+        var end: ContinuousClock.Instant?
+        var step = PGRES_POLLING_WRITING
+        while step != PGRES_POLLING_OK, step != PGRES_POLLING_FAILED {
+            if place != self.place {
+                place = self.place
+                end = limit.map { .now + $0 }
+            }
+            let rest = end.map { max(.zero, $0 - .now) }
+            guard wait(for: step == PGRES_POLLING_READING ? POLLIN : POLLOUT, at: rest) == .ready else {
+                guard hasOtherHosts else { return false }
+                unsafe PQreset(pointer)
+                return true
+            }
+            step = unsafe PQconnectPoll(pointer)
+        }
+        return true
+    }
+
+    /// The server that is being connected to, in libpq's words.
+    private var place: String {
+        let host = unsafe PQhost(pointer).map { unsafe String(cString: $0) } ?? ""
+        let address = unsafe PQhostaddr(pointer).map { unsafe String(cString: $0) } ?? ""
+        let port = unsafe PQport(pointer).map { unsafe String(cString: $0) } ?? ""
+        let shown = address.isEmpty || address == host ? "" : " (\(address))"
+        return "connection to server at \"\(host)\"\(shown), port \(port)"
     }
 
     private init(adopting pointer: OpaquePointer) {

@@ -11,6 +11,12 @@ package struct ConnectionKeywords {
     /// What must not appear in an error.
     let secrets: [String]
 
+    /// How long one host may take; nil for ever, as libpq reads a `connect_timeout` of zero or less.
+    let timeout: Duration?
+
+    /// Whether another host or address may serve where the first one is silent.
+    let hasSeveralHosts: Bool
+
     init(_ configuration: PostgresConfiguration) throws(PostgresError) {
         let url = configuration.newestURL?() ?? configuration.url
         let given = try Self.parse(url)
@@ -32,6 +38,13 @@ package struct ConnectionKeywords {
         pairs.append((keyword: "options", value: options.joined(separator: " ")))
         if let password { pairs.append((keyword: "password", value: password)) }
         self.pairs = pairs
+        let limit = given["connect_timeout"].flatMap { Int64($0) } ?? seconds
+        timeout = limit > 0 ? .seconds(max(2, limit)) : nil
+        let hosts = given["hostaddr"] ?? given["host"] ?? ""
+        // A name may stand for several addresses; a socket's folder and an address stand for one.
+        let isOne =
+            hosts.isEmpty || hosts.hasPrefix("/") || hosts.allSatisfy { $0.isHexDigit || $0 == "." || $0 == ":" }
+        hasSeveralHosts = hosts.contains(",") || !isOne
         secrets = [given["password"], password].compactMap(\.self).filter { !$0.isEmpty }
     }
 

@@ -58,7 +58,7 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible, CustomR
             (name: "lock_timeout", value: String(lockTimeout.wholeMilliseconds)),
             (name: "idle_in_transaction_session_timeout", value: String(idleInTransactionTimeout.wholeMilliseconds)),
         ]
-        return [(name: "search_path", value: searchPath)] + limits + Self.probes + settings + [Self.mark]
+        return [(name: "search_path", value: searchPath)] + Self.standards + limits + Self.probes + settings + [Self.mark]
     }
 
     /// When the server takes a session for lost whose machine or network is away: after 11 s of silence, or 10 s in which
@@ -69,6 +69,18 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible, CustomR
     static let probes = [
         (name: "tcp_keepalives_idle", value: "5"), (name: "tcp_keepalives_interval", value: "2"),
         (name: "tcp_keepalives_count", value: "3"), (name: "tcp_user_timeout", value: "10000"),
+    ]
+
+    /// PostgreSQL's own defaults of what changes the meaning of statements or what a commit promises, whatever a role or a
+    /// database sets.
+    static let standards = [
+        (name: "default_transaction_isolation", value: "read committed"),
+        (name: "default_transaction_deferrable", value: "off"), (name: "standard_conforming_strings", value: "on"),
+        (name: "transform_null_equals", value: "off"), (name: "backslash_quote", value: "safe_encoding"),
+        (name: "bytea_output", value: "hex"), (name: "DateStyle", value: "ISO, MDY"), (name: "TimeZone", value: "UTC"),
+        (name: "array_nulls", value: "on"), (name: "row_security", value: "on"),
+        (name: "check_function_bodies", value: "on"), (name: "idle_session_timeout", value: "0"),
+        (name: "enable_indexscan", value: "on"), (name: "enable_nestloop", value: "on"), (name: "jit", value: "off"),
     ]
 
     /// What unqualified names mean: the server's own functions, operators and types, whatever a role, a database or the URI

@@ -84,7 +84,7 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
 
     package var description: String {
         var text = "PostgreSQL \(code.rawValue)"
-        if let sqlState { text += " \(sqlState)" }
+        if let sqlState { text += " \(sqlState)\(sqlState.name.map { " (\($0))" } ?? "")" }
         if let table { text += " table=\(table)" }
         if let constraint { text += " constraint=\(constraint)" }
         if let reason { text += ": \(reason)" }

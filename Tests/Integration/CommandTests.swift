@@ -20,6 +20,35 @@ extension CommandLineSuite {
             }
         }
 
+        @Test func `a server's warning at a connection is nobody's line on standard error`() async throws {
+            try await LedgerDatabase.empty(connections: 1) { database in
+                let name = database.url.split(separator: "/").last?.split(separator: "?").first ?? ""
+                // As after an upgrade of the operating system: the version of the collation differs from the recorded one.
+                try await database.script("UPDATE pg_database SET datcollversion = '0.1' WHERE datname = '\(name)'")
+                let program = try await run(["migrate", "--postgres-url", database.url], try ScratchFolder())
+                #expect(program.errors.isEmpty)
+            }
+        }
+
+        @Test func `migrate works where the database's own defaults are others`() async throws {
+            try await LedgerDatabase.empty(connections: 1) { database in
+                let name = database.url.split(separator: "/").last?.split(separator: "?").first ?? ""
+                let defaults = [
+                    "statement_timeout = '50ms'", "lock_timeout = '1ms'", "jit = on", "jit_above_cost = 0",
+                    "jit_optimize_above_cost = 0", "jit_inline_above_cost = 0", "bytea_output = escape",
+                    "default_transaction_isolation = serializable", "default_transaction_deferrable = on",
+                    "DateStyle = 'German'", "TimeZone = 'Asia/Kathmandu'", "IntervalStyle = sql_standard",
+                    "standard_conforming_strings = off", "backslash_quote = on", "transform_null_equals = on",
+                    "extra_float_digits = -15", "default_tablespace = ''", "check_function_bodies = off",
+                    "search_path = 'nowhere'", "row_security = off", "synchronous_commit = off", "array_nulls = off",
+                    "idle_in_transaction_session_timeout = '50ms'", "idle_session_timeout = '50ms'",
+                ]
+                for setting in defaults { try await database.script("ALTER DATABASE \(name) SET \(setting)") }
+                let program = try await run(["migrate", "--postgres-url", database.url], try ScratchFolder())
+                #expect(program.errors.isEmpty && program.lines.last == "the database is up to date")
+            }
+        }
+
         @Test func `migrate says in one line that the database cannot be reached`() async throws {
             let url = "postgresql://owner:top-secret-password@127.0.0.1:1/none"
             let program = try await run(["migrate", "--postgres-url", url], try ScratchFolder(), expecting: 2)

@@ -216,7 +216,10 @@ import Verification
                 try await Migrator(pool: database.pool).migrate()
             }
             #expect(failure?.name == "0002_verifications")
-            #expect(failure?.description == "migration 0002_verifications failed: PostgreSQL server 42809")
+            #expect(
+                failure?.description
+                    == "migration 0002_verifications failed: PostgreSQL server 42809 (wrong_object_type)"
+            )
             #expect(try await database.text("SELECT to_regclass('courier.verification')::text") == nil)
             try await database.script("DROP VIEW courier.message")
             #expect(try await Migrator(pool: database.pool).migrate() == Migration.all.dropFirst().map(\.name))

@@ -41,6 +41,15 @@ struct PostgresErrorTests {
         #expect(SQLState(rawValue: text) == nil)
     }
 
+    @Test(arguments: [
+        ("57014", "57014 (query_canceled)"), ("40001", "40001 (serialization_failure)"),
+        ("53300", "53300 (too_many_connections)"), ("42999", "42999 (syntax_error_or_access_rule_violation)"),
+        ("CC001", "CC001"),
+    ])
+    func `a SQLSTATE is said in words`(state: String, words: String) {
+        #expect(PostgresError(.server, sqlState: SQLState(rawValue: state)).description == "PostgreSQL server \(words)")
+    }
+
     @Test func `a configuration shows no password`() {
         let configuration = PostgresConfiguration(url: "postgresql://a:hunter2@h/d", password: { "hunter3" })
         #expect(!"\(configuration) \(String(reflecting: configuration))".contains("hunter"))

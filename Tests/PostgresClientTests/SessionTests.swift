@@ -82,7 +82,10 @@ struct SessionTests {
             #expect(error.sqlState == .uniqueViolation)
             #expect(error.constraint == "person_phone_key")
             #expect(error.table == "person")
-            #expect(error.description == "PostgreSQL server 23505 table=person constraint=person_phone_key")
+            #expect(
+                error.description
+                    == "PostgreSQL server 23505 (unique_violation) table=person constraint=person_phone_key"
+            )
             #expect(!String(reflecting: error).contains("5550001234"))
             #expect(!error.isRetriable && !error.isConnectionError && !error.isAmbiguous)
         }
