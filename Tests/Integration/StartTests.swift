@@ -71,6 +71,38 @@ extension CommandLineSuite {
             #expect(!program.errors.contains("top-secret-password"))
         }
 
+        @Test func `a worker with a health file waits for a database that is away, and ends in order`() async throws {
+            let folder = try ScratchFolder()
+            let url = "postgresql://worker:top-secret-password@127.0.0.1:1/none"
+            let configuration = Self.configuration(postgres: url)
+            let health = folder["health"]
+            try folder.write(configuration + "\nworker: { healthPath: \"\(health)\" }\n", to: "courier.yaml")
+            try folder.write(TestPolicy.standard, to: "policy.yaml")
+            let worker = try Program(["run", "--config", folder["courier.yaml"]], folder: folder)
+            try await eventually("the worker says what it waits for") {
+                let probe = try Program(["health", "--path", health], folder: folder)
+                _ = try await probe.exit()
+                return probe.output.contains("live, not ready: waiting for postgres")
+            }
+            #expect(worker.output.contains("postgres.failing") && !worker.output.contains("top-secret-password"))
+            worker.send(SIGTERM)
+            #expect(try await worker.exit() == .code(0))
+            #expect(worker.errors.isEmpty)
+        }
+
+        @Test func `a login that is refused ends a worker at once, with a health file, too`() async throws {
+            try await LedgerDatabase.with(connections: 1) { database in
+                let folder = try ScratchFolder()
+                let url = database.url.replacing("://courier@", with: "://nobody_at_all@")
+                let configuration =
+                    Self.configuration(postgres: url) + "\nworker: { healthPath: \"\(folder["health"])\" }\n"
+                try folder.write(configuration, to: "courier.yaml")
+                try folder.write(TestPolicy.standard, to: "policy.yaml")
+                let program = try await run(folder)
+                #expect(program.errorLines.count == 1, "\(program.errors)")
+            }
+        }
+
         @Test func `a database that is not migrated is one line that says what to do`() async throws {
             try await LedgerDatabase.empty(connections: 1) { database in
                 let folder = try ScratchFolder()

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Courier
+import Glibc
 import KafkaClient
 import Logging
 import Logs
@@ -53,17 +54,6 @@ struct RunCommand: AsyncParsableCommand {
             return printOutput(["no faults"])
         }
         let logger = WorkerLog.start(configuration.log, environment: environment)
-        let worker: Worker
-        do {
-            worker = try await Worker(
-                configuration,
-                policy: policy,
-                observe: CrashPoint.observer(environment),
-                logger: logger
-            )
-        } catch let failure as Worker.StartError {
-            throw StartFailure.report([failure])
-        }
         let heartbeat: Heartbeat
         do {
             heartbeat = try Heartbeat(
@@ -74,6 +64,23 @@ struct RunCommand: AsyncParsableCommand {
             )
         } catch {
             throw StartFailure.report(["worker.healthPath: \(error)"])
+        }
+        let worker: Worker
+        do {
+            // A process that is the first of its container ends at no signal that it does not handle.
+            for number in [SIGTERM, SIGINT] { signal(number) { _ in _exit(0) } }
+            defer { for number in [SIGTERM, SIGINT] { signal(number, SIG_DFL) } }
+            worker = try await Worker.start(telling: heartbeat, policyVersion: policy.version, logger: logger) {
+                try await Worker(
+                    configuration,
+                    policy: policy,
+                    observe: CrashPoint.observer(environment),
+                    logger: logger
+                )
+            }
+        } catch let failure as Worker.StartError {
+            heartbeat.end()
+            throw StartFailure.report([failure])
         }
         let reloads = reloads(configuration, environment, worker, heartbeat, logger)
         // Until here a signal ends the process at once; who has read that it started may expect it to end in order.

@@ -30,8 +30,13 @@ final class Heartbeat: Sendable {
         manager = ServiceManager(environment: environment)
         self.patience = patience
         self.logger = logger
-        try file?.write(try state(standing: [:], waitingFor: [.kafka], policyVersion: "", isStopping: false).json())
+        try file?.write(
+            try state(standing: [:], waitingFor: [.postgres, .kafka], policyVersion: "", isStopping: false).json()
+        )
     }
+
+    /// Whether a probe can read how the worker is.
+    var hasFile: Bool { file != nil }
 
     /// Tells what the watchdog has seen.
     func look(

@@ -10,9 +10,13 @@ struct DatabaseFault: Error, CustomStringConvertible {
     /// Whether the database answered, and has other keys under the same ids.
     let isOfKeys: Bool
 
+    /// Whether the server was away or had no room, as it may not be at the next try.
+    let isOutage: Bool
+
     /// Says what the command's login lacks, if that is what is wrong: a role, or without one the database itself.
     init(_ error: any Error, role: String? = "courier_worker") {
         isOfKeys = error is KeyCheck.OtherKeys
+        isOutage = ((error as? Migrator.Failure)?.error ?? error as? PostgresError)?.isPassingOutage == true
         guard !isOfKeys else {
             // The key that is wrong is none of PostgreSQL's.
             description = "\(error)"
@@ -30,4 +34,21 @@ struct DatabaseFault: Error, CustomStringConvertible {
         let advice = isOptionsRefused ? "; PgBouncer needs ignore_startup_parameters = options" : ""
         description = "postgres.url: \(error)\(isForbidden ? "; the login lacks a right: \(hint)" : advice)"
     }
+}
+
+extension PostgresError {
+    /// Whether the server is away and not told wrongly: of a connection that failed, libpq's words say which.
+    fileprivate var isPassingOutage: Bool {
+        guard code == .connectionFailed else { return isOutage && sqlState != .readOnlyTransaction }
+        return Self.wordsOfOutages.contains { reason?.contains($0) == true }
+    }
+
+    /// How libpq and the C library name a server that cannot be reached, and a server what passes.
+    private static let wordsOfOutages = [
+        "Connection refused", "timeout expired", "Connection timed out", "No route to host", "Network is unreachable",
+        "Host is down", "could not translate host name", "Connection reset by peer", "Broken pipe",
+        "server closed the connection unexpectedly",
+        "database system is starting up", "database system is shutting down", "database system is in recovery mode",
+        "not yet accepting connections", "too many clients", "remaining connection slots",
+    ]
 }

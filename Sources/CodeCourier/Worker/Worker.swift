@@ -30,6 +30,9 @@ struct Worker {
     /// What keeps a worker from starting, in one line that names the key.
     struct StartError: Error, CustomStringConvertible {
         let description: String
+
+        /// Whether the database was away, and may be there at the next try.
+        var isOutage = false
     }
 
     /// Connects to the database and checks it; Kafka may be away at the start.
@@ -64,7 +67,8 @@ struct Worker {
                 logger: logger
             )
         } catch {
-            throw StartError(description: "\(error)")
+            await client.shutdown()
+            throw StartError(description: "\(error)", isOutage: error.isOutage)
         }
         topicFaults = TopicFaults(logger: logger)
         policies = PolicySource(policy)
