@@ -15,6 +15,7 @@ extension CodeCourier {
         // What was printed is still in a buffer.
         defer { fflush(nil) }
         do {
+            try HelpRequest.check(Array(CommandLine.arguments.dropFirst()))
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
