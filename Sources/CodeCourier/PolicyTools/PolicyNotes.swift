@@ -160,7 +160,8 @@ extension TenantPolicy {
         return RegionCodes.known.contains { region in
             let isAllowed = deciding.contains { $0.lets(region) }
             let isRouted = !routes.route(for: .sms, region: region).isEmpty
-            return isAllowed && isRouted && messages.regions[region]?.hasAutofill != false
+            // Mobile numbers are looked up under the region whose plan has them.
+            return isAllowed && isRouted && messages.regions[region.regionOfItsMobiles]?.hasAutofill != false
         }
     }
 }
