@@ -246,12 +246,12 @@ struct ConfigurationFaultTests {
 
     @Test(arguments: [
         ("security.protocl: SASL_SSL", "is none of librdkafka's options"),
-        ("ssl.truststore.location: /etc/hidden.jks", "is a property of Java's client: use ssl.ca.location"),
+        ("ssl.truststore.location: /etc/hidden.jks", "is a property of Java's client: use ssl.ca.location, a file of certificates in PEM"),
         ("sasl.jaas.config: hidden", "is a property of Java's client: use sasl.username and sasl.password"),
         ("max.poll.records: 10", "is a property of Java's client: use worker.batchSize"),
         ("ssl.ca.location: /nowhere/hidden.crt", "must name a readable file; it does not exist"),
         ("ssl.key.location: /tmp", "must name a readable file; it is a folder"),
-        ("sasl.password: \"${KAFKA_PASSWORD}\"", "has a ${…} or $(…) in it that nothing has replaced"),
+        ("sasl.password: \"${KAFKA_PASSWORD}\"", ConfigurationSource.placeholderFault),
         ("session.timeout.ms: soon", "is an option that librdkafka does not take this value for"),
     ])
     func `an option that librdkafka does not take is a fault, and its value is not quoted`(

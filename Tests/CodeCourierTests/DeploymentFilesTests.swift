@@ -23,12 +23,13 @@ struct DeploymentFilesTests {
         for (number, name) in names.enumerated() {
             _ = try scratch.write(ExampleFiles.ring(1, filledWith: UInt8(number)), to: name)
         }
-        for name in ["kafka-password", "twilio", "vonage"] { _ = try scratch.write("secret", to: name) }
+        for name in ["kafka-password", "twilio", "vonage", "ca.crt"] { _ = try scratch.write("secret", to: name) }
         _ = try scratch.write("postgresql://code_courier@postgres/courier", to: "postgres-url")
 
         // The secrets of the installation are in its folders; here they are beside the file.
         let text = try Self.text("\(folder)/courier.yaml")
             .replacing("/run/secrets/code-courier/", with: "")
+            .replacing("/run/secrets/kafka-ca/", with: "\(scratch.path)/")
             .replacing("/run/secrets/", with: "")
         #expect(try scratch.faults(text, environment: [:]) == [])
         let configuration = try scratch.load(text, environment: [:]).get()
