@@ -113,7 +113,7 @@ struct HealthTests {
         let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let heartbeat = try Heartbeat(path: path, environment: [:], logger: quiet)
         let file = HealthFile(path: path)
-        #expect(try file.state().waitingFor == [.kafka])
+        #expect(try file.state().waitingFor == [.postgres, .kafka])
         heartbeat.look(standing: ["intake": 1], waitingFor: [], policyVersion: "test.2")
         #expect(try file.state().standing == ["intake": 1])
         #expect(try file.state().policyVersion == "test.2")

@@ -82,7 +82,7 @@ extension CommandLineSuite {
             try await eventually("the worker says what it waits for") {
                 let probe = try Program(["health", "--path", health], folder: folder)
                 _ = try await probe.exit()
-                return probe.output.contains("live, not ready: waiting for postgres")
+                return probe.output.contains("waiting for postgres")
             }
             #expect(worker.output.contains("postgres.failing") && !worker.output.contains("top-secret-password"))
             worker.send(SIGTERM)
@@ -93,7 +93,7 @@ extension CommandLineSuite {
         @Test func `a login that is refused ends a worker at once, with a health file, too`() async throws {
             try await LedgerDatabase.with(connections: 1) { database in
                 let folder = try ScratchFolder()
-                let url = database.url.replacing("://courier@", with: "://nobody_at_all@")
+                let url = database.url.replacing("://courier", with: "://nobody_at_all")
                 let configuration =
                     Self.configuration(postgres: url) + "\nworker: { healthPath: \"\(folder["health"])\" }\n"
                 try folder.write(configuration, to: "courier.yaml")
