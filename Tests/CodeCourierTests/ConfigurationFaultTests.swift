@@ -246,7 +246,10 @@ struct ConfigurationFaultTests {
 
     @Test(arguments: [
         ("security.protocl: SASL_SSL", "is none of librdkafka's options"),
-        ("ssl.truststore.location: /etc/hidden.jks", "is a property of Java's client: use ssl.ca.location, a file of certificates in PEM"),
+        (
+            "ssl.truststore.location: /etc/hidden.jks",
+            "is a property of Java's client: use ssl.ca.location, a file of certificates in PEM"
+        ),
         ("sasl.jaas.config: hidden", "is a property of Java's client: use sasl.username and sasl.password"),
         ("max.poll.records: 10", "is a property of Java's client: use worker.batchSize"),
         ("ssl.ca.location: /nowhere/hidden.crt", "must name a readable file; it does not exist"),
