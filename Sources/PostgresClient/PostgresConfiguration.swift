@@ -58,7 +58,8 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible, CustomR
             (name: "lock_timeout", value: String(lockTimeout.wholeMilliseconds)),
             (name: "idle_in_transaction_session_timeout", value: String(idleInTransactionTimeout.wholeMilliseconds)),
         ]
-        return [(name: "search_path", value: searchPath)] + Self.standards + limits + Self.probes + settings + [Self.mark]
+        return [(name: "search_path", value: searchPath)] + Self.standards + limits + Self.probes + settings
+            + [Self.mark]
     }
 
     /// When the server takes a session for lost whose machine or network is away: after 11 s of silence, or 10 s in which

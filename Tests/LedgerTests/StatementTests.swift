@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    private static let notPrepared = ["BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT"]
+    private static let notPrepared = ["BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "SET LOCAL"]
 
     /// The sources of the targets that may hold a `Statement`.
     private static func sources() throws -> [(file: String, text: String)] {

@@ -65,9 +65,9 @@ class Part:
 # In the order in which a lane runs them.
 PARTS = [
     # Without a build, without Kafka
-    Part("style", "computes", 180, command=[str(SCRIPTS / "lint.sh")]),
-    Part("rules", "computes", 200, RULES, width=4),
-    Part("tables", "computes", 300, r"^LedgerTests\.", width=6),
+    Part("style", "computes", 300, command=[str(SCRIPTS / "lint.sh")]),
+    Part("rules", "computes", 360, RULES, width=4),
+    Part("tables", "computes", 500, r"^LedgerTests\.", width=6),
     Part("providers", "computes", 180, r"^(ProvidersTests|SandboxTests)\."),
     # The mock cluster of librdkafka 2.16 ends its process when it is given records of a partition without a leader.
     Part("pipeline", "computes", 180, r"^(CourierTests|PostgresClientTests)\.", library="debian"),
