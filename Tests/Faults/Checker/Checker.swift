@@ -28,13 +28,17 @@ struct Checker {
     private(set) var violations: [Violation] = []
 
     /// The decisions of each request, a repeated record of an event counted once.
+    ///
+    /// One that nobody knew is none where its worker knows better later.
     let decisions: [String: [History.Event]]
 
     init(_ history: History, repeatsUnknown: Bool = false) {
         self.history = history
         self.repeatsUnknown = repeatsUnknown
         let first = Dictionary(history.events.map { ($0.id, $0) }) { first, _ in first }
-        decisions = Dictionary(grouping: first.values.filter(\.isDecision), by: \.request)
+        decisions = Dictionary(grouping: first.values.filter(\.isDecision), by: \.request).mapValues { events in
+            events.filter { event in event.status != "unknown" || !events.contains { $0.settles(event) } }
+        }
         counts.requests = history.requests.count
         // A send that was handed over once more had an outcome nobody could know, whatever is known in the end.
         counts.unknown =

@@ -46,6 +46,18 @@ import Verification
         #expect(checker.counts.unknown == 1)
     }
 
+    @Test func `a holder that tells late what nobody knew settles it`() {
+        var history = History.good
+        history.sendChanges.append(.make("s-two", "second", "unknown", "sent", 2, 2))
+        history.sends[1] = .make("s-two", "two", state: "sent")
+        history.events.append(.make("e-late", "two", "v-two", 2, "sent", offset: 92))
+        history.verifications[1] = .init(id: "v-two", request: "two", sequence: 2, isSendOpen: false)
+        history.outboxInserts.append(.init(stream: "v-two", sequence: 2))
+        let checker = Checker(history)
+        #expect(checker.violations == [])
+        #expect(checker.counts.unknown == 0)
+    }
+
     @Test func `counts tell how often each promise was broken`() {
         var history = History.good
         history.events.removeFirst()

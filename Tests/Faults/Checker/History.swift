@@ -75,6 +75,11 @@ struct History: Redacted, Sendable {
             reason != "duplicate_request" && reason != "request_id_conflict"
                 && !["delivered", "undelivered", "expired"].contains(status)
         }
+
+        /// True where it tells what became of a send that an earlier event of the verification called unknown.
+        func settles(_ event: Event) -> Bool {
+            verification == event.verification && sequence > event.sequence && ["sent", "failed"].contains(status)
+        }
     }
 
     /// A send at the end.
