@@ -210,7 +210,7 @@ extension Publish {
         look.finish()
     }
 
-    /// What the broker does not answer for makes room by time alone.
+    /// Records that the broker does not answer for make room by time alone.
     private func wake() async {
         while !Task.isStopping {
             await Task.pause(until: .now + .milliseconds(100))

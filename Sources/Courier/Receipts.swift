@@ -58,7 +58,7 @@ struct Receipts: Service {
         return recorded.flatMap(\.value.waiting)
     }
 
-    /// What a transaction settled and left.
+    /// The receipts that a transaction settled, and those that it left.
     private struct Settled {
         let sends: [ReportedSend]
         let waiting: [InboundRecord]

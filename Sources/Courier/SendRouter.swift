@@ -33,7 +33,7 @@ struct SendRouter: Sendable {
         return .inTurn(providers)
     }
 
-    /// Whether another provider may be asked after the recipient's opt-out; the strict rule where the tenant is unknown.
+    /// The policy's rule after a recipient's opt-out; the strict one where the tenant is unknown.
     func onOptOut(for send: ClaimedSend) -> OptOutRule {
         policies.current.tenants[send.tenant]?.routes.onOptOut ?? .stop
     }

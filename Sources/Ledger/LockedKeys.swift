@@ -6,7 +6,7 @@ import Verification
 
 /// The keys of a batch whose rows other transactions lock, found without waiting for any of them.
 struct LockedKeys: Sendable {
-    /// What stands for the transaction that has inserted a row and is not committed: its row cannot be seen.
+    /// Stands for the transaction that has inserted a row and is not committed: its row cannot be seen.
     static let inserting: Int64 = 0
 
     /// The transaction that keeps each key's row, or that of its verification.
@@ -17,8 +17,8 @@ struct LockedKeys: Sendable {
 
     /// The candidates that need none of these rows, and the others.
     ///
-    /// Those of a person stay in their order: what comes behind one that waits does so, too. A request that is too old to be
-    /// sent needs the row of its id alone, so that no lock keeps it for longer than its time.
+    /// A person's stay in their order: one behind another that waits does so, too. A request that is too old to be sent
+    /// needs the row of its id alone, so that no lock keeps it for longer than its time.
     func split(_ candidates: [Candidate], by rules: IntakeRules) -> (free: [Candidate], waiting: [Candidate]) {
         if holders.isEmpty { return (candidates, []) }
         var (free, waiting) = ([Candidate](), [Candidate]())
@@ -63,7 +63,7 @@ struct LockedKeys: Sendable {
         )
     }
 
-    /// Those of the keys that another transaction has inserted into a table and not committed.
+    /// Keys among these that another transaction has inserted into a table and not committed.
     static func uncommitted(_ table: String, _ keys: some Sequence<UInt128>) -> Statement {
         Statement("SELECT courier.uncommitted_keys($1, $2)", [.text(table), .uuids(Array(keys))])
     }

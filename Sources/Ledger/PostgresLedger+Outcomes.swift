@@ -157,12 +157,12 @@ extension PostgresLedger {
 }
 
 extension SendResult {
-    /// Whether it tells more than that nobody knows, of a send whose claim is lost.
+    /// True where it tells more than that nobody knows, of a send whose claim is lost.
     fileprivate var isEvidence: Bool { disposition.settlesUnknown || attempt?.messageID != nil }
 }
 
 extension SendDisposition {
-    /// Whether the holder of a send that is called unknown meanwhile knows what became of it.
+    /// True where the holder of a send that is called unknown meanwhile knows what became of it.
     fileprivate var settlesUnknown: Bool {
         switch self {
         case .sent, .failed: true

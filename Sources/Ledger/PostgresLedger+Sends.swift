@@ -107,8 +107,8 @@ extension PostgresLedger {
 
     /// Settles sends that are `unknown`, for the holder of the claim that they have.
     ///
-    /// Who was cut off alone knows what its provider answered; a sweep called it unknown meanwhile. A send that was claimed
-    /// anew has another fence, and one that a receipt settled is not unknown any more.
+    /// A worker that was cut off alone knows its provider's answer; a sweep called it unknown meanwhile. A send that was
+    /// claimed anew has another fence, and one that a receipt settled is not unknown any more.
     static func settleUnknownSends(_ results: [SendResult]) -> Statement {
         Statement(
             """

@@ -11,10 +11,10 @@ package struct ConnectionKeywords {
     /// What must not appear in an error.
     let secrets: [String]
 
-    /// How long one host may take; nil for ever, as libpq reads a `connect_timeout` of zero or less.
+    /// The time that one host may take; nil for ever, as libpq reads a `connect_timeout` of zero or less.
     let timeout: Duration?
 
-    /// Whether another host or address may serve where the first one is silent.
+    /// True where another host or address may serve where the first one is silent.
     let hasSeveralHosts: Bool
 
     init(_ configuration: PostgresConfiguration) throws(PostgresError) {

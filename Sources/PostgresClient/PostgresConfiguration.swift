@@ -13,7 +13,7 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible, CustomR
     package var statementTimeout: Duration
     package var lockTimeout: Duration
     package var idleInTransactionTimeout: Duration
-    /// How long a transaction may take, where the server has such a limit (PostgreSQL 17); zero is for ever.
+    /// The time that a transaction may take, where the server has such a limit (PostgreSQL 17); zero is for ever.
     ///
     /// It ends the session, whatever that waits for. It is longer than a slow database may take for a batch.
     package var transactionTimeout = Duration.zero

@@ -148,7 +148,7 @@ final class ConfigurationSource {
 }
 
 extension String {
-    /// Whether a variable of a shell, of Compose, Kubernetes, Helm or Spring stands in the text as it was written.
+    /// True where a variable of a shell, of Compose, Kubernetes, Helm or Spring stands in the text as it was written.
     var hasPlaceholder: Bool {
         contains(/\$\{[A-Za-z_][^{}]*\}|\$\([A-Za-z_][A-Za-z0-9_.]*\)|\{\{[^{}]*\}\}/)
     }

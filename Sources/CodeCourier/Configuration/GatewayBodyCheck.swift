@@ -32,7 +32,7 @@ struct GatewayBodyCheck {
         return [marked, shortest, longest].map { plain.merging($0) { _, hard in hard } }
     }()
 
-    /// What is wrong with the body, as the end of a sentence; nil where every value fits.
+    /// The fault of the body, as the end of a sentence; nil where every value fits.
     var fault: String? {
         switch contentType {
         case .json: faultOfJSON

@@ -3,7 +3,7 @@
 import Glibc
 
 extension KafkaSettings {
-    /// What to write in place of a property of Java's client that librdkafka does not have; nil for any other name.
+    /// The text to write in place of a property of Java's client that librdkafka does not have; nil for any other name.
     static func adviceInPlaceOfJava(_ name: String) -> String? {
         javaProperties[name].map { "is a property of Java's client: \($0)" }
     }
@@ -51,7 +51,7 @@ extension KafkaSettings {
         "sasl.kerberos.keytab",
     ]
 
-    /// What is wrong with the path in an option, in words without it; nil where nothing is.
+    /// The fault of the path in an option, in words without it; nil where there is none.
     ///
     /// The authorities may be a folder, or `probe`, for which librdkafka looks in the usual places.
     static func faultOfFile(_ name: String, _ path: String) -> String? {

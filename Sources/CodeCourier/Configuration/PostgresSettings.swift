@@ -62,7 +62,7 @@ extension ValueRule where Value == String {
         }
     }
 
-    /// Whether an `@` stands where libpq takes it for a part of a host or of the database's name.
+    /// True where an `@` stands where libpq takes it for a part of a host or of the database's name.
     ///
     /// It ends the login at the first `@` and the hosts at the first `/`: a password that has one of them unescaped is cut
     /// there, and the rest would be looked up as a host.

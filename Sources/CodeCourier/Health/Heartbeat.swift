@@ -35,7 +35,7 @@ final class Heartbeat: Sendable {
         )
     }
 
-    /// Whether a probe can read how the worker is.
+    /// True where a probe can read how the worker is.
     var hasFile: Bool { file != nil }
 
     /// Tells what the watchdog has seen.

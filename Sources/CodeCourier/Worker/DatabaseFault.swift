@@ -10,7 +10,7 @@ struct DatabaseFault: Error, CustomStringConvertible {
     /// Whether the database answered, and has other keys under the same ids.
     let isOfKeys: Bool
 
-    /// Whether the server was away or had no room, as it may not be at the next try.
+    /// True where the server was away or had no room, as it may not be at the next try.
     let isOutage: Bool
 
     /// Says what the command's login lacks, if that is what is wrong: a role, or without one the database itself.
@@ -37,13 +37,13 @@ struct DatabaseFault: Error, CustomStringConvertible {
 }
 
 extension PostgresError {
-    /// Whether the server is away and not told wrongly: of a connection that failed, libpq's words say which.
+    /// True where the server is away and not told wrongly: of a connection that failed, libpq's words say which.
     fileprivate var isPassingOutage: Bool {
         guard code == .connectionFailed else { return isOutage && sqlState != .readOnlyTransaction }
         return Self.wordsOfOutages.contains { reason?.contains($0) == true }
     }
 
-    /// How libpq and the C library name a server that cannot be reached, and a server what passes.
+    /// The words of libpq and the C library for a server that cannot be reached, and a server's for what passes.
     private static let wordsOfOutages = [
         "Connection refused", "timeout expired", "Connection timed out", "No route to host", "Network is unreachable",
         "Host is down", "could not translate host name", "Connection reset by peer", "Broken pipe",

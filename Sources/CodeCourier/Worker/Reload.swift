@@ -8,7 +8,7 @@ protocol FileLoader: Actor {
     /// The files that are worth watching.
     var paths: [String] { get }
 
-    /// Whether what was read is to be read again, although no file changes: it could not be judged.
+    /// True where what was read is to be read again, although no file changes: it could not be judged.
     var isRetryDue: Bool { get }
 
     func load(because cause: ReloadCause) async

@@ -31,7 +31,7 @@ struct Worker {
     struct StartError: Error, CustomStringConvertible {
         let description: String
 
-        /// Whether the database was away, and may be there at the next try.
+        /// True where the database was away, and may be there at the next try.
         var isOutage = false
     }
 

@@ -47,7 +47,7 @@ package struct LogLines {
         return nil
     }
 
-    /// What stands after the last end of a line, when nothing more will come; then nil.
+    /// The rest after the last end of a line, when nothing more will come; then nil.
     package mutating func rest() -> LineBuffer.Line? {
         if !isEncodingKnown {
             isEncodingKnown = true
@@ -119,7 +119,7 @@ private struct LinePart {
     let stream: String
     let content: [UInt8]
 
-    /// Whether the line that the worker wrote ends here.
+    /// True where the line that the worker wrote ends here.
     let isLast: Bool
 
     init?(_ line: [UInt8]) {

@@ -139,7 +139,7 @@ package final class ProviderClient: Sendable {
         state.value.secure = state.value.secure.filter { options.contains($0.key) }
     }
 
-    /// How many pools and TLS contexts it has.
+    /// The number of its pools and TLS contexts.
     func held() async -> (pools: Int, contexts: Int) {
         let count = try? await loop.submit { [state] in [state.value.pools.count, state.value.secure.count] }.get()
         return (count?[0] ?? 0, count?[1] ?? 0)

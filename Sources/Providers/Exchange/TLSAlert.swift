@@ -4,7 +4,7 @@ import NIOSSL
 
 /// The alerts by which a peer ends TLS.
 enum TLSAlert {
-    /// Whether an error of TLS is an alert of the handshake, after which the peer has read no request.
+    /// True where an error of TLS is an alert of the handshake, after which the peer has read no request.
     ///
     /// A server looks at no data before it has verified the client's last flight, and these alerts say that it has not
     /// (RFC 8446, section 6.2). Those that may come at any time, such as

@@ -9,7 +9,7 @@ import Verification
 /// sent. An address that is refused gives the same code whatever the reason: who reads events must not learn which
 /// mailboxes exist.
 enum SMTPAnswer {
-    /// Whom a refusal at the recipient or after it is of.
+    /// The one whom a refusal at the recipient or after it concerns.
     enum Scope {
         /// The recipient or the message, as far as one refusal tells.
         case message
@@ -18,7 +18,7 @@ enum SMTPAnswer {
         case host
     }
 
-    /// Whether a refusal may be of this host and of every message, although it answers the recipient or the message.
+    /// True where a refusal may be of this host and of every message, although it answers the recipient or the message.
     ///
     /// Servers use the same codes, 5.7.1 before all, for a sender that they do not relay for and for one recipient's policy.
     static func isAmbiguous(_ result: SMTPResult) -> Bool {

@@ -54,7 +54,7 @@ package struct SMTPProvider: MessageProvider {
         return SMTPAnswer.classify(result, messageID: mail.messageID, scope: scope(of: result, to: email.recipient))
     }
 
-    /// Whom a refusal is of, by what other recipients had before it.
+    /// The one whom a refusal concerns, by what other recipients had before it.
     private func scope(of result: SMTPResult, to recipient: EmailAddress) -> SMTPAnswer.Scope {
         refusals.streak.withLock { streak in
             if SMTPAnswer.isAmbiguous(result) { return streak.refused(recipient) ? .host : .message }

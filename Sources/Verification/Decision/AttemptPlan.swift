@@ -23,7 +23,7 @@ package struct AttemptPlan: Sendable {
     let repetition: Repetition?
     let repeatsUnknown: Bool
 
-    /// Whether other providers are asked after the recipient's opt-out at one.
+    /// True where other providers are asked after the recipient's opt-out at one.
     let onOptOut: OptOutRule
     private var remaining: ArraySlice<String>
 
@@ -36,13 +36,13 @@ package struct AttemptPlan: Sendable {
     /// The providers that refused the message, in earlier claims too: they are not asked again.
     package private(set) var refusers: [String]
     private var isUnknown = false
-    /// Whether the recipient has opted out at one of the providers, now or earlier.
+    /// True where the recipient has opted out at one of the providers, now or earlier.
     private var isOptedOut: Bool
 
     /// When the providers that did not take the message may be asked again.
     private var waits = RetryWaits()
 
-    /// Whether some call was one that counts.
+    /// True where some call was one that counts.
     private var hasAttempt = false
 
     /// The time until a provider that was passed over may be asked.

@@ -35,7 +35,7 @@ package struct IntakeRules: Sendable {
         self.randomness = randomness
     }
 
-    /// Whether a candidate is too old to be sent: its time decides before its person, whose rows it needs no more.
+    /// True where a candidate is too old to be sent: its time decides before its person, whose rows it needs no more.
     package func isTooLate(_ candidate: Candidate, at now: Timestamp) -> Bool {
         guard case .request(let request, _) = candidate.content else { return false }
         let isStale = request.asked(before: now) < now - settings.maxRequestAge

@@ -6,10 +6,10 @@ struct RetryWaits: Sendable, Equatable {
         let provider: String?
         let delay: Duration
 
-        /// Whether the provider said so itself: by its time, or by the word that it takes too many messages.
+        /// True where the provider said so itself: by its time, or by the word that it takes too many messages.
         let isAsked: Bool
 
-        /// Whether the provider refuses every message of ours.
+        /// True where the provider refuses every message of ours.
         let isMisconfigured: Bool
     }
 
@@ -18,7 +18,7 @@ struct RetryWaits: Sendable, Equatable {
 
     private var waits: [Wait] = []
 
-    /// Whether some provider takes messages again only when this one's time is over.
+    /// True where some provider takes messages again only when this one's time is over.
     private var isTooLateForOne = false
 
     var isEmpty: Bool { waits.isEmpty && !isTooLateForOne }

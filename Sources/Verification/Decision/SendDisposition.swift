@@ -89,7 +89,7 @@ package enum SendDisposition: Sendable, Equatable {
         }
     }
 
-    /// Whether the person's sends and window are as if this send had not been: it surely never left, whatever the reason.
+    /// True where the person's sends and window are as if this send had not been: it surely never left.
     ///
     /// Else a person who corrects a number or presses again would wait for a message that does not exist, and longer each
     /// time. Limits against abuse have counted the request when it was let through, and keep it.

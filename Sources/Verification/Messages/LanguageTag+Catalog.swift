@@ -14,7 +14,7 @@ extension LanguageTag {
     /// The name under which the tag's own texts are kept.
     package var catalogKey: String { catalogKeys.first ?? text }
 
-    /// Whether one of some texts would be sent for the tag.
+    /// True where one of some texts would be sent for the tag.
     package func hasText(among keys: Set<String>) -> Bool { !keys.isDisjoint(with: catalogKeys) }
 }
 

@@ -95,7 +95,7 @@ package struct IntakeResult: Sendable {
     }
 }
 
-/// What a batch of receipts came to.
+/// The result of a batch of receipts.
 package struct ReceiptResult: Sendable {
     /// The sends that were settled.
     package let settled: [ReportedSend]

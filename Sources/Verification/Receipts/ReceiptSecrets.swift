@@ -105,7 +105,7 @@ package struct ReceiptSecrets: Sendable, Redacted {
         }
     }
 
-    /// Whose codes a provider's failures have.
+    /// The service whose codes a provider's failures have.
     package enum Vocabulary: Sendable, Hashable {
         case twilio
         case vonage

@@ -121,7 +121,7 @@ extension String {
         return lengths.contains(count)
     }
 
-    /// Whether the text is the time that languages have where none was set, with any zone or none.
+    /// True where the text is the time that languages have where none was set, with any zone or none.
     fileprivate var isZeroTime: Bool {
         ["0001-01-01T00:00:00", "0001-01-01t00:00:00", "0001-01-01 00:00:00"].contains(where: hasPrefix)
     }

@@ -10,7 +10,7 @@ package struct Routes: Sendable, Equatable {
     /// For silent pushes by APNs.
     package var push: Route
 
-    /// Whether another provider may be asked for a person who has opted out at one.
+    /// True where another provider may be asked for a person who has opted out at one.
     package var onOptOut: OptOutRule
 
     package init(

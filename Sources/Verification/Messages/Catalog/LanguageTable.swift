@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What CLDR says of languages, of which a text is looked up under another name than the tag has.
+/// CLDR's table of languages, of which a text is looked up under another name than the tag has.
 ///
 /// From CLDR 39: `languageAlias` of supplementalMetadata.xml, the languages of languageMatching in languageInfo.xml, and
 /// likelySubtags.xml. Left out are matches with English, in whose place a tenant's default language is sent.
@@ -20,7 +20,7 @@ enum LanguageTable {
         }
     }
 
-    /// Whether a language of three letters has an entry, so that it is one and not a region's code.
+    /// True where a language of three letters has an entry, so that it is one and not a region's code.
     static func knows(_ language: String) -> Bool { aliases[language] != nil || nearest[language] != nil }
 
     /// Chinese and the languages that CLDR counts to it.
