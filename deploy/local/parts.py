@@ -6,7 +6,7 @@
     parts.py --list
 
 Each part is one run of the built tests, with a log of its own in FOLDER. What waits (timers, faults, brokers that start)
-runs in one lane, what computes in the other. A part has a limit: three times what it takes on a fast machine. Past it the
+runs in one lane, what computes in the other. A part has a limit: some times what it takes on a fast machine. Past it the
 running tests and the stacks of the processes are printed, the part is ended and has failed; the others still run. At
 --until (seconds of the Unix clock) every part ends that way, so that no run outlives what starts it.
 
@@ -68,9 +68,9 @@ PARTS = [
     Part("style", "computes", 300, command=[str(SCRIPTS / "lint.sh")]),
     Part("rules", "computes", 360, RULES, width=4),
     Part("tables", "computes", 500, r"^LedgerTests\.", width=6),
-    Part("providers", "computes", 180, r"^(ProvidersTests|SandboxTests)\."),
+    Part("providers", "computes", 360, r"^(ProvidersTests|SandboxTests)\."),
     # The mock cluster of librdkafka 2.16 ends its process when it is given records of a partition without a leader.
-    Part("pipeline", "computes", 180, r"^(CourierTests|PostgresClientTests)\.", library="debian"),
+    Part("pipeline", "computes", 240, r"^(CourierTests|PostgresClientTests)\.", library="debian"),
     # On a Kafka: the common cluster of three nodes; where KAFKA_HOME is missing, a broker process
     Part("clients", "waits", 300, r"^KafkaClientTests\.", kafka="common"),
     Part("end-to-end", "waits", 660, r"^Integration\.", [RESTARTS], kafka="common"),
@@ -80,7 +80,7 @@ PARTS = [
         "old-library", "waits", 180, kafka="common", library="debian",
         filter=r"^(KafkaClientTests\.(RoundTrip|Group|BrokerProcess)Tests/|Integration\.Scenarios/Delivery/)",
     ),
-    Part("restarts", "waits", 660, RESTARTS, kafka=3),
+    Part("restarts", "waits", 900, RESTARTS, kafka=3),
     # On the mock cluster, which injects errors
     Part(
         "faults", "waits", 600, FAULTS, [r"^Faults\.CheckerTests/"], library="debian",
@@ -93,7 +93,7 @@ PARTS = [
         retry=r"rdkafka_mock.*Assertion", environment={"COURIER_FAULTS_FULL": "1"},
     ),
     # Other builds
-    Part("addresses", "computes", 900, command=[str(SCRIPTS / "addresses.sh")]),
+    Part("addresses", "computes", 1500, command=[str(SCRIPTS / "addresses.sh")]),
     Part("allocations", "computes", 900, command=[str(SCRIPTS / "bench.sh"), "--micro"]),
     # A few suites of each kind, for `make check`
     Part(
