@@ -128,7 +128,10 @@ import Verification
             let now = try await worker.now()
             await withThrowingTaskGroup(of: Void.self) { group in
                 for round in 1...8 {
-                    group.addTask { _ = try await worker.intake(.people(20, round: round, at: now)) }
+                    // On a busy machine some may have to wait for a lock, and are not tried again.
+                    group.addTask {
+                        _ = try await worker.decided(worker.candidates(.people(20, round: round, at: now)))
+                    }
                     group.addTask { _ = try await database.erase(recipients) }
                 }
                 // A deadlock is an answer that a worker meets by doing its batch again.
