@@ -25,6 +25,7 @@ extension Worker {
                     isReported = true
                 }
                 heartbeat.look(standing: [:], waitingFor: [.postgres, .kafka], policyVersion: policyVersion)
+                // The pace of the tries: a server that is away gives no signal when it is back.
                 try await Task.sleep(for: .seconds(1))
             }
         }
