@@ -6,7 +6,14 @@ extension LanguageTag {
     /// Along the tag (RFC 4647, section 3.4) under the names that CLDR gives its subtags, then the texts in other
     /// languages that CLDR says its readers read. Where a tag names a script that its language is seldom written in,
     /// these go before the language's own text: `bs-Cyrl` is nearer to Serbian than to Bosnian in Latin letters.
-    var catalogKeys: [String] {
+    var catalogKeys: [String] { Self.keysOfCatalog[text] ?? computedKeys }
+
+    /// The names for the tags that most requests have, those of the catalog itself.
+    private static let keysOfCatalog: [String: [String]] = Dictionary(
+        uniqueKeysWithValues: MessageCatalog.languages.compactMap { LanguageTag($0) }.map { ($0.text, $0.computedKeys) }
+    )
+
+    private var computedKeys: [String] {
         guard let parts = LanguageParts(self) else { return fallbacks }
         return parts.writtenFallbacks + parts.languageKeys
     }
