@@ -35,20 +35,22 @@ package struct RegionPolicy: Sendable, Equatable {
     ///
     /// A number with several candidate regions is denied when any of them is.
     package func refusal(of facts: NumberFacts, confirmed: Bool) -> RegionRefusal? {
-        let candidates = facts.candidates.filter { $0 != .unknown }
-        if candidates.isEmpty, facts.region == .unknown {
+        let hasCandidates = facts.candidates.contains { $0 != .unknown }
+        if !hasCandidates, facts.region == .unknown {
             return refusal(beyondRegions: facts.isValid ? .international : .unknown, confirmed)
         }
-        let regions = candidates.isEmpty ? [facts.region] : candidates
-        guard regions.allSatisfy(allows) else { return RegionRefusal(.regionNotAllowed) }
-        let isOpen = regions.allSatisfy { confirmedOnly.isDisjoint(with: $0.indistinguishable) }
-        return confirmed || isOpen ? nil : RegionRefusal(.regionConfirmedOnly)
+        func hold(_ condition: (Region) -> Bool) -> Bool {
+            guard hasCandidates else { return condition(facts.region) }
+            return facts.candidates.allSatisfy { $0 == .unknown || condition($0) }
+        }
+        guard hold(allows) else { return RegionRefusal(.regionNotAllowed) }
+        return confirmed || hold { !$0.isNamed(in: confirmedOnly) } ? nil : RegionRefusal(.regionConfirmedOnly)
     }
 
     private func allows(_ region: Region) -> Bool {
         switch base {
-        case .allowByDefault(let disallowed): disallowed.isDisjoint(with: region.indistinguishable)
-        case .allowlistOnly(let allowed): !allowed.isDisjoint(with: region.indistinguishable)
+        case .allowByDefault(let disallowed): !region.isNamed(in: disallowed)
+        case .allowlistOnly(let allowed): region.isNamed(in: allowed)
         }
     }
 
@@ -85,6 +87,13 @@ package struct RegionRefusal: Sendable, Equatable {
 extension Region {
     /// The regions whose mobile numbers are in the same ranges as this one's, itself among them.
     package var indistinguishable: Set<Region> { Self.groups[self] ?? [self] }
+
+    /// Whether a list names the region, or one whose mobile numbers are in the same ranges.
+    fileprivate func isNamed(in regions: Set<Region>) -> Bool {
+        if regions.contains(self) { return true }
+        guard let group = Self.groups[self] else { return false }
+        return !regions.isDisjoint(with: group)
+    }
 
     /// The region that stands for this one in facts and events, since its mobile numbers are those of that region's plan.
     package var regionOfItsMobiles: Region { Self.groupsByPlan.first { $0.contains(self) }?.first ?? self }

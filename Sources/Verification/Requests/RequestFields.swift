@@ -123,7 +123,8 @@ extension String {
 
     /// True where the text is the time that languages have where none was set, with any zone or none.
     fileprivate var isZeroTime: Bool {
-        ["0001-01-01T00:00:00", "0001-01-01t00:00:00", "0001-01-01 00:00:00"].contains(where: hasPrefix)
+        guard hasPrefix("0001-01-01") else { return false }
+        return ["T00:00:00", "t00:00:00", " 00:00:00"].contains(where: dropFirst(10).hasPrefix)
     }
 
     /// Whether the text has so many bytes, all of them accepted.
