@@ -74,9 +74,8 @@ final class LedgerRetry: Sendable {
     ) async -> Value? {
         var delay = Duration.milliseconds(50)
         while true {
-            progress.advance(stage)
             do {
-                let value = try await operation()
+                let value = try await progress.running(stage, operation)
                 noteSuccess(stage)
                 return value
             } catch {

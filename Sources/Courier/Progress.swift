@@ -33,6 +33,9 @@ package final class Progress: Sendable {
         }
     }
 
+    /// The stage whose operation the current task runs.
+    @TaskLocal private static var current: (progress: Progress, stage: Stage)?
+
     private let stages = Mutex<[Stage: Work]>([:])
 
     package init() {}
@@ -52,6 +55,17 @@ package final class Progress: Sendable {
     /// Tells that a stage is done with so much of what was begun.
     func end(_ stage: Stage, count: Int) {
         step(stage, depth: -count)
+    }
+
+    /// Runs an operation of a stage, which gets on with this and with every `advanceCurrent` in it.
+    func running<Value>(_ stage: Stage, _ operation: () async throws -> Value) async rethrows -> Value {
+        advance(stage)
+        return try await Self.$current.withValue((self, stage), operation: operation)
+    }
+
+    /// Tells that the current task's operation has got on, as with the answer to one of its statements.
+    package static func advanceCurrent() {
+        current.map { $0.progress.advance($0.stage) }
     }
 
     /// Tells that a stage has got on, as with one more try.

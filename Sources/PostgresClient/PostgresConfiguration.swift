@@ -23,6 +23,8 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible, CustomR
     package var hasSettings = true
     /// Asked before each connection for the URI as it is now, with another login perhaps; nil leaves it as it was.
     package var newestURL: (@Sendable () -> String)?
+    /// Told of each statement's answer, in the task that waits for it.
+    package var onAnswer: (@Sendable () -> Void)?
     /// Asked before each connection, so that a rotated password is taken up; nil leaves it to the URI.
     package var password: @Sendable () -> String?
 

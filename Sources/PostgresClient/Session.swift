@@ -9,6 +9,7 @@ import CLibpq
 package final class Session {
     private let connection: ConnectionHandle
     private let statementTimeout: Duration
+    private let onAnswer: (@Sendable () -> Void)?
     private var isGivenUp = false
 
     /// The names of statements that the server has prepared.
@@ -20,6 +21,7 @@ package final class Session {
     init(_ configuration: PostgresConfiguration) throws(PostgresError) {
         connection = try ConnectionHandle.connect(ConnectionKeywords(configuration))
         statementTimeout = configuration.statementTimeout
+        onAnswer = configuration.onAnswer
         if configuration.hasSettings {
             try holdSettings(configuration)
             try limitTransactions(configuration.transactionTimeout)
@@ -195,6 +197,7 @@ package final class Session {
         while !trip.isComplete, !trip.isConnectionLost {
             do throws(PostgresError) {
                 trip.receive(try connection.nextResult(silence: silence))
+                onAnswer?()
             } catch {
                 trip.lose()
             }

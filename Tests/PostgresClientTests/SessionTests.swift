@@ -38,6 +38,21 @@ struct SessionTests {
         await connection.close()
     }
 
+    @Test func `each answer is told of as it comes`() async throws {
+        var configuration = try TestDatabase.configuration()
+        let answers = Mutex(0)
+        configuration.onAnswer = { answers.withLock { $0 += 1 } }
+        let connection = PostgresConnection(configuration)
+        let one = Statement("SELECT 1").repeated
+        try await connection.run { session in
+            try session.execute(one)
+            let before = answers.withLock(\.self)
+            try session.pipeline([one, one, one])
+            #expect(answers.withLock(\.self) >= before + 3)
+        }
+        await connection.close()
+    }
+
     @Test func `one statement takes five megabytes of array`() async throws {
         let texts = (0..<50_000).map { _ in String(repeating: "x", count: 100) }
         let total = try await TestDatabase.run { session in

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Administration
+import Courier
 import Ledger
 import Logging
 import Logs
@@ -36,6 +37,8 @@ struct WorkerDatabase {
             settings: PostgresLedger.sessionSettings
         )
         configuration.transactionTimeout = .seconds(30)
+        // A slow database that answers is no worker that stands still.
+        configuration.onAnswer = { Progress.advanceCurrent() }
         if let file = postgres.file {
             let file = DatabaseFile(file, uri: postgres.url.revealed, logger: logger)
             configuration.newestURL = { file.uri }
