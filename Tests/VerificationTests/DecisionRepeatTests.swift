@@ -19,6 +19,18 @@ import Testing
         #expect(again.updatedVerifications.isEmpty)
     }
 
+    @Test func `a request's id is known as long as the verification that it began`() throws {
+        var tables = DecisionTables { $0.code.validity = .seconds(86_400) }
+        let first = tables.intake(.request(id: "r1", offset: 5, at: tables.now))
+        tables.forgetRequests()
+        tables.now = tables.now + .seconds(7200)
+        let again = tables.intake(.request(id: "r1", offset: 9, at: tables.now))
+        #expect(again.sends.isEmpty)
+        #expect(again.events.map(\.reason) == ["duplicate_request"])
+        #expect(again.updatedVerifications.map(\.id) == first.insertedVerifications.map(\.id))
+        #expect(tables.intake(.request(id: "r2", offset: 10, at: tables.now)).outbox.count == 1, "another id is another one")
+    }
+
     @Test func `an earlier record of the same partition changes nothing`() throws {
         var tables = DecisionTables()
         tables.intake(.request(id: "r1", offset: 5, at: tables.now))

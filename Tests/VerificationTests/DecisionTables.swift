@@ -42,6 +42,9 @@ struct DecisionTables {
         self.keys = keys
     }
 
+    /// Forgets the ids of requests, as the database does after a day or two.
+    mutating func forgetRequests() { requests = [:] }
+
     /// Changes the policy from now on.
     mutating func change(_ change: (inout TenantPolicy) -> Void) { policy = Self.policy(change) }
 

@@ -105,6 +105,12 @@ struct IntakeDecision {
             begin(candidate, request, passed)
             return
         }
+        // The row of an id is kept for a day, the verification that it began for as long as it lives.
+        if current.requestID == candidate.key.requestID {
+            belong(candidate, to: id)
+            publish(candidate, current, reason: EventSummary.repeatReason, rule: "request_id")
+            return
+        }
         // A test number knows neither windows nor a last send, and a lock of its own making must not keep a test out.
         let isFictional = passed.testNumber != nil
         switch current.state {
