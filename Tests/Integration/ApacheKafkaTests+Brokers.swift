@@ -21,7 +21,8 @@ extension ApacheKafkaTests {
                 try await fleet.expectOne(of: written.map(\.request))
                 let wait = fleet.longestWait(of: written)
                 print("rolling restart: \(written.count) requests, the longest wait \(wait)")
-                #expect(wait < .seconds(15))
+                // It is some seconds, of which a busy machine makes more; an event that is tried for 30 s has lost its turn.
+                #expect(wait < .seconds(30))
             }
         }
 
