@@ -193,12 +193,12 @@ struct Dispatch: Service {
     private func markAndCall(_ batch: [Ready], _ ready: BatchQueue<Ready>) async {
         let marked = await context.progress.during(.dispatch) { await mark(batch) }
         await withDiscardingTaskGroup { group in
-            for candidate in batch where marked.contains(candidate.send.id) {
+            for candidate in batch where marked.contains(candidate.send.claim) {
                 group.addTask(executorPreference: executor) {
                     await context.progress.during(.call) { await call(candidate, ready) }
                 }
             }
-            let left = batch.filter { !marked.contains($0.send.id) }
+            let left = batch.filter { !marked.contains($0.send.claim) }
             // Of one that was called the attempts are known, and written.
             let called = left.filter(\.isCalled).compactMap { $0.plan.handedBack($0.send) }
             if !called.isEmpty { results.append(called) }
@@ -208,12 +208,12 @@ struct Dispatch: Service {
     }
 
     /// Marks claims and returns those that may leave.
-    private func mark(_ batch: [Ready]) async -> Set<SendID> {
+    private func mark(_ batch: [Ready]) async -> Set<SendClaim> {
         // A mark whose answer was lost is made again, by the same claim: nothing has left before it is known.
         let oldest = batch.map(\.claimedAt).min() ?? .now
-        var tried: [SendID: [String]] = [:]
+        var tried: [SendClaim: [String]] = [:]
         if context.settings.repeatsUnknown {
-            for candidate in batch { tried[candidate.send.id] = candidate.tried }
+            for candidate in batch { tried[candidate.send.claim] = candidate.tried }
         }
         let marked = await context.retry.run(.dispatch, .until(oldest + context.settings.lease / 2)) { [tried] in
             try await context.ledger.markDispatching(batch.map(\.send), tried: tried)

@@ -157,8 +157,11 @@ extension PostgresLedger {
 
     private static func verificationHolders(_ ids: Set<VerificationID>) -> Statement {
         Statement(
-            "SELECT v.id, v.xmax::text::bigint FROM courier.verification v WHERE v.id = ANY ($1::uuid[])",
-            [.uuids(ids.map(\.uuid.value))]
+            """
+            SELECT v.id, v.xmax::text::bigint FROM courier.verification v
+            WHERE v.id = ANY ($1::uuid[]) AND v.id BETWEEN $2 AND $3
+            """,
+            bounded(ids.map(\.uuid.value))
         )
     }
 }

@@ -107,11 +107,13 @@ package final class OpenPacks: Sendable {
         }
     }
 
-    /// Applies a plan whose statements are committed.
-    func finish(_ plan: Plan, now: ContinuousClock.Instant = .now) {
+    /// Applies a plan whose statements are committed; the packs that another transaction `held` then come again in the next
+    /// plan.
+    func finish(_ plan: Plan, held: Set<Int64> = [], now: ContinuousClock.Instant = .now) {
         state.withLock { state in
-            for id in plan.packs { state.forget(id) }
-            for record in plan.waiting {
+            for id in plan.packs where !held.contains(id) { state.forget(id) }
+            let late = plan.published.filter { held.contains($0.id) }.flatMap(\.records)
+            for record in plan.waiting + plan.freed + late {
                 guard let id = state.packOf.removeValue(forKey: record), var pack = state.packs[id] else { continue }
                 pack.left -= 1
                 pack.since = pack.since ?? now

@@ -27,7 +27,7 @@ extension PostgresLedger {
                     let batch = IntakeBatch(candidates: free, keys: keys, rules: rules, notBefore: now)
                     let recorded = free.isEmpty ? Recorded([], outbox: []) : try await intake(batch)
                     return Recorded(IntakeResult(sends: recorded.value, waiting: waiting), outbox: recorded.outbox)
-                } catch let error as PostgresError where error.isLockConflict && looks > 0 {
+                } catch where error.isLockConflict && looks > 0 {
                     looks -= 1
                     let locked = try await lockedKeys(of: free)
                     heldRows.note(locked)
@@ -195,6 +195,7 @@ extension PostgresLedger {
                 Self.lockVerifications(known), Self.unpublished(known), Self.readTime(keys),
             ])
             verifications = try Self.verifications(locked[0])
+            if verifications.count < locked[0].count { throw UnknownValue() }
             unpublished = try Self.verificationIDs(locked[1])
             time = try IntakeTime(locked[2])
         }

@@ -204,31 +204,56 @@ extension PostgresLedger {
     @discardableResult
     package func published(_ records: [OutboxRecord]) async throws -> Bool {
         let plan = packs.plan(published: records)
-        let statements = Self.forget(plan)
-        var isAnyParked = false
-        if !statements.isEmpty {
-            let answers = try await pool.withTransaction { try $0.commit(statements) }
-            isAnyParked = try answers.last?.contains { try $0.bool(0) } ?? false
-            // Whose lease was over meanwhile is a row now, or somebody else's.
-            let deleted = plan.published.isEmpty ? [] : Set(try answers[1].map { try $0.int64(0) })
-            let lost = plan.published.filter { !deleted.contains($0.id) }.flatMap(\.records)
-            if !lost.isEmpty {
-                let statement = Self.delete(lost)
-                try await pool.withTransaction { _ = try $0.commit([statement]) }
-            }
+        do {
+            return try await forget(plan, Self.forget(plan))
+        } catch let error as PostgresError where error.isLockConflict {
+            // Rows that another transaction locks are left to a sweep, and keep no others.
+            return try await forget(plan, Self.forget(plan, skippingLocked: true))
         }
-        packs.finish(plan)
-        return isAnyParked
+    }
+
+    private func forget(_ plan: OpenPacks.Plan, _ statements: [Statement]) async throws -> Bool {
+        if statements.isEmpty {
+            packs.finish(plan)
+            return false
+        }
+        let answers = try await pool.withTransaction { try $0.commit(statements) }
+        var held: Set<Int64> = []
+        if !plan.packs.isEmpty {
+            // The setting's answer comes first, then those of the packs.
+            let kinds = (plan.published.isEmpty ? 0 : 1) + (plan.unpacked.isEmpty ? 0 : 1)
+            let gone = Set(try answers[1...kinds].flatMap { try $0.map { try $0.int64(0) } })
+            held = try await heldPacks(plan, gone)
+        }
+        packs.finish(plan, held: held)
+        return try answers.last?.contains { try $0.bool(0) } ?? false
+    }
+
+    /// The packs that another transaction locks, of those that are not gone now.
+    ///
+    /// The records of one that was gone before, since its lease was over, are rows now or somebody else's: they are deleted.
+    private func heldPacks(_ plan: OpenPacks.Plan, _ gone: Set<Int64>) async throws -> Set<Int64> {
+        let others = plan.packs.filter { !gone.contains($0) }
+        if others.isEmpty { return [] }
+        return try await pool.withTransaction { transaction in
+            let held = Set(try transaction.run([Self.existingPacks(others)])[0].map { try $0.int64(0) })
+            let lost = plan.published.filter { !gone.contains($0.id) && !held.contains($0.id) }.flatMap(\.records)
+            if !lost.isEmpty { try transaction.commit([Self.deleteUnlocked(lost)]) }
+            return held
+        }
     }
 
     /// One round trip: deletes records, and tells whether some are parked behind them.
-    package static func forget(_ plan: OpenPacks.Plan) -> [Statement] {
+    package static func forget(_ plan: OpenPacks.Plan, skippingLocked: Bool = false) -> [Statement] {
         var statements: [Statement] = []
         if !plan.published.isEmpty { statements.append(deletePacks(plan.published.map(\.id))) }
         if !plan.unpacked.isEmpty {
             statements.append(unpack(plan.unpacked.map(\.id), left: plan.unpacked.flatMap(\.records)))
         }
-        if !plan.rows.isEmpty { statements.append(delete(plan.rows.map { OutboxKey($0) })) }
+        if !plan.rows.isEmpty {
+            let keys = plan.rows.map { OutboxKey($0) }
+            statements.append(skippingLocked ? deleteUnlocked(keys) : delete(keys))
+        }
         guard !statements.isEmpty else { return [] }
         let gone = plan.published.flatMap(\.records) + plan.freed
         let streams = gone.map(\.stream) + plan.rows.map(\.stream)
@@ -243,8 +268,9 @@ extension PostgresLedger {
             statements.append(Self.unpack(plan.packs, left: plan.unpacked.flatMap(\.records)))
         }
         statements.append(Self.shortenLeases(of: records, to: pause))
-        try await pool.withTransaction { [statements] in _ = try $0.commit(statements) }
-        packs.finish(plan)
+        let answers = try await pool.withTransaction { [statements] in try $0.commit(statements) }
+        let gone = plan.unpacked.isEmpty ? [] : Set(try answers[0].map { try $0.int64(0) })
+        packs.finish(plan, held: Set(plan.packs).subtracting(gone))
     }
 
     /// Shortens leases of whole streams: what follows a record goes with it.
@@ -280,6 +306,24 @@ extension PostgresLedger {
             )
             """,
             [.uuids(streams.map(\.value))]
+        )
+    }
+
+    /// Deletes those of the records that nobody else locks.
+    static func deleteUnlocked(_ records: [OutboxKey]) -> Statement {
+        Statement(
+            """
+            DELETE FROM courier.outbox o
+            USING (
+                SELECT e.stream, e.sequence FROM courier.outbox e
+                WHERE e.stream = ANY ($1)
+                  AND ((e.stream, e.sequence) IN (SELECT unnest($1::uuid[]), unnest($2::int4[]))) IS TRUE
+                ORDER BY e.stream, e.sequence
+                FOR UPDATE SKIP LOCKED
+            ) AS u
+            WHERE o.stream = u.stream AND o.sequence = u.sequence
+            """,
+            [.uuids(records.map(\.stream.value)), .int32s(records.map(\.sequence))]
         )
     }
 

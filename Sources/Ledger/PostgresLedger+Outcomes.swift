@@ -21,20 +21,24 @@ extension PostgresLedger {
     /// could be waiting for each other.
     private struct ChangedSinceClaim: Error {}
 
+    /// Results that are ready wait no longer than that for the rows of others.
+    private static let brieflyLocked = Statement("SELECT set_config('lock_timeout', '100ms', true)").repeated
+
     /// Records results of verifications that are as they were when their sends were claimed, which is nearly always so.
     private func recordAsClaimed(_ results: [SendResult]) async throws -> Recorded<[SendResult]> {
         try await pool.withTransaction { transaction in
             let later = results.compactMap(\.verification).filter { $0.sequence > 0 }.map(\.id)
             let answers = try transaction.run(
-                [Self.settleSends(results), .clock] + (later.isEmpty ? [] : [Self.unpublished(later)])
+                [Self.brieflyLocked, Self.settleSends(results), .clock]
+                    + (later.isEmpty ? [] : [Self.unpublished(later)])
             )
-            let settled = try Self.sendIDs(answers[0])
-            if results.contains(where: { !settled.contains($0.send.id) && $0.isEvidence }) {
+            let settled = try Self.sendClaims(answers[1])
+            if results.contains(where: { !settled.contains($0.send.claim) && $0.isEvidence }) {
                 throw ChangedSinceClaim()
             }
-            let open = results.filter { settled.contains($0.send.id) && $0.disposition.settles }
-            var pack = Pack(behind: try answers.dropFirst(2).first.map(Self.verificationIDs) ?? [])
-            let now = try answers[1].clock()
+            let open = results.filter { settled.contains($0.send.claim) && $0.disposition.settles }
+            var pack = Pack(behind: try answers.dropFirst(3).first.map(Self.verificationIDs) ?? [])
+            let now = try answers[2].clock()
 
             // 1. Those as they were claimed change in one statement, unless they have changed since.
             let known = Self.byID(open.compactMap(\.verification))
@@ -77,22 +81,22 @@ extension PostgresLedger {
 
             // 2. Those are written.
             let answers = try transaction.run([Self.settleSends(free), .clock])
-            let settled = try Self.sendIDs(answers[0])
-            let open = free.filter { settled.contains($0.send.id) && $0.disposition.settles }
+            let settled = try Self.sendClaims(answers[0])
+            let open = free.filter { settled.contains($0.send.claim) && $0.disposition.settles }
 
             // 3. What is called unknown since its holder was away is settled by what that knows, if nobody has claimed it anew.
-            let unsettled = free.filter { !settled.contains($0.send.id) && $0.isEvidence }
+            let unsettled = free.filter { !settled.contains($0.send.claim) && $0.isEvidence }
             let answering = unsettled.filter(\.disposition.settlesUnknown)
             let late =
-                answering.isEmpty ? [] : try Self.sendIDs(transaction.run([Self.settleUnknownSends(answering)])[0])
+                answering.isEmpty ? [] : try Self.sendClaims(transaction.run([Self.settleUnknownSends(answering)])[0])
             let changes = OutcomeDecision.settle(
-                open + answering.filter { late.contains($0.send.id) },
+                open + answering.filter { late.contains($0.send.claim) },
                 late: late,
                 verifications: read,
                 now: try answers[1].clock(),
                 source: settings.source
             )
-            let named = unsettled.filter { !late.contains($0.send.id) && $0.attempt?.messageID != nil }
+            let named = unsettled.filter { !late.contains($0.send.claim) && $0.attempt?.messageID != nil }
             let evidence = named.isEmpty ? [] : [Self.keepEvidence(named)]
             let parcels = Array(Set(held.parcels(of: waiting.map(\.send)).compactMap(\.self)))
             let leases = parcels.isEmpty ? [] : [extendParcels(parcels)]

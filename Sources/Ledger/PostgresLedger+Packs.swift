@@ -55,12 +55,12 @@ extension PostgresLedger {
         Statement(
             """
             SELECT v.id FROM courier.verification v
-            WHERE v.id = ANY ($1) AND (
+            WHERE v.id = ANY ($1) AND v.id BETWEEN $2 AND $3 AND (
                 EXISTS (SELECT FROM courier.outbox_pack p WHERE p.id = v.pack)
                 OR EXISTS (SELECT FROM courier.outbox o WHERE o.stream = v.id)
             )
             """,
-            [.uuids(ids.map(\.uuid.value))]
+            bounded(ids.map(\.uuid.value))
         )
     }
 
@@ -83,27 +83,43 @@ extension PostgresLedger {
         )
     }
 
+    /// Deletes those of the packs that nobody else locks, and returns their ids.
     static func deletePacks(_ ids: [Int64]) -> Statement {
         Statement(
-            "DELETE FROM courier.outbox_pack p WHERE p.id = ANY ($1) RETURNING p.id",
+            """
+            DELETE FROM courier.outbox_pack p
+            WHERE p.id = ANY (ARRAY(
+                SELECT d.id FROM courier.outbox_pack d WHERE d.id = ANY ($1) FOR UPDATE SKIP LOCKED
+            ))
+            RETURNING p.id
+            """,
             [.int64s(ids)]
         )
     }
 
-    /// Writes what is left of packs as rows, under the packs' leases.
+    static func existingPacks(_ ids: [Int64]) -> Statement {
+        Statement("SELECT p.id FROM courier.outbox_pack p WHERE p.id = ANY ($1)", [.int64s(ids)])
+    }
+
+    /// Writes what is left of packs as rows, under the packs' leases, and returns the ids of those that nobody else locks.
     static func unpack(_ ids: [Int64], left records: [OutboxKey]) -> Statement {
         Statement(
             """
             WITH gone AS (
-                DELETE FROM courier.outbox_pack p WHERE p.id = ANY ($1)
-                RETURNING p.lease_until, p.records
+                DELETE FROM courier.outbox_pack p
+                WHERE p.id = ANY (ARRAY(
+                    SELECT d.id FROM courier.outbox_pack d WHERE d.id = ANY ($1) FOR UPDATE SKIP LOCKED
+                ))
+                RETURNING p.id, p.lease_until, p.records
+            ), written AS (
+                INSERT INTO courier.outbox (stream, sequence, dead_letter, key, value, headers, lease_until)
+                SELECT r.stream, r.sequence, false, r.key, r.value, r.headers, g.lease_until
+                FROM gone g, unnest(g.records) AS r
+                -- As a condition on a value this is looked up in a hash table, and not made a join.
+                WHERE ((r.stream, r.sequence) IN (SELECT unnest($2::uuid[]), unnest($3::int4[]))) IS TRUE
+                ON CONFLICT (stream, sequence) DO NOTHING
             )
-            INSERT INTO courier.outbox (stream, sequence, dead_letter, key, value, headers, lease_until)
-            SELECT r.stream, r.sequence, false, r.key, r.value, r.headers, g.lease_until
-            FROM gone g, unnest(g.records) AS r
-            -- As a condition on a value this is looked up in a hash table, and not made a join.
-            WHERE ((r.stream, r.sequence) IN (SELECT unnest($2::uuid[]), unnest($3::int4[]))) IS TRUE
-            ON CONFLICT (stream, sequence) DO NOTHING
+            SELECT g.id FROM gone g
             """,
             [.int64s(ids), .uuids(records.map(\.stream.value)), .int32s(records.map(\.sequence))]
         )

@@ -77,26 +77,34 @@ extension PostgresLedger {
         )
     }
 
-    /// Locks parcels that nobody holds, the longest waiting first, and tells what is in as many of them as hold so many
-    /// sends, and how many parcels there are.
+    /// Locks parcels that nobody holds, the longest waiting first, as many as hold so many sends, and tells what is in them
+    /// and how many parcels there are.
+    ///
+    /// The others stay free for workers that have room for them.
     func lockDueParcels(since start: Timestamp?, holding sends: Int) -> Statement {
         Statement(
             """
-            WITH due AS MATERIALIZED (
-                SELECT p.id, p.lease_until, p.sends, p.fences
+            WITH waiting AS MATERIALIZED (
+                SELECT p.id, p.lease_until, cardinality(p.sends) AS size
                 FROM courier.parcel p
                 WHERE p.lease_until < statement_timestamp() AND p.lease_until >= coalesce($2::timestamptz, '-infinity')
                 ORDER BY p.lease_until
                 LIMIT $1
+            ), counted AS MATERIALIZED (
+                SELECT count(*) AS parcels, count(*) FILTER (WHERE w.earlier < $3) AS taken
+                FROM (
+                    SELECT sum(size) OVER (ORDER BY lease_until, id) - size AS earlier FROM waiting
+                ) AS w
+            ), due AS MATERIALIZED (
+                SELECT p.id, p.lease_until, p.sends, p.fences
+                FROM courier.parcel p
+                WHERE p.lease_until < statement_timestamp() AND p.lease_until >= coalesce($2::timestamptz, '-infinity')
+                ORDER BY p.lease_until
+                LIMIT (SELECT taken FROM counted)
                 FOR UPDATE SKIP LOCKED
-            ), counted AS (
-                SELECT d.*, count(*) OVER () AS parcels,
-                    sum(cardinality(d.sends)) OVER (ORDER BY d.lease_until, d.id) - cardinality(d.sends) AS earlier
-                FROM due d
             )
-            SELECT c.id, c.lease_until, c.parcels, unnest(c.sends), unnest(c.fences)
-            FROM counted c
-            WHERE c.earlier < $3
+            SELECT d.id, d.lease_until, (SELECT parcels FROM counted), unnest(d.sends), unnest(d.fences)
+            FROM due d
             """,
             [
                 .int32(settings.sweepSize), .timestamp(microsecondsSinceUnixEpoch: start?.microseconds),

@@ -45,9 +45,8 @@ extension PostgresLedger {
     package func sweepReceipts() async throws -> Recorded<Int> {
         try await pool.withTransaction { transaction in
             let rows = try transaction.run([lockDueReceipts()])[0]
-            var receipts: [ReceivedReceipt] = []
             let keys = keys.current
-            for row in rows { receipts.append(try ReceivedReceipt(row, keys: keys)) }
+            let receipts = try rows.mapKnown { try ReceivedReceipt($0, keys: keys) }
             if receipts.isEmpty { return Recorded(0, outbox: []) }
             let (changes, pack) = try settle(receipts, transaction)
             let forget = Self.deleteReceipts(receipts)
@@ -61,10 +60,7 @@ extension PostgresLedger {
         _ receipts: [ReceivedReceipt],
         _ transaction: Transaction
     ) throws -> (ReceiptDecision.Changes, Pack) {
-        let reported = Self.reportedSends(receipts)
-        let answers = try transaction.run([reported, reported.forUpdateSkippingLocked, .clock])
-        let existing = try answers[0].map { try ReportedSend($0) }
-        let sends = try answers[1].map { try ReportedSend($0) }
+        let (existing, sends, now) = try reported(receipts, transaction)
         let ids = Set(sends.map(\.reference.verificationID))
         let locked = try transaction.run([Self.lockVerifications(ids).skippingLocked, Self.unpublished(ids)])
         let verifications = try Self.verifications(locked[0])
@@ -78,10 +74,41 @@ extension PostgresLedger {
             sends: sends.filter { free.contains($0.reference.id) },
             held: existing.filter { !free.contains($0.reference.id) },
             verifications: verifications,
-            now: try answers[2].clock(),
+            now: now,
             settings: .init(source: settings.source, grace: settings.receiptGrace)
         )
         return (changes, Pack(behind: try Self.verificationIDs(locked[1])))
+    }
+
+    /// Sends are this young when their receipts come, nearly always.
+    private static let usualAge = Duration.seconds(48 * 3600)
+
+    /// The sends that receipts name, those of them that nobody else locks, which are locked, and the time.
+    ///
+    /// A message that is not found among the young ones is looked up in every day that is kept.
+    private func reported(
+        _ receipts: [ReceivedReceipt],
+        _ transaction: Transaction
+    ) throws -> (existing: [ReportedSend], locked: [ReportedSend], now: Timestamp) {
+        let young = Self.reportedSends(receipts.map(\.receipt), youngerThan: Self.usualAge)
+        let answers = try transaction.run([young, young.forUpdateSkippingLocked, .clock])
+        var existing = try answers[0].mapKnown { try ReportedSend($0) }
+        var locked = try answers[1].mapKnown { try ReportedSend($0) }
+        let ids = Set(existing.map(\.reference.id))
+        let messages = Set(existing.map { [$0.provider, $0.messageID] })
+        let others = receipts.map(\.receipt).filter { receipt in
+            guard let message = receipt.providerMessageID, !messages.contains([receipt.provider, message]) else {
+                return false
+            }
+            return receipt.sendID.map { !ids.contains($0) } ?? true
+        }
+        if !others.isEmpty {
+            let old = Self.reportedSends(others)
+            let answers = try transaction.run([old, old.forUpdateSkippingLocked])
+            existing += try answers[0].mapKnown { try ReportedSend($0) }
+            locked += try answers[1].mapKnown { try ReportedSend($0) }
+        }
+        return (existing, locked, try answers[2].clock())
     }
 
     private func write(
@@ -104,9 +131,26 @@ extension PostgresLedger {
 
 extension PostgresLedger {
     /// The sends that receipts name by our id or by the provider's, in the order of locks.
-    static func reportedSends(_ receipts: [ReceivedReceipt]) -> Statement {
+    ///
+    /// By the provider's those that are younger than `age`: the server reads no day before.
+    static func reportedSends(
+        _ receipts: [Receipt],
+        youngerThan age: Duration? = nil
+    ) -> Statement {
         Statement(
             """
+            WITH reported AS MATERIALIZED (
+                SELECT unnest($1::uuid[]) AS id
+                UNION
+                SELECT m.id FROM courier.message m
+                WHERE m.digest = ANY (ARRAY(SELECT hashtextextended(unnest($2::text[]), 0)))
+                  -- The first 48 bits of a UUIDv7 are its milliseconds.
+                  AND m.id >= encode(
+                      substring(int8send(greatest(0,
+                          extract(epoch FROM statement_timestamp() - $3 * interval '1 microsecond') * 1000
+                      )::bigint) FROM 3) || '\\x00000000000000000000'::bytea, 'hex'
+                  )::uuid
+            )
             SELECT s.id, s.verification_id, s.fence, s.number,
                 coalesce(
                     s.request_id, (SELECT v.request_id FROM courier.verification v WHERE v.id = s.verification_id), ''
@@ -114,17 +158,17 @@ extension PostgresLedger {
                 s.resend_window_ms, s.validity_ms, s.trace, s.state, s.provider, s.provider_message_id, s.segments,
                 s.encoding, s.error_code
             FROM courier.send s
-            WHERE s.id = ANY (ARRAY(
-                SELECT unnest($1::uuid[])
-                UNION
-                SELECT m.id FROM courier.message m
-                WHERE m.digest = ANY (ARRAY(SELECT hashtextextended(unnest($2::text[]), 0)))
-            )) AND (s.id = ANY ($1) OR s.provider_message_id = ANY ($2))
+            WHERE s.id = ANY (ARRAY(SELECT r.id FROM reported r))
+              AND s.id BETWEEN (SELECT r.id FROM reported r ORDER BY r.id LIMIT 1)
+                  AND (SELECT r.id FROM reported r ORDER BY r.id DESC LIMIT 1)
+              AND (s.id = ANY ($1) OR s.provider_message_id = ANY ($2))
             ORDER BY s.id
             """,
             [
-                .uuids(receipts.compactMap(\.receipt.sendID?.uuid.value)),
-                .texts(receipts.compactMap(\.receipt.providerMessageID)),
+                .uuids(receipts.compactMap(\.sendID?.uuid.value)),
+                .texts(receipts.compactMap(\.providerMessageID)),
+                // A century is as good as for ever.
+                .int64((age ?? .seconds(100 * 366 * 86_400)).microseconds),
             ]
         )
     }
@@ -224,7 +268,7 @@ extension PostgresLedger {
 
 extension ReportedSend {
     fileprivate init(_ row: Row) throws {
-        guard let state = State(rawValue: try row.text(8)) else { throw PostgresError(.unexpectedResult) }
+        guard let state = State(rawValue: try row.text(8)) else { throw UnknownValue() }
         self.init(
             reference: try SendReference(row),
             state: state,
@@ -239,7 +283,7 @@ extension ReportedSend {
 
 extension ReceivedReceipt {
     init(_ row: Row, keys: CodeKeys) throws {
-        guard let status = Receipt.Status(rawValue: try row.text(4)) else { throw PostgresError(.unexpectedResult) }
+        guard let status = Receipt.Status(rawValue: try row.text(4)) else { throw UnknownValue() }
         let id = UUIDValue(try row.uuid(0))
         let key = keys.seal[KeyID(try row.int16(8))]
         let record = try key.flatMap { RecipientSeal.open(try row.bytes(7), in: id.bytes, key: $0) }

@@ -29,19 +29,19 @@ extension PostgresLedger {
     }
 
     /// Rows that another transaction locks are left out: their claims go back, and nobody else's send waits for them.
-    package func markDispatching(_ claims: [ClaimedSend], tried: [SendID: [String]]) async throws -> Set<SendID> {
+    package func markDispatching(_ claims: [ClaimedSend], tried: [SendClaim: [String]]) async throws -> Set<SendClaim> {
         let claims = Self.inLockOrder(claims)
         let parcels = held.parcels(of: claims.map(\.reference))
         do {
             return try await pool.withTransaction { transaction in
-                try Self.sendIDs(transaction.commit([mark(claims, in: parcels, tried: tried)])[0])
+                try Self.sendClaims(transaction.commit([mark(claims, in: parcels, tried: tried)])[0])
             }
         } catch let error as PostgresError where error.isLockConflict {
             return try await pool.withTransaction { transaction in
                 let existing = Self.existingSends(claims.map(\.id))
                 let free = try Self.sendIDs(transaction.run([existing.forUpdateSkippingLocked])[0])
                 let pairs = zip(claims, parcels).filter { free.contains($0.0.id) }
-                return try Self.sendIDs(
+                return try Self.sendClaims(
                     transaction.commit([mark(pairs.map(\.0), in: pairs.map(\.1), tried: tried)])[0]
                 )
             }
@@ -49,7 +49,7 @@ extension PostgresLedger {
     }
 
     /// `parcels` are those that the claims belong to.
-    package func mark(_ claims: [ClaimedSend], in parcels: [UUIDValue?], tried: [SendID: [String]] = [:]) -> Statement {
+    package func mark(_ claims: [ClaimedSend], in parcels: [UUIDValue?], tried: [SendClaim: [String]] = [:]) -> Statement {
         Statement(
             """
             UPDATE courier.send s
@@ -65,11 +65,11 @@ extension PostgresLedger {
                   SELECT p.id FROM courier.parcel p
                   WHERE p.id = ANY ($6) AND p.lease_until > clock_timestamp() + $3 * interval '1 microsecond' / 2
               ))
-            RETURNING s.id
+            RETURNING s.id, s.fence
             """,
             [
                 .uuids(claims.map(\.id.uuid.value)), .int32s(claims.map(\.reference.fence)), leaseParameter,
-                .texts(claims.map { tried[$0.id]?.joined(separator: " ") }), .uuids(parcels.map(\.?.value)),
+                .texts(claims.map { tried[$0.claim]?.joined(separator: " ") }), .uuids(parcels.map(\.?.value)),
                 .uuids(Set(parcels.compactMap(\.self)).map(\.value)),
             ]
         )
@@ -100,8 +100,8 @@ extension PostgresLedger {
     /// The sends that there are, in the order of locks.
     static func existingSends(_ ids: [SendID]) -> Statement {
         Statement(
-            "SELECT s.id FROM courier.send s WHERE s.id = ANY ($1::uuid[]) ORDER BY s.id",
-            [.uuids(ids.map(\.uuid.value))]
+            "SELECT s.id FROM courier.send s WHERE s.id = ANY ($1::uuid[]) AND s.id BETWEEN $2 AND $3 ORDER BY s.id",
+            bounded(ids.map(\.uuid.value))
         )
     }
 
@@ -125,7 +125,7 @@ extension PostgresLedger {
                         unnest($8::text[]) AS encoding, unnest($9::text[]) AS error_code
                 ) AS u
                 WHERE s.id = u.id AND s.fence = u.fence AND s.state = 'unknown'
-                RETURNING s.id, u.provider_message_id
+                RETURNING s.id, u.fence, u.provider_message_id
             ), named AS (
                 INSERT INTO courier.message (id, digest)
                 SELECT t.id, hashtextextended(t.provider_message_id, 0) FROM settled t
@@ -134,7 +134,7 @@ extension PostgresLedger {
                     WHERE m.digest = hashtextextended(t.provider_message_id, 0) AND m.id = t.id
                 )
             )
-            SELECT t.id FROM settled t
+            SELECT t.id, t.fence FROM settled t
             """,
             [
                 .uuids(results.map(\.send.id.uuid.value)), .int32s(results.map(\.send.fence)),
@@ -214,13 +214,13 @@ extension PostgresLedger {
                 WHERE s.id = u.id AND s.fence = u.fence
                   AND CASE u.state WHEN 'delivered' THEN s.state = 'sent'
                       ELSE s.state IN ('pending', 'claimed', 'dispatching') END
-                RETURNING s.id, u.provider_message_id
+                RETURNING s.id, u.fence, u.provider_message_id
             ), named AS (
                 INSERT INTO courier.message (id, digest)
                 SELECT t.id, hashtextextended(t.provider_message_id, 0) FROM settled t
                 WHERE t.provider_message_id IS NOT NULL
             )
-            SELECT t.id FROM settled t
+            SELECT t.id, t.fence FROM settled t
             """,
             [
                 .uuids(results.map(\.send.id.uuid.value)), .int32s(results.map(\.send.fence)),
@@ -232,6 +232,13 @@ extension PostgresLedger {
                 .texts(results.map { $0.refusers.isEmpty ? nil : $0.refusers.joined(separator: " ") }),
             ]
         )
+    }
+
+    /// Reads rows of `id, fence`.
+    static func sendClaims(_ rows: Rows) throws -> Set<SendClaim> {
+        var claims = Set<SendClaim>(minimumCapacity: rows.count)
+        for row in rows { claims.insert(SendClaim(SendID(UUIDValue(try row.uuid(0))), fence: try row.int32(1))) }
+        return claims
     }
 
     static func sendIDs(_ rows: Rows) throws -> Set<SendID> {

@@ -85,12 +85,12 @@ extension PostgresLedger {
         let time: Timestamp
     }
 
-    /// Locks as many as hold what a sweep takes.
+    /// Locks as many as hold what there is room for.
     ///
     /// A worker that may claim nothing only settles sends whose worker died as it called a provider. It looks for them
     /// among four times as many.
     private func dueParcels(capacity: Int, _ transaction: Transaction) throws -> DueParcels {
-        let most = Int(settings.sweepSize) * (capacity > 0 ? 1 : 4)
+        let most = capacity > 0 ? min(capacity, Int(settings.sweepSize)) : Int(settings.sweepSize) * 4
         let answers = try transaction.run([
             lockDueParcels(since: dueSends.next(), holding: most), .clock,
         ])
@@ -120,12 +120,13 @@ extension PostgresLedger {
             var (over, others) = ([StoredVerification](), [VerificationID]())
             let now = try answers[1].clock()
             for row in answers[0] {
-                let (verification, due) = (try StoredVerification(row), try Timestamp(row, 31))
+                let due = try Timestamp(row, 31)
                 oldest = min(oldest ?? due, due)
-                if !verification.sendOpen, verification.expiresAt <= now {
+                let verification = try [row].mapKnown { try StoredVerification($0) }.first
+                if let verification, !verification.sendOpen, verification.expiresAt <= now {
                     over.append(verification)
                 } else {
-                    others.append(verification.id)
+                    others.append(VerificationID(UUIDValue(try row.uuid(0))))
                 }
             }
             let isAll = over.count + others.count < settings.sweepSize
@@ -166,16 +167,14 @@ extension PostgresLedger {
             """
             UPDATE courier.verification v
             SET due_at = greatest(v.expires_at, clock_timestamp() + interval '1 second')
-            WHERE v.id = ANY ($1)
+            WHERE v.id = ANY ($1) AND v.id BETWEEN $2 AND $3
             """,
-            [.uuids(ids.map(\.uuid.value))]
+            bounded(ids.map(\.uuid.value))
         )
     }
 
     private static func dueSends(_ rows: Rows) throws -> [DueSend] {
-        var due: [DueSend] = []
-        for row in rows { due.append(try DueSend(row)) }
-        return due.sorted { $0.reference.id < $1.reference.id }
+        try rows.mapKnown { try DueSend($0) }.sorted { $0.reference.id < $1.reference.id }
     }
 
     /// Locks those of the sends that have no outcome and that nobody else locks.
@@ -189,10 +188,10 @@ extension PostgresLedger {
                 s.resend_window_ms, s.validity_ms, s.trace, s.generation, s.state, s.deadline, s.attempts, s.repeated,
                 s.rendering, s.tried_providers, s.refused_by, s.provider
             FROM courier.send s
-            WHERE s.id = ANY ($1) AND s.state IN ('pending', 'claimed', 'dispatching')
+            WHERE s.id = ANY ($1) AND s.id BETWEEN $2 AND $3 AND s.state IN ('pending', 'claimed', 'dispatching')
             FOR UPDATE SKIP LOCKED
             """,
-            [.uuids(ids.map(\.uuid.value))]
+            bounded(ids.map(\.uuid.value))
         )
     }
 
@@ -215,7 +214,7 @@ extension PostgresLedger {
 
 extension DueSend {
     fileprivate init(_ row: Row) throws {
-        guard let state = State(rawValue: try row.text(9)) else { throw PostgresError(.unexpectedResult) }
+        guard let state = State(rawValue: try row.text(9)) else { throw UnknownValue() }
         self.init(
             reference: try SendReference(row),
             generation: try row.int32(8),

@@ -23,8 +23,8 @@ extension PostgresLedger {
 
     static func existingVerifications(_ ids: some Sequence<VerificationID>) -> Statement {
         Statement(
-            "SELECT v.id FROM courier.verification v WHERE v.id = ANY ($1::uuid[])",
-            [.uuids(ids.map(\.uuid.value))]
+            "SELECT v.id FROM courier.verification v WHERE v.id = ANY ($1::uuid[]) AND v.id BETWEEN $2 AND $3",
+            bounded(ids.map(\.uuid.value))
         )
     }
 
@@ -42,10 +42,10 @@ extension PostgresLedger {
         Set(try rows.map { VerificationID(UUIDValue(try $0.uuid(0))) })
     }
 
+    /// Those of the rows that this version can read.
     static func verifications(_ rows: Rows) throws -> [VerificationID: StoredVerification] {
         var verifications = [VerificationID: StoredVerification](minimumCapacity: rows.count)
-        for row in rows {
-            let verification = try StoredVerification(row)
+        for verification in try rows.mapKnown({ try StoredVerification($0) }) {
             verifications[verification.id] = verification
         }
         return verifications
@@ -179,7 +179,7 @@ extension StoredVerification {
     /// A row of `lockVerifications`, or of another statement with the same columns.
     init(_ row: Row) throws {
         guard let channel = Channel(rawValue: try row.text(3)), let state = State(rawValue: try row.text(15)) else {
-            throw PostgresError(.unexpectedResult)
+            throw UnknownValue()
         }
         let providers = StoredProviders(try row.optionalText(30))
         self.init(
@@ -256,8 +256,8 @@ extension StoredVerification.ShortCode {
 }
 
 extension Purpose {
-    init(stored text: String) throws(PostgresError) {
-        guard let purpose = Purpose(rawValue: text) else { throw PostgresError(.unexpectedResult) }
+    init(stored text: String) throws(UnknownValue) {
+        guard let purpose = Purpose(rawValue: text) else { throw UnknownValue() }
         self = purpose
     }
 }

@@ -188,14 +188,14 @@ extension FailingLedger {
         }
     }
 
-    func markDispatching(_ claims: [ClaimedSend], tried: [SendID: [String]]) async throws -> Set<SendID> {
+    func markDispatching(_ claims: [ClaimedSend], tried: [SendClaim: [String]]) async throws -> Set<SendClaim> {
         try perform(.markDispatching) { state in
             let held = claims.filter { state.sends[$0.id]?.claim.reference == $0.reference }
             for claim in held {
                 state.sends[claim.id]?.state = .dispatching
-                state.sends[claim.id]?.tried = tried[claim.id]
+                state.sends[claim.id]?.tried = tried[claim.claim]
             }
-            return Set(held.map(\.id))
+            return Set(held.map(\.claim))
         }
     }
 

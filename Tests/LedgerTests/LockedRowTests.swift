@@ -335,7 +335,7 @@ import Verification
             async let holder: Void = database.play(Self.hold(lock))
             try await database.waitForHolders()
             let start = ContinuousClock.now
-            #expect(try await ledger.markDispatching(claims) == [claims[0].id, claims[2].id])
+            #expect(try await ledger.markDispatching(claims) == [claims[0].claim, claims[2].claim])
             #expect(ContinuousClock.now - start < .seconds(2))
             try await Self.release(database)
             try await holder
@@ -357,7 +357,7 @@ import Verification
 
             let start = ContinuousClock.now
             let recorded = try await ledger.record(claims.map { .init($0, .sent) })
-            #expect(ContinuousClock.now - start < .seconds(2))
+            #expect(ContinuousClock.now - start < .milliseconds(900), "it waits no second with the others in hand")
             #expect(recorded.value.map(\.send.id) == [claims[0].id])
             #expect(Set(recorded.outbox.map(\.stream)) == Set(claims[1...].map(\.reference.verificationID.uuid)))
             let extended = try await database.count(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Ledger
 import TestSupport
 import Testing
 import Verification
@@ -10,10 +11,10 @@ import Verification
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())
             let claims = try await worker.claims(3)
-            let ids = Set(claims.map(\.id))
+            let marked = Set(claims.map(\.claim))
 
-            #expect(try await worker.ledger.markDispatching(claims) == ids)
-            #expect(try await worker.ledger.markDispatching(claims) == ids)
+            #expect(try await worker.ledger.markDispatching(claims) == marked)
+            #expect(try await worker.ledger.markDispatching(claims) == marked)
             #expect(try await database.count("SELECT count(*) FROM courier.send WHERE state = 'dispatching'") == 3)
         }
     }
@@ -32,9 +33,20 @@ import Verification
             try await database.script("UPDATE courier.send SET \(change) WHERE id = '\(late.id)'")
             let before = try await database.text("SELECT send::text FROM courier.send WHERE id = $1", [.uuid(late)])
 
-            #expect(try await worker.ledger.markDispatching(claims) == [try #require(claims.last).id])
+            #expect(try await worker.ledger.markDispatching(claims) == [try #require(claims.last).claim])
             let after = try await database.text("SELECT send::text FROM courier.send WHERE id = $1", [.uuid(late)])
             #expect(after == before)
+        }
+    }
+
+    @Test func `of two claims of one send only the newer one is marked`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let lost = try await worker.claims()
+            try await database.lapseSends()
+            let held = try await worker.ledger.sweepSends(capacity: 1).value
+            #expect(held.map(\.id) == lost.map(\.id))
+            #expect(try await worker.ledger.markDispatching(lost + held) == Set(held.map(\.claim)))
         }
     }
 
@@ -50,7 +62,7 @@ import Verification
                 """
             )
             let rest = try await worker.claims(1, from: 4)
-            #expect(try await worker.ledger.markDispatching(half + gone + rest) == Set(rest.map(\.id)))
+            #expect(try await worker.ledger.markDispatching(half + gone + rest) == Set(rest.map(\.claim)))
         }
     }
 

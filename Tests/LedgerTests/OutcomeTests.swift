@@ -254,6 +254,19 @@ import Verification
         }
     }
 
+    @Test func `of two claims of one send only the newer one is settled, also in one batch`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let lost = try await worker.claim()
+            try await database.lapseSends()
+            let held = try #require(try await worker.ledger.sweepSends(capacity: 1).value.first)
+            let results = [SendResult(lost, .failed(.providerRefused)), SendResult(held, .sent)]
+            let told = try await worker.ledger.record(results).outbox
+            #expect(told.map { $0.json?.text("status") } == ["sent"])
+            #expect(try await database.text("SELECT state FROM courier.send") == "sent")
+        }
+    }
+
     @Test func `a released claim is due at once, marked or not, and one that is taken over is not released`()
         async throws
     {

@@ -53,6 +53,27 @@ import Verification
         }
     }
 
+    @Test func `a pack that another transaction locks stays, and the others go at once`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let first = try await worker.settle(try await worker.claims(2), .sent).outbox
+            let lock = "BEGIN; SELECT FROM courier.outbox_pack FOR UPDATE; SELECT pg_advisory_xact_lock(1);"
+            let released = LedgerDatabase.waiting(for: "SELECT FROM pg_class WHERE relname = 'released'")
+            async let holder: Void = database.play(lock + released + "COMMIT")
+            try await database.waitForHolders()
+            let second = try await worker.settle(try await worker.claims(2, from: 2), .sent).outbox
+            let start = ContinuousClock.now
+            try await worker.ledger.published(first + second)
+            #expect(ContinuousClock.now - start < .milliseconds(900))
+            #expect(try await database.packs == 1)
+
+            try await database.script("CREATE TABLE public.released ()")
+            try await holder
+            try await worker.ledger.published([])
+            #expect(try await database.count("SELECT count(*) FROM courier.unpublished") == 0)
+        }
+    }
+
     /// A transaction that writes a second event.
     enum Writer: CaseIterable {
         case decision, outcome, outcomeOfChanged, outcomeBesideLate, expiry, sweep, receipt

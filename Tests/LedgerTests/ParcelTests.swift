@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import PostgresClient
 import TestSupport
 import Testing
 import Verification
@@ -35,6 +36,21 @@ import Verification
             let swept = try await database.ledger().sweepSends(capacity: 9).value
             #expect(swept.map(\.id) == [claims[2].id])
             #expect(try await database.parcels == 3)
+        }
+    }
+
+    @Test func `a sweep locks no more parcels than it has room for`() async throws {
+        try await LedgerDatabase.with { database in
+            let ledger = database.ledger()
+            let worker = LedgerWorker(ledger)
+            for pair in 0..<4 { _ = try await worker.claims(2, from: 2 * pair) }
+            try await database.lapseSends()
+            let locked = try await database.pool.withTransaction { transaction in
+                let count = Statement("SELECT count(*) FROM courier.parcel WHERE xmax::text <> '0'").repeated
+                return try transaction.run([ledger.lockDueParcels(since: nil, holding: 3), count])[1].onlyRow.int64(0)
+            }
+            #expect(locked == 2)
+            #expect(try await ledger.sweepSends(capacity: 3).value.count == 3)
         }
     }
 

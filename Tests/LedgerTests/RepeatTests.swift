@@ -21,7 +21,7 @@ import Verification
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(ledger(database))
             let claim = try await worker.claim()
-            _ = try await worker.ledger.markDispatching([claim], tried: [claim.id: ["first", "second"]])
+            _ = try await worker.ledger.markDispatching([claim], tried: [claim.claim: ["first", "second"]])
             try await database.lapseSends()
             let again = try await worker.ledger.sweepSends(capacity: 10)
 
@@ -46,7 +46,7 @@ import Verification
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(ledger(database))
             let claim = try await worker.claim()
-            _ = try await worker.ledger.markDispatching([claim], tried: [claim.id: ["first"]])
+            _ = try await worker.ledger.markDispatching([claim], tried: [claim.claim: ["first"]])
             _ = try await worker.ledger.markDispatching([claim])
             try await database.lapseSends()
             let taken = try #require(try await worker.ledger.sweepSends(capacity: 10).value.first)
@@ -58,10 +58,10 @@ import Verification
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(ledger(database))
             let claim = try await worker.claim()
-            _ = try await worker.ledger.markDispatching([claim], tried: [claim.id: ["first"]])
+            _ = try await worker.ledger.markDispatching([claim], tried: [claim.claim: ["first"]])
             try await database.lapseSends()
             let taken = try #require(try await worker.ledger.sweepSends(capacity: 10).value.first)
-            _ = try await worker.ledger.markDispatching([taken], tried: [taken.id: ["first"]])
+            _ = try await worker.ledger.markDispatching([taken], tried: [taken.claim: ["first"]])
             let attempt = SendResult.Attempt(
                 provider: "second",
                 messageID: "SM1",
@@ -87,7 +87,7 @@ import Verification
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(ledger(database))
             let claims = try await worker.claims(2)
-            let tried = Dictionary(uniqueKeysWithValues: claims.map { ($0.id, ["main"]) })
+            let tried = Dictionary(uniqueKeysWithValues: claims.map { ($0.claim, ["main"]) })
             _ = try await worker.ledger.markDispatching(claims, tried: tried)
             let results = claims.map { SendResult($0, .repeatOnce) }
             #expect(try await worker.ledger.record(results).outbox.isEmpty)

@@ -117,7 +117,7 @@ import Verification
             #expect(try await desk.ask(settle: nil) { $0.deadline = now + .seconds(10) } == "send 1 of code 1")
             let claim = try #require(desk.claim)
             try await desk.move(to: now + .seconds(10) - .edge)
-            #expect(try await desk.worker.ledger.markDispatching([claim]) == [claim.id])
+            #expect(try await desk.worker.ledger.markDispatching([claim]) == [claim.claim])
             try await desk.move(to: now + .seconds(10))
             #expect(try await desk.worker.ledger.markDispatching([claim]).isEmpty)
         }

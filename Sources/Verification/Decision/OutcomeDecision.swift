@@ -12,10 +12,10 @@ package enum OutcomeDecision {
     ///
     /// `results` are only those whose send's row took the result, so that every event belongs to one change;
     /// `verifications` are theirs, locked, and one that is gone has no event; `now` is the database's clock. `late` are the
-    /// sends that were `unknown` when their holder told of them.
+    /// claims of sends that were `unknown` when their holder told of them.
     package static func settle(
         _ results: [SendResult],
-        late: Set<SendID> = [],
+        late: Set<SendClaim> = [],
         verifications: [VerificationID: StoredVerification],
         now: Timestamp,
         source: String
@@ -27,7 +27,7 @@ package enum OutcomeDecision {
             guard let status = result.disposition.status,
                 var verification = verifications[result.send.verificationID]
             else { continue }
-            if late.contains(result.send.id) {
+            if late.contains(result.send.claim) {
                 settleLate(result, &verification, status, now)
             } else {
                 settle(result, &verification, status, now)

@@ -15,7 +15,7 @@ package protocol Ledger: Sendable {
     ///
     /// `tried` are the providers that refused a message, and last the one that it is about to be given to, where that is
     /// to be known if the worker dies.
-    func markDispatching(_ claims: [ClaimedSend], tried: [SendID: [String]]) async throws -> Set<SendID>
+    func markDispatching(_ claims: [ClaimedSend], tried: [SendClaim: [String]]) async throws -> Set<SendClaim>
 
     /// Records what became of claimed sends, and returns the results that wait for a lock that another transaction holds.
     ///
@@ -71,7 +71,7 @@ extension Ledger {
     /// A ledger without sessions has none that stand still.
     package func endStalledSessions() async throws -> Int { 0 }
 
-    package func markDispatching(_ claims: [ClaimedSend]) async throws -> Set<SendID> {
+    package func markDispatching(_ claims: [ClaimedSend]) async throws -> Set<SendClaim> {
         try await markDispatching(claims, tried: [:])
     }
 }
