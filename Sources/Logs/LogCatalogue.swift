@@ -70,7 +70,7 @@ package enum LogCatalogue {
         return """
             # Log events
 
-            <!-- Written by `code-courier log-events --page`; the source is Sources/Logs/LoggedEvent+Catalogue.swift. -->
+            <!-- Written by `code-courier log-events --page`; the source is Sources/Logs/Catalogue. -->
 
             The lines of a worker are an interface: a name keeps its meaning and its type, and fields are only added.
             This is version \(version) of the catalogue; [`schemas/log-events.json`](../schemas/log-events.json) says the same to programs.

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension LoggedEvent {
+    /// Every line that a worker writes.
+    ///
+    /// A name is published once it stands here: it keeps its meaning, and fields are only added. `LogCatalogue.version` is
+    /// raised with every change.
+    package static let all: [LoggedEvent] =
+        [
+            workerStarted, workerStopping, workerStopped, workerEnded, workerDrainTimeout, workerFailed,
+            workerStalled, workerStats,
+            clockOff, clockHeld, clockRight,
+            configurationVariableUnknown, kafkaLibraryOld,
+            policyLoaded, policyReloaded, policyRefused, policyVersionReused, policyRecorded,
+            secretsReloaded, secretsRefused,
+            decisionPublished, sendUnknown, sendCodeMismatch, deadLetter,
+            providerAnswered, providerRefused, providerMisconfigured, providerPaused, providerResumed,
+            providerTurnsFailed, providerLogged,
+            postgresFailing, postgresRecovered, heartbeatFailed,
+            postgresUnrecordable, postgresSessionsEnded, receiptsWaiting, intakeWaiting,
+            maintenanceOverdue, recordGivenUp, dispatchMarkFailed, sweepTakenOver,
+            publishFailed, publishRefused, publishRecovered,
+        ] + Consumer.requests.all + Consumer.receipts.all + [logSuppressed, logDropped, libraryMessage]
+
+    /// All of them by name.
+    package static let named = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+
+extension LoggedEvent {
+    package static let publishFailed = LoggedEvent(
+        "publish.failed",
+        .warning,
+        "records were not taken by the broker",
+        [.records, .error, .reason, .broker, .topic, .partition],
+        throttledBy: []
+    )
+    package static let publishRefused = LoggedEvent(
+        "publish.refused",
+        .error,
+        "a topic takes no records though brokers answer, trying again",
+        [.topic, .partition, .reason, .error, .broker]
+    )
+    package static let publishRecovered = LoggedEvent(
+        "publish.recovered",
+        .notice,
+        "a topic takes records again",
+        [.topic]
+    )
+
+    /// The lines of one consumer.
+    package struct Consumer: Sendable {
+        package let assigned: LoggedEvent
+        package let revoked: LoggedEvent
+        package let lost: LoggedEvent
+        package let topicMadeAnew: LoggedEvent
+        package let groupShared: LoggedEvent
+        package let cannotRead: LoggedEvent
+        package let readsAgain: LoggedEvent
+        package let unreachable: LoggedEvent
+        package let recovered: LoggedEvent
+        package let failed: LoggedEvent
+        package let notAssigned: LoggedEvent
+        package let commitFailed: LoggedEvent
+        package let recordsLost: LoggedEvent
+        package let producerTimes: LoggedEvent
+
+        /// The requests' consumer.
+        package static let requests = Consumer("kafka")
+
+        /// The receipts' consumer.
+        package static let receipts = Consumer("receipts")
+
+        private init(_ area: String) {
+            assigned = LoggedEvent("\(area).assigned", .info, "partitions assigned", [.partitions])
+            revoked = LoggedEvent("\(area).revoked", .info, "partitions revoked", [.partitions])
+            lost = LoggedEvent("\(area).lost", .warning, "partitions lost", [.partitions])
+            topicMadeAnew = LoggedEvent(
+                "\(area).topic_made_anew",
+                .warning,
+                "the topic was deleted and made anew: it is read from its first record on",
+                [.topic]
+            )
+            groupShared = LoggedEvent(
+                "\(area).group_shared",
+                .error,
+                "other programs use this consumer group: set kafka.groupId to a name that no other program has",
+                [.group, .reason]
+            )
+            cannotRead = LoggedEvent(
+                "\(area).cannot_read",
+                .error,
+                "a topic cannot be read though brokers answer, trying again",
+                [.topic, .partition, .reason, .error, .broker]
+            )
+            readsAgain = LoggedEvent("\(area).reads_again", .notice, "a topic can be read again", [.topic])
+            unreachable = LoggedEvent(
+                "\(area).unreachable",
+                .error,
+                "no broker can be reached, trying again",
+                [.reason, .broker, .error]
+            )
+            recovered = LoggedEvent("\(area).recovered", .notice, "a broker answers again")
+            failed = LoggedEvent(
+                "\(area).error",
+                .warning,
+                "the consumer reports an error",
+                [.error, .reason, .broker, .topic, .partition],
+                throttledBy: [.error, .reason]
+            )
+            notAssigned = LoggedEvent(
+                "\(area).not_assigned",
+                .info,
+                "offsets were not committed: partitions have moved"
+            )
+            commitFailed = LoggedEvent(
+                "\(area).commit_failed",
+                .warning,
+                "offsets were not committed, the next commit covers them",
+                [.error, .reason, .broker, .topic, .partition],
+                throttledBy: [.error]
+            )
+            recordsLost = LoggedEvent(
+                "\(area).records_lost",
+                .error,
+                "records expired before they were read",
+                [.topic, .partition, .offset, .lastOffset, .records]
+            )
+            producerTimes = LoggedEvent(
+                "\(area).producer_times",
+                .warning,
+                "records carry the times of their producers' clocks: set message.timestamp.type=LogAppendTime",
+                [.topic]
+            )
+        }
+
+        package var all: [LoggedEvent] {
+            [
+                assigned, revoked, lost, topicMadeAnew, groupShared, cannotRead, readsAgain, unreachable, recovered,
+                failed, notAssigned, commitFailed, recordsLost,
+                producerTimes,
+            ]
+        }
+    }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+
+// MARK: - Requests
+
+extension LoggedEvent {
+    package static let decisionPublished = LoggedEvent(
+        "decision.published",
+        .debug,
+        "a delivery event is published",
+        decisionFields
+    )
+    package static let sendUnknown = LoggedEvent(
+        "send.unknown",
+        .warning,
+        "nobody can know whether a message left",
+        decisionFields
+    )
+    package static let sendCodeMismatch = LoggedEvent(
+        "send.code_mismatch",
+        .error,
+        "a send's code is not the one that was hashed: it does not leave",
+        [.verificationID, .sendID, .requestID, .codeKey, .hashKey, .traceID, .spanID]
+    )
+    package static let deadLetter = LoggedEvent(
+        "dead_letter.published",
+        .warning,
+        "a record that cannot be used is put with the dead letters",
+        [.reason, .topic, .partition, .offset],
+        throttledBy: [.reason]
+    )
+
+    private static let decisionFields: [LogField] = [
+        .verificationID, .requestID, .sendID, .tenant, .channel, .region, .status, .reason, .rule, .provider,
+        .errorCode, .durationMilliseconds, .traceID, .spanID,
+    ]
+}
+
+// MARK: - Providers
+
+extension LoggedEvent {
+    package static let providerAnswered = LoggedEvent(
+        "provider.answered",
+        .debug,
+        "provider took a message",
+        answerFields
+    )
+    package static let providerRefused = LoggedEvent(
+        "provider.refused",
+        .info,
+        "provider did not take a message",
+        answerFields,
+        throttledBy: [.provider, .outcome, .errorCode]
+    )
+    package static let providerMisconfigured = LoggedEvent(
+        "provider.misconfigured",
+        .error,
+        "provider refuses this account: an operator has to act",
+        answerFields,
+        throttledBy: [.provider, .errorCode]
+    )
+    package static let providerPaused = LoggedEvent(
+        "provider.paused",
+        .warning,
+        "provider is passed over",
+        [.workerID, .provider]
+    )
+    package static let providerResumed = LoggedEvent(
+        "provider.resumed",
+        .notice,
+        "provider takes messages again",
+        [.workerID, .provider]
+    )
+    package static let providerTurnsFailed = LoggedEvent(
+        "provider.turns_failed",
+        .warning,
+        "no turns were had",
+        [.error],
+        throttledBy: []
+    )
+    package static let providerLogged = LoggedEvent(
+        "provider.logged",
+        .info,
+        "message not sent: this provider only logs",
+        [.provider, .recipient, .sendID, .traceID, .spanID]
+    )
+
+    private static let answerFields: [LogField] = [
+        .provider, .outcome, .errorCode, .verificationID, .requestID, .sendID, .tenant, .region,
+        .durationMilliseconds, .traceID, .spanID,
+    ]
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+
+// MARK: - The worker
+
+extension LoggedEvent {
+    package static let workerStarted = LoggedEvent(
+        "worker.started",
+        .notice,
+        "worker started",
+        [.workerID, .version, .librdkafka, .policyVersion, .fileDescriptors]
+    )
+    package static let workerStopping = LoggedEvent(
+        "worker.stopping",
+        .notice,
+        "worker is stopping",
+        [.workerID, .signal]
+    )
+    package static let workerStopped = LoggedEvent("worker.stopped", .notice, "worker stopped", [.workerID])
+    package static let workerEnded = LoggedEvent(
+        "worker.ended",
+        .warning,
+        "worker ends at once",
+        [.workerID, .signal]
+    )
+    package static let workerDrainTimeout = LoggedEvent(
+        "worker.drain_timeout",
+        .warning,
+        "what is not finished is left to other workers: the time to stop is over",
+        [.workerID]
+    )
+    package static let workerFailed = LoggedEvent(
+        "worker.failed",
+        .critical,
+        "worker failed",
+        [.workerID, .error, .reason, .broker, .topic, .partition]
+    )
+    package static let workerStalled = LoggedEvent(
+        "worker.stalled",
+        .critical,
+        "worker does not get on and ends, so that it is started anew",
+        [.workerID, .stalled]
+    )
+    package static let workerStats = LoggedEvent(
+        "worker.stats",
+        .info,
+        "what the worker did in the interval",
+        [
+            .workerID, .interval, .uptime, .requests, .repeats, .decisions, .regions, .providers, .rules,
+            .unreadHints, .deadLetters, .inFlight, .maxInFlight, .outbox, .dueSends, .oldestSnapshot, .lag,
+            .oldestUnread, .topicFaults, .latency, .errors, .residentBytes, .processorTime,
+        ]
+    )
+}
+
+// MARK: - The clock
+
+extension LoggedEvent {
+    package static let clockOff = LoggedEvent(
+        "clock.off",
+        .warning,
+        "the clock differs from the database's by more than 5 s: set both right, such as by NTP",
+        [.workerID, .leadMilliseconds]
+    )
+    package static let clockHeld = LoggedEvent(
+        "clock.held",
+        .error,
+        "the clock differs from the database's by more than a minute: no request is decided until it is less",
+        [.workerID, .leadMilliseconds]
+    )
+    package static let clockRight = LoggedEvent(
+        "clock.right",
+        .notice,
+        "the clock is within 5 s of the database's",
+        [.workerID, .leadMilliseconds]
+    )
+}
+
+// MARK: - Configuration
+
+extension LoggedEvent {
+    package static let configurationVariableUnknown = LoggedEvent(
+        "configuration.variable_unknown",
+        .warning,
+        "an environment variable is no key's and looks like one",
+        [.variable, .nearest]
+    )
+    package static let kafkaLibraryOld = LoggedEvent(
+        "kafka.library_old",
+        .warning,
+        "SCRAM at Kafka 4 needs librdkafka 2.6.1 or newer: with this one the right password is refused",
+        [.librdkafka]
+    )
+}
+
+// MARK: - Policy
+
+extension LoggedEvent {
+    package static let policyLoaded = LoggedEvent("policy.loaded", .notice, "policy loaded", [.policyVersion])
+    package static let policyReloaded = LoggedEvent(
+        "policy.reloaded",
+        .notice,
+        "policy reloaded",
+        [.policyVersion, .previousVersion]
+    )
+    package static let policyRefused = LoggedEvent(
+        "policy.refused",
+        .error,
+        "policy refused, the one in force stays",
+        [.fault, .policyVersion]
+    )
+    package static let policyVersionReused = LoggedEvent(
+        "policy.version_reused",
+        .warning,
+        "the policy's rules changed and its version did not: events of both name the same version",
+        [.policyVersion]
+    )
+    package static let policyRecorded = LoggedEvent(
+        "policy.recorded",
+        .info,
+        "request let through and recorded by a rule",
+        [.rule, .tenant, .requestID, .region, .traceID, .spanID]
+    )
+}
+
+// MARK: - Secrets
+
+extension LoggedEvent {
+    package static let secretsReloaded = LoggedEvent(
+        "secrets.reloaded",
+        .notice,
+        "secrets reloaded",
+        [.codeKeys, .hashKeys, .sealKeys]
+    )
+    package static let secretsRefused = LoggedEvent(
+        "secrets.refused",
+        .error,
+        "secrets refused, those in force stay",
+        [.fault]
+    )
+}
+
+// MARK: - The log itself
+
+extension LoggedEvent {
+    package static let logSuppressed = LoggedEvent(
+        "log.suppressed",
+        .warning,
+        "lines that came too fast were not written",
+        [.logEvent, .suppressed, .provider, .outcome, .errorCode, .error, .stage, .reason]
+    )
+    package static let logDropped = LoggedEvent(
+        "log.dropped",
+        .warning,
+        "lines could not be written: nobody took them",
+        [.dropped]
+    )
+
+    /// A line of a library, in its own words and without its own fields, of which nobody knows what they hold.
+    package static let libraryMessage = LoggedEvent("library.message", .warning, "a library's own words")
+}
