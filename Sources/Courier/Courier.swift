@@ -159,7 +159,6 @@ package struct Courier: Sendable {
         Load(
             inFlight: context.inFlight.count,
             maxInFlight: context.inFlight.limit,
-            unpublished: context.outbox.count + unacknowledged.count,
             providers: desk.states
         )
     }

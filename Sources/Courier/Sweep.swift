@@ -107,7 +107,7 @@ struct Takeover {
 struct MaintenanceNotice {
     /// It is due once an hour, and what cannot be done then is tried again every five minutes.
     private static let limit = Duration.seconds(65 * 60)
-    private static let pause = Duration.seconds(3600)
+    private static let pause = Duration.seconds(600)
 
     private var isOverdue = false
     private var toldAt: ContinuousClock.Instant?

@@ -41,12 +41,14 @@ struct GroupWatch {
     /// still for less than 4 s then.
     static let courtesy = Duration.seconds(2)
 
-    private static let pause = Duration.seconds(30)
+    /// The time between two looks, and until a conflict that lasts is told again.
+    static let pause = Duration.seconds(30)
 
     /// When to join; nil for a group that was joined.
     private var joining: ContinuousClock.Instant?
     private var next: ContinuousClock.Instant?
     private var conflict: GroupConflict?
+    private var toldAt: ContinuousClock.Instant?
 
     /// True while the group is not joined yet.
     var isWaiting: Bool { joining != nil }
@@ -72,10 +74,13 @@ struct GroupWatch {
         return true
     }
 
-    /// A conflict that was not told yet.
-    mutating func note(_ found: GroupConflict?) -> GroupConflict? {
+    /// Takes a look, and returns the conflict to tell: a new one at once, and one that lasts again after a pause.
+    mutating func note(_ found: GroupConflict?, at now: ContinuousClock.Instant) -> GroupConflict? {
         defer { conflict = found }
-        return found == conflict ? nil : found
+        guard let found else { return nil }
+        if found == conflict, let toldAt, now - toldAt < Self.pause { return nil }
+        toldAt = now
+        return found
     }
 }
 
@@ -95,7 +100,7 @@ extension KafkaConsumer {
     }
 
     func tell(_ conflict: GroupConflict?) {
-        if let conflict = groupWatch.note(conflict) { notify(.groupShared(conflict)) }
+        if let conflict = groupWatch.note(conflict, at: .now) { notify(.groupShared(conflict)) }
     }
 
     private func note(_ description: GroupDescription?) {

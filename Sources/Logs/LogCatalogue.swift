@@ -6,7 +6,7 @@ import Verification
 /// The catalogue of lines as documents: `docs/log-events.md` for people and `schemas/log-events.json` for programs.
 package enum LogCatalogue {
     /// Raised with every change of an event or a field.
-    package static let version = 6
+    package static let version = 7
 
     /// The fields of every line.
     private static let common: [(name: String, explanation: String)] = [
@@ -44,6 +44,7 @@ package enum LogCatalogue {
                     for field in event.fields { list.element(field.rawValue) }
                 }
                 writer.member("throttled", event.throttledBy != nil)
+                writer.member("again_s", ifPresent: event.interval?.components.seconds)
             }
         }
         return """
@@ -64,7 +65,8 @@ package enum LogCatalogue {
         let events = events.map { event in
             let fields = event.fields.map { "`\($0.rawValue)`" }.joined(separator: " ")
             let name = event.throttledBy == nil ? "`\(event.name)`" : "`\(event.name)` ¹"
-            return "| \(name) | \(event.level.rawValue) | \(event.message) | \(fields) |"
+            let again = event.interval.map { "; again every \($0.components.seconds) s while it lasts" } ?? ""
+            return "| \(name) | \(event.level.rawValue) | \(event.message)\(again) | \(fields) |"
         }
         let fields = LogField.allCases.map { "| `\($0.rawValue)` | \($0.type) | \($0.explanation) |" }
         return """

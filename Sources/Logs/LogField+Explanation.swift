@@ -89,7 +89,7 @@ extension LogField {
         case .outbox:
             """
             records of the fleet that wait to be published; 10,000 of a database stand for more; \
-            the worker's own while the database is away and in its last line
+            absent like `due_sends`
             """
         case .dueSends:
             """
@@ -109,7 +109,7 @@ extension LogField {
         case .oldestUnread:
             """
             milliseconds since the oldest record was appended that the worker has not read, of all partitions that it \
-            owns; where the record is not at hand, since it is known to be there
+            owns; where the record is not at hand, since it is known to be there; absent where `lag` is empty
             """
         case .topicFaults: "topics that cannot be used though brokers answer: `publish` or `read`, the topic, and why"
         case .latency: "milliseconds `p50`, `p90`, `p99` and `max` of `count` durations by way: \(Self.ways)"

@@ -18,18 +18,26 @@ package struct LoggedEvent: Sendable {
     /// Nil where every line counts.
     package let throttledBy: [LogField]?
 
+    /// The time after which a worker writes the line again while it still finds the fault; nil for a line that is
+    /// written once.
+    ///
+    /// An alert that counts such lines looks back for longer, so that it holds as long as the fault.
+    package let interval: Duration?
+
     init(
         _ name: String,
         _ level: Logger.Level,
         _ message: String,
         _ fields: [LogField] = [],
-        throttledBy: [LogField]? = nil
+        throttledBy: [LogField]? = nil,
+        again interval: Duration? = nil
     ) {
         self.name = name
         self.level = level
         self.message = message
         self.fields = fields
         self.throttledBy = throttledBy
+        self.interval = interval
     }
 }
 

@@ -80,7 +80,7 @@ import Verification
         let expected = Set(LoggedEvent.workerStats.fields.map(\.rawValue))
         #expect(Set(try #require(lines.first).fields.keys) == expected)
         // The last one comes with the shutdown, and asks no database.
-        #expect(Set(try #require(lines.last).fields.keys) == expected.subtracting(["due_sends", "oldest_snapshot_ms"]))
+        #expect(Set(try #require(lines.last).fields.keys) == expected.subtracting(Self.ofDatabase))
         let requests = lines.compactMap { line -> Int64? in
             guard case .integer(let count)? = line.fields["requests"] else { return nil }
             return count
@@ -144,14 +144,28 @@ import Verification
         #expect(Self.line(counts).fields[.latency] == .object([LogMember("publish", percentiles)]))
     }
 
-    private static func line(_ counts: Statistics.Interval, lag: [Int32: Int64] = [:]) -> StatisticsLine {
+    /// The gauges that the database tells, of the whole fleet.
+    private static let ofDatabase: Set = ["due_sends", "outbox", "oldest_snapshot_ms"]
+
+    @Test func `a gauge that the worker cannot know is left out`() {
+        let known = Set(Self.line(.init(), lag: [0: 1], backlog: Backlog(dueSends: 1, outbox: 2)).names)
+        #expect(known == Set(LoggedEvent.workerStats.fields.map(\.rawValue)))
+        #expect(known.subtracting(Self.line(.init(), lag: [0: 1]).names) == Self.ofDatabase)
+        #expect(known.subtracting(Self.line(.init()).names) == Self.ofDatabase.union(["oldest_unread_ms"]))
+    }
+
+    private static func line(
+        _ counts: Statistics.Interval,
+        lag: [Int32: Int64] = [:],
+        backlog: Backlog? = nil
+    ) -> StatisticsLine {
         StatisticsLine(
             workerID: "w",
             interval: .seconds(10),
             uptime: .seconds(10),
             counts: counts,
-            load: Load(inFlight: 0, maxInFlight: 1, unpublished: 0, providers: [:]),
-            backlog: nil,
+            load: Load(inFlight: 0, maxInFlight: 1, providers: [:]),
+            backlog: backlog,
             lag: Lag(records: lag),
             processorTime: .zero
         )
@@ -174,6 +188,10 @@ import Verification
         #expect(interval.refusals == ["quota_ip": 1])
         #expect(interval.regions == [try #require(Region("FR")): [.rejected: 1]])
     }
+}
+
+extension StatisticsLine {
+    fileprivate var names: [String] { fields.keys.map(\.rawValue) }
 }
 
 extension InboundRecord {

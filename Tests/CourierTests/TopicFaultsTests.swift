@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KafkaClient
 import Logs
 import TestSupport
 import Testing
 import Verification
 
 @testable import Courier
+@testable import KafkaClient
 
 @Suite struct TopicFaultsTests {
     private static let refusal = KafkaError(.notEnoughReplicas).at(topic: "deliveries", partition: 2)
@@ -41,5 +41,11 @@ import Verification
         )
         faults.readsAgain("t", .requests)
         #expect(faults.all.map(\.use) == [.publish])
+    }
+
+    @Test func `a shared group is told again as the catalogue says`() {
+        for events in [LoggedEvent.Consumer.requests, .receipts] {
+            #expect(events.groupShared.interval == GroupWatch.pause)
+        }
     }
 }

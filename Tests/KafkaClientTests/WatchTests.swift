@@ -104,7 +104,7 @@ import Testing
         #expect(GroupDescription.Member.topics(in: bytes) == topics)
     }
 
-    @Test func `strangers in a group are told once, and again when they have been away`() {
+    @Test func `strangers in a group are told again every half minute, and at once when they have been away`() {
         let worker = GroupDescription.Member(clientID: "code-courier", topics: ["t"])
         let other = GroupDescription.Member(clientID: "billing", topics: ["t"])
         let elsewhere = GroupDescription.Member(clientID: "code-courier", topics: ["u"])
@@ -115,10 +115,15 @@ import Testing
         #expect(conflict([worker, other]) == .otherClients)
         #expect(conflict([worker, elsewhere]) == .otherTopics)
         var watch = GroupWatch()
-        #expect(watch.note(.otherClients) == .otherClients)
-        #expect(watch.note(.otherClients) == nil)
-        #expect(watch.note(nil) == nil)
-        #expect(watch.note(.otherClients) == .otherClients)
+        func told(_ conflict: GroupConflict?, after seconds: Double) -> GroupConflict? {
+            watch.note(conflict, at: start + .seconds(seconds))
+        }
+        #expect(told(.otherClients, after: 0) == .otherClients)
+        #expect(told(.otherClients, after: 29) == nil)
+        #expect(told(.otherClients, after: 30) == .otherClients)
+        #expect(told(.otherProtocol, after: 31) == .otherProtocol)
+        #expect(told(nil, after: 60) == nil)
+        #expect(told(.otherProtocol, after: 60) == .otherProtocol)
     }
 
     @Test func `another id, or a later record before those that were read, is another topic`() {

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks the alerts: every field and event that they use exists, what is made from the table is what it says, each has a
-runbook, and each fires on lines that it is for and on no others."""
+runbook, and each fires on lines that it is for, for as long as they tell of a fault, and on no others."""
 
+import itertools
 import json
 import pathlib
 import re
@@ -50,6 +51,11 @@ def lost(event):
     return CALM + [samples.line(605, event, "error", topic="verification.requests", partition=0, offset=5)]
 
 
+def apart(lines):
+    """The lines of a worker whose database is away: it knows nothing of the fleet."""
+    return [re.sub(r'"(outbox|due_sends|oldest_snapshot_ms)":[0-9]+,', "", line) for line in lines]
+
+
 def older(lines):
     """The lines of a version that does not tell repeats."""
     return [line.replace('"repeats":20,', "") for line in lines]
@@ -83,7 +89,7 @@ CASES = {
     "LongSnapshot": (during(oldest_snapshot_ms=1_900_000), during(oldest_snapshot_ms=1_700_000)),
     "DatabaseErrors": (during(errors__postgres=1), during(errors__kafka=9)),
     "KafkaErrors": (during(errors__kafka=1), beats(5) + [samples.worker_stats(300, errors__kafka=10)] + during(errors__postgres=9)[60:]),
-    "TopicRefused": (lost("publish.refused"), lost("publish.failed")),
+    "TopicRefused": (during(topic_faults={"publish": {"verification.deliveries": "too_few_in_sync"}}), lost("publish.failed")),
     "RefusalSpike": (during(decisions__rejected=400), during(decisions__rejected=200)),
     "DueSendsGrowing": (during(due_sends=2500), beats(3) + beats(4, begin=3, due_sends=2500) + beats(8, begin=7)),
     "OutboxGrowing": (during(outbox=5000), beats(3) + beats(4, begin=3, outbox=9000) + beats(8, begin=7)),
@@ -93,7 +99,10 @@ CASES = {
 ALSO = {
     "UnknownOutcomes": [during(decisions={"unknown": 30})],
     "RecordsLost": [lost("kafka.records_lost")],
-    "TopicRefused": [lost("kafka.cannot_read"), lost("receipts.cannot_read"), lost("kafka.group_shared")],
+    "TopicRefused": [during(topic_faults={"read": {"verification.requests": "not_authorized"}}),
+                     lost("kafka.group_shared"), lost("receipts.group_shared")],
+    "DueSendsGrowing": [beats(9, ("host-1",), due_sends=2500) + apart(beats(9, ("host-2",)))],
+    "OutboxGrowing": [beats(9, ("host-1",), outbox=5000) + apart(beats(9, ("host-2",)))],
     "MessagesFailing": [few(every=60, failed=1), during(decisions={"failed": 30})],
     "ProviderPaused": [during(providers__main__breaker="open")],
     "RefusalSpike": [beats(20, repeats=900), older(beats(20, decisions__rejected=260)),
@@ -112,6 +121,10 @@ NEAR = {
     "RequestsUnread": [during(oldest_unread_ms=30_000)],
     "TopicRefused": [lost("kafka.reads_again"), lost("kafka.error")],
 }
+
+# Events whose lines tell of something that is over with them, so that nothing lasts.
+ONCE = {"worker.stopped", "worker.drain_timeout", "worker.ended", "kafka.records_lost", "receipts.records_lost",
+        "send.code_mismatch"}
 
 # Heartbeats in which more than one partition, provider or outcome is affected: for each alert its lines, and the parts of
 # what it prints that must be there.
@@ -162,6 +175,22 @@ def test_samples(fault):
             fault(f"{name} fires on lines that only come near")
 
 
+def test_lasting(fault):
+    """An alert by a line that is written again fires once, for as long as the fault lasts."""
+    for alert in ALERTS:
+        tree = logql.Parser(table.condition(alert)).parse()
+        for event in {event for stages in pipelines(tree) for event in names(stages)[0]} - ONCE - {"worker.stats"}:
+            if not (interval := AGAIN.get(event)):
+                fault(f"{alert['name']}: {event} is written once, and its fault may last")
+                continue
+            # A worker looks every few seconds, so a line may be late.
+            lines = [samples.line(second, event, "error") for second in range(0, 4 * interval, interval + 10)]
+            log = logql.Log(check.read(lines, "sample"))
+            fired = check.firing(alert, log, log.lines[0][0], log.lines[-1][0])
+            if len(fired) != 1:
+                fault(f"{alert['name']} fires {len(fired)} times in one fault that {event} tells of every {interval} s")
+
+
 def pipelines(tree):
     """The stages of each range of a query."""
     if isinstance(tree, tuple):
@@ -179,8 +208,9 @@ def names(stages):
         if stage[0] == "json":
             paths += [path.replace("{provider}", "main") for _, path in stage[1]]
         elif stage[0] in ("contains", "matches", "regexp"):
-            if found := re.search(r'"event":"([a-z_.]+)(?:\(([a-z_|]+)\))?"', stage[1]):
-                events = [found[1] + end for end in (found[2] or "").split("|")]
+            if found := re.search(r'"event":"([a-z_.()|]+)"', stage[1]):
+                parts = [part.split("|") for part in re.split(r"[()]", found[1])]
+                events = ["".join(words) for words in itertools.product(*parts)]
             else:
                 paths += re.findall(r'^"([a-z_]+)":', stage[1])
     return events, paths
@@ -188,8 +218,7 @@ def names(stages):
 
 def test_fields(fault):
     """Every field stands in the shape of its event, and every event in the catalogue."""
-    catalogue = json.loads((ROOT / "schemas" / "log-events.json").read_text("utf-8"))
-    known = {entry["event"]: set(entry["fields"]) for entry in catalogue["events"]}
+    known = {entry["event"]: set(entry["fields"]) for entry in EVENTS}
     if unknown := set(samples.STATS) ^ known["worker.stats"]:
         fault(f"the samples' heartbeat and the catalogue's differ in {sorted(unknown)}")
     for place, tree in table.trees(TABLE):
@@ -260,10 +289,14 @@ def test_queries(fault):
 
 TABLE = table.load()
 ALERTS = TABLE["alerts"]
+EVENTS = json.loads((ROOT / "schemas" / "log-events.json").read_text("utf-8"))["events"]
+# After how many seconds a worker writes a line again while its fault lasts.
+AGAIN = {entry["event"]: entry["again_s"] for entry in EVENTS if "again_s" in entry}
 
 if __name__ == "__main__":
     faults = []
-    for test in (test_queries, test_fields, test_generated, test_pages, test_samples, test_several):
+    for test in (test_queries, test_fields, test_generated, test_pages, test_samples, test_several,
+                 test_lasting):
         test(faults.append)
     for text in faults:
         print(f"error: {text}", file=sys.stderr)

@@ -6,9 +6,6 @@ package import Verification
 package struct Load: Sendable {
     package let inFlight: Int
     package let maxInFlight: Int
-
-    /// Events that wait to be produced by this worker.
-    package let unpublished: Int
     package let providers: [String: ProviderHealth.State]
 }
 

@@ -7,7 +7,8 @@ import Verification
 /// The fields of a line `worker.stats`.
 ///
 /// Counts are those of the interval, durations in milliseconds. What can have many names is bounded: of the regions only
-/// the busiest stand alone, and of the partitions those that are furthest behind.
+/// the busiest stand alone, and of the partitions those that are furthest behind. A gauge that the worker does not know now
+/// is left out: a number in its place would be the least or the greatest of the fleet.
 struct StatisticsLine {
     let workerID: String
     let interval: Duration
@@ -42,9 +43,7 @@ struct StatisticsLine {
             .deadLetters: LogValue(counts.deadLetters),
             .inFlight: LogValue(load.inFlight),
             .maxInFlight: LogValue(load.maxInFlight),
-            .outbox: LogValue(backlog?.outbox ?? load.unpublished),
             .lag: partitions,
-            .oldestUnread: milliseconds(lag.oldest),
             .topicFaults: topicFaults,
             .latency: latencies,
             .errors: .object(
@@ -55,7 +54,9 @@ struct StatisticsLine {
             .residentBytes: LogValue(ProcessFigures.residentBytes),
             .processorTime: milliseconds(processorTime),
         ]
+        if !lag.records.isEmpty { fields[.oldestUnread] = milliseconds(lag.oldest) }
         if let backlog {
+            fields[.outbox] = LogValue(backlog.outbox)
             fields[.dueSends] = LogValue(backlog.dueSends)
             fields[.oldestSnapshot] = milliseconds(backlog.snapshotAge)
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Logging
+import Verification
 
 extension LoggedEvent {
     package static let publishFailed = LoggedEvent(
@@ -14,7 +15,8 @@ extension LoggedEvent {
         "publish.refused",
         .error,
         "a topic takes no records though brokers answer, trying again",
-        [.topic, .partition, .reason, .error, .broker]
+        [.topic, .partition, .reason, .error, .broker],
+        again: OutageNotice.interval
     )
     package static let publishRecovered = LoggedEvent(
         "publish.recovered",
@@ -60,7 +62,8 @@ extension LoggedEvent {
                 "\(area).group_shared",
                 .error,
                 "other programs use this consumer group: set kafka.groupId to a name that no other program has",
-                [.group, .reason]
+                [.group, .reason],
+                again: .seconds(30)
             )
             cannotRead = LoggedEvent(
                 "\(area).cannot_read",

@@ -55,7 +55,8 @@ extension LoggedEvent {
         "maintenance.overdue",
         .warning,
         "days could not be made or dropped for over an hour: somebody's lock or snapshot is in the way",
-        [.ageMilliseconds]
+        [.ageMilliseconds],
+        again: .seconds(600)
     )
     package static let recordGivenUp = LoggedEvent(
         "record.given_up",

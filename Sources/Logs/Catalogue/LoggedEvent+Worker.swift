@@ -61,13 +61,15 @@ extension LoggedEvent {
         "clock.off",
         .warning,
         "the clock differs from the database's by more than 5 s: set both right, such as by NTP",
-        [.workerID, .leadMilliseconds]
+        [.workerID, .leadMilliseconds],
+        again: .seconds(600)
     )
     package static let clockHeld = LoggedEvent(
         "clock.held",
         .error,
         "the clock differs from the database's by more than a minute: no request is decided until it is less",
-        [.workerID, .leadMilliseconds]
+        [.workerID, .leadMilliseconds],
+        again: .seconds(600)
     )
     package static let clockRight = LoggedEvent(
         "clock.right",
