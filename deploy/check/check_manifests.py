@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks rendered manifests on standard input: every reference is met, every pod is confined, every deadline fits.
+"""Checks rendered manifests on standard input: every reference is met, every pod is confined, every deadline fits, and the
+network is open for what the configuration names and for nothing else.
 
 The names that a cluster must have before stand in SECRETS, as the kustomizations say in their comments.
 """
@@ -8,6 +9,7 @@ The names that a cluster must have before stand in SECRETS, as the kustomization
 import re
 import sys
 
+import network
 import yaml
 
 DRAIN_TIMEOUT = 25  # worker.drainTimeout
@@ -22,6 +24,8 @@ SECRETS = {
 }
 # The files that the database's URLs name, where docs/deployment.md has them made for that.
 NAMED_BY_URLS = {"base": set(), "overlays/production": {"/run/secrets/postgres-ca/ca.crt"}}
+# Where the database's URL leads, by the same page.
+DATABASES = {"base": "postgres:5432", "overlays/production": "postgres.postgres:5432"}
 COMMANDS = {"run", "migrate", "health"}
 
 
@@ -132,12 +136,22 @@ def faults_of_scaling(objects, names):
                     yield f"the key {ref['key']} of the Secret {ref['name']} is not documented"
 
 
-def faults(objects, named_by_urls):
+def faults_of_network(objects, overlay):
+    texts = [each["data"]["courier.yaml"] for each in objects
+             if each["kind"] == "ConfigMap" and "courier.yaml" in each["data"]]
+    policies = [each for each in objects if each["kind"] == "NetworkPolicy"]
+    if len(policies) != 1:
+        yield f"there are {len(policies)} NetworkPolicies"
+    for policy in policies:
+        yield from network.faults(policy, texts[0], DATABASES[overlay], is_broad=overlay == "base")
+
+
+def faults(objects, overlay):
     configs = {each["metadata"]["name"]: each["data"] for each in objects if each["kind"] == "ConfigMap"}
     accounts = {each["metadata"]["name"] for each in objects if each["kind"] == "ServiceAccount"}
     names = {each["metadata"]["name"] for each in objects if each["kind"] == "Deployment"}
     for name, template in pods(objects):
-        for fault in [*faults_of_pod(template, configs, accounts), *faults_of_files(template, configs, named_by_urls)]:
+        for fault in [*faults_of_pod(template, configs, accounts), *faults_of_files(template, configs, NAMED_BY_URLS[overlay])]:
             yield f"{name}: {fault}"
     for each in objects:
         grace = each.get("spec", {}).get("template", {}).get("spec", {}).get("terminationGracePeriodSeconds", 30)
@@ -145,12 +159,18 @@ def faults(objects, named_by_urls):
             yield "the grace period is not longer than worker.drainTimeout"
     yield from faults_of_selectors(objects, [template["metadata"]["labels"] for _, template in pods(objects)])
     yield from faults_of_scaling(objects, names)
+    yield from faults_of_network(objects, overlay)
 
 
-manifests = [each for each in yaml.safe_load_all(sys.stdin) if each]
-found = list(faults(manifests, NAMED_BY_URLS[sys.argv[1]]))
-for fault in found:
-    print(f"deploy/kustomize/{sys.argv[1]}: {fault}", file=sys.stderr)
-if not found:
-    print(f"kustomize {sys.argv[1]}: {len(manifests)} objects", file=sys.stderr)
-sys.exit(1 if found else 0)
+def read(stream):
+    return [each for each in yaml.safe_load_all(stream) if each]
+
+
+if __name__ == "__main__":
+    manifests = read(sys.stdin)
+    found = list(faults(manifests, sys.argv[1]))
+    for fault in found:
+        print(f"deploy/kustomize/{sys.argv[1]}: {fault}", file=sys.stderr)
+    if not found:
+        print(f"kustomize {sys.argv[1]}: {len(manifests)} objects", file=sys.stderr)
+    sys.exit(1 if found else 0)

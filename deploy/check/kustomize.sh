@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Renders the Kubernetes manifests and checks what refers to what, and what a pod is allowed.
+# Renders the Kubernetes manifests and checks what refers to what, what a pod is allowed, and whom it reaches.
 set -euo pipefail
 # shellcheck source=deploy/check/shared.sh
 source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
@@ -15,6 +15,23 @@ else
     exit 0
 fi
 
-for overlay in base overlays/production; do
-    render "deploy/kustomize/$overlay" | /usr/bin/python3 deploy/check/check_manifests.py "$overlay"
-done
+# Checks an overlay of a folder, and that each part of its network is missed.
+check() {
+    local manifests
+    manifests="$(render "$1/$2")"
+    for script in check_manifests test_network; do
+        /usr/bin/python3 "deploy/check/$script.py" "$2" <<<"$manifests"
+    done
+}
+
+for overlay in base overlays/production; do check deploy/kustomize "$overlay"; done
+
+# The example once more, with a provider behind a proxy and the patch for it.
+folder="$(mktemp -d)"
+trap 'rm -rf "$folder"' EXIT
+cp -r deploy/kustomize/. "$folder"
+production="$folder/overlays/production"
+patch="$(sed -n 's/^# *\(- { path: proxy.yaml\)/  \1/p' "$production/proxy.yaml")"
+sed -i "s|^  - path: network-policy.yaml|&\n$patch|" "$production/kustomization.yaml"
+sed -i 's|kind: twilio,|& proxy: "http://10.20.30.40:3128",|' "$production/courier.yaml"
+check "$folder" overlays/production
