@@ -7,8 +7,8 @@
 #
 #   HOST    where PostgreSQL is, as host or host:port (default: postgres)
 #   CA      the CA of its certificate, as a path where the URLs are used: they ask for TLS then. It may be left out for
-#           this machine (127.0.0.1) and for compose.yaml (postgres), whose server has no TLS, and where every URL is
-#           there already
+#           this machine (127.0.0.1) and for compose.yaml (postgres), whose server has no TLS, so that the URLs ask for
+#           none, and where every URL is there already
 #
 # A file that is there is left as it is: a key that is lost makes codes, hashes and sealed recipients unreadable. A URL
 # that is kept and does not fit HOST and CA is told of.
@@ -37,6 +37,8 @@ security=""
 if [[ -n "$authority" ]]; then
     [[ "$authority" =~ ^/[A-Za-z0-9._/-]+$ ]] || fail "a CA is named by its whole path, of letters, digits and ._/-"
     security="?sslmode=verify-full&sslrootcert=$authority"
+elif [[ "$host" =~ ^postgres(:[0-9]+)?$ ]]; then
+    security="?sslmode=disable"
 elif [[ ! "$host" =~ $local_host ]] && ! ls "$folder"/{owner,postgres,monitor}-url >/dev/null 2>&1; then
     fail "PostgreSQL on another machine needs TLS, and so the path of its CA" \
         "As in: $0 $folder $host /etc/code-courier/postgres-ca.crt"
@@ -87,7 +89,7 @@ make_login() {
     options="&${known#*\?}&"
     if [[ -n "$known" && -n "$given_host" && "$server" != "$host" ]]; then
         warn_of "$url" "names $server and not $host"
-    elif [[ -n "$known" && -n "$security" ]] &&
+    elif [[ -n "$known" && -n "$authority" ]] &&
         [[ "$options" != *"&sslmode=verify-full&"* || "$options" != *"&sslrootcert=$authority&"* ]]; then
         warn_of "$url" "does not ask for TLS with sslmode=verify-full and that CA"
     fi

@@ -68,6 +68,8 @@ extension LogField {
         case .hashKey: "the id in `keys.hash` of the key that a code was hashed with"
         case .fault: "one fault of a file: its place, its key and what is wrong"
         case .variable: "the name of an environment variable"
+        case .setting: "the key of the configuration"
+        case .server: "the host of the database"
         case .nearest: "the variable of a key that is most likely meant"
         case .error: "codes and names: librdkafka's code, or PostgreSQL's SQLSTATE, table and constraint"
         case .logEvent: "the event of which lines were not written"

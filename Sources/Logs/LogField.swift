@@ -55,6 +55,8 @@ package enum LogField: String, Sendable, CaseIterable {
     case fault
     case variable
     case nearest
+    case setting
+    case server = "server.address"
     case error
 
     // The log itself

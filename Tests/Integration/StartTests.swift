@@ -34,6 +34,18 @@ extension CommandLineSuite {
             #expect(!program.errors.contains("mysql"))
         }
 
+        @Test func `run --check warns of a database elsewhere without sslmode, and is no failure`() async throws {
+            let folder = try ScratchFolder()
+            let url = "postgresql://worker:top-secret@db.example.com/courier"
+            try folder.write(Self.configuration(postgres: url), to: "courier.yaml")
+            try folder.write(TestPolicy.standard, to: "policy.yaml")
+            let program = try Program(["run", "--config", "courier.yaml", "--check"], folder: folder)
+            #expect(try await program.exit() == .code(0), "\(program.errors)")
+            #expect(program.errorLines.count == 1)
+            #expect(program.errors.hasPrefix("warning: postgres.url names another machine (db.example.com)"))
+            #expect(program.errors.contains("sslmode=verify-full") && !program.errors.contains("top-secret"))
+        }
+
         @Test func `a missing configuration file is one line, and the start fails`() async throws {
             let program = try await run(try ScratchFolder())
             #expect(program.errorLines.count >= 1)

@@ -47,10 +47,9 @@ struct RunCommand: AsyncParsableCommand {
         )
         let channels = configuration.providers.channels
         let policy = try StartFailure.unwrap(PolicyFile.load(path: configuration.policyPath, providers: channels))
+        let warnings = configuration.warnings(environment: environment)
         if check {
-            for variable in configuration.unknownVariables {
-                printError("warning: environment \(variable.name) is no key's; \(variable.nearest) is one")
-            }
+            for warning in warnings { printError("warning: \(warning)") }
             return printOutput(["no faults"])
         }
         let logger = WorkerLog.start(configuration.log, environment: environment)
@@ -93,15 +92,7 @@ struct RunCommand: AsyncParsableCommand {
                 .fileDescriptors: LogValue(FileDescriptors.raiseLimit() ?? 0),
             ]
         )
-        for variable in configuration.unknownVariables {
-            logger.log(
-                .configurationVariableUnknown,
-                [.variable: .text(variable.name), .nearest: .text(variable.nearest)]
-            )
-        }
-        if configuration.kafka.needsNewerLibrary(than: .loaded) {
-            logger.log(.kafkaLibraryOld, [.librdkafka: .text(librdkafkaVersion)])
-        }
+        for warning in warnings { warning.write(to: logger) }
         logger.log(.policyLoaded, [.policyVersion: .text(policy.version)])
         do {
             try await worker.run(with: reloads, heartbeat: heartbeat, until: signals, logger: logger)

@@ -20,7 +20,7 @@ struct CourierConfiguration: Sendable {
     /// What the files hold that `…File` keys of `keys` and `providers` name, by their paths.
     var secretFiles: [String: Secret] = [:]
 
-    /// What a running worker warns of.
+    /// The environment's variables that look like a key's and are none.
     var unknownVariables: [UnknownVariable] = []
 
     /// Reads the whole configuration; without a path, from the environment alone.

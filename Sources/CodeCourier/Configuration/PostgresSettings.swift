@@ -47,6 +47,27 @@ extension PostgresSettings {
     fileprivate static let schemes = ["postgresql://", "postgres://"]
 }
 
+extension PostgresSettings {
+    /// The other machine that the URL names while nothing says whether TLS is wanted; nil where something does.
+    ///
+    /// libpq then takes TLS where the server offers it, from anybody, and goes on in clear text where it does not.
+    func hostWithoutTLS(environment: [String: String]) -> String? {
+        guard let given = try? ConnectionKeywords.parse(url.revealed), given["sslmode"] == nil,
+            environment["PGSSLMODE", default: ""].isEmpty
+        else { return nil }
+        let hosts = (given["hostaddr"] ?? given["host"] ?? "").split(separator: ",")
+        return hosts.first { !Self.isThisMachine($0) }.map(String.init)
+    }
+
+    /// True for loopback addresses and sockets, which libpq knows by their first character.
+    private static func isThisMachine(_ host: Substring) -> Bool {
+        if host.hasPrefix("/") || host.hasPrefix("@") || host == "::1" || host.lowercased() == "localhost" {
+            return true
+        }
+        return host.hasPrefix("127.") && host.allSatisfy { $0.isWholeNumber || $0 == "." }
+    }
+}
+
 extension ValueRule where Value == String {
     static var database: Self {
         let requirement = """

@@ -10,7 +10,7 @@ extension LoggedEvent {
             workerStarted, workerStopping, workerStopped, workerEnded, workerDrainTimeout, workerFailed,
             workerStalled, workerStats,
             clockOff, clockHeld, clockRight,
-            configurationVariableUnknown, kafkaLibraryOld,
+            configurationVariableUnknown, postgresWithoutTLS, kafkaLibraryOld,
             policyLoaded, policyReloaded, policyRefused, policyVersionReused, policyRecorded,
             secretsReloaded, secretsRefused,
             decisionPublished, sendUnknown, sendCodeMismatch, deadLetter,

@@ -88,6 +88,12 @@ extension LoggedEvent {
         "an environment variable is no key's and looks like one",
         [.variable, .nearest]
     )
+    package static let postgresWithoutTLS = LoggedEvent(
+        "postgres.without_tls",
+        .warning,
+        "the database's URL names another machine and no sslmode, so TLS may be left out: add sslmode=verify-full",
+        [.server, .setting]
+    )
     package static let kafkaLibraryOld = LoggedEvent(
         "kafka.library_old",
         .warning,
