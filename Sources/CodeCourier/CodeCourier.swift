@@ -15,14 +15,14 @@ struct CodeCourier: AsyncParsableCommand {
 
             Set a worker up:
               1. Make the four topics, as docs/deployment.md shows.
-              2. code-courier migrate --postgres-url postgresql://owner@host/courier
+              2. POSTGRES_URL_FILE=owner-url code-courier migrate
               3. Make a login for postgres.url: GRANT courier_worker TO my_worker
               4. code-courier run --config courier.yaml
 
             Try it from a second terminal:
               code-courier events tail --config courier.yaml
               code-courier request send --config courier.yaml --phone +16502530000
-              POSTGRES_URL=postgresql://verifier@host/courier \\
+              POSTGRES_URL_FILE=verifier-url \\
                 code-courier verify --config courier.yaml --verification … --code 123456
 
             Know what a policy does before it does it:

@@ -12,10 +12,10 @@ extension CommandLineSuite {
         @Test func `migrate prepares an empty database, and does nothing the second time`() async throws {
             try await LedgerDatabase.empty(connections: 1) { database in
                 let folder = try ScratchFolder()
-                let first = try await run(["migrate", "--postgres-url", database.url], folder)
+                let first = try await run(["migrate"], folder, ["POSTGRES_URL": database.url])
                 #expect(first.lines.filter { $0.hasPrefix("applied ") }.count >= 2)
                 #expect(first.lines.last == "the database is up to date")
-                let second = try await run(["migrate", "--postgres-url", database.url], folder)
+                let second = try await run(["migrate"], folder, ["POSTGRES_URL": database.url])
                 #expect(second.lines == ["nothing to do: the database is up to date"])
             }
         }
@@ -25,7 +25,7 @@ extension CommandLineSuite {
                 let name = database.url.split(separator: "/").last?.split(separator: "?").first ?? ""
                 // As after an upgrade of the operating system: the version of the collation differs from the recorded one.
                 try await database.script("UPDATE pg_database SET datcollversion = '0.1' WHERE datname = '\(name)'")
-                let program = try await run(["migrate", "--postgres-url", database.url], try ScratchFolder())
+                let program = try await run(["migrate"], try ScratchFolder(), ["POSTGRES_URL": database.url])
                 #expect(program.errors.isEmpty)
             }
         }
@@ -44,16 +44,25 @@ extension CommandLineSuite {
                     "idle_in_transaction_session_timeout = '50ms'", "idle_session_timeout = '50ms'",
                 ]
                 for setting in defaults { try await database.script("ALTER DATABASE \(name) SET \(setting)") }
-                let program = try await run(["migrate", "--postgres-url", database.url], try ScratchFolder())
+                let program = try await run(["migrate"], try ScratchFolder(), ["POSTGRES_URL": database.url])
                 #expect(program.errors.isEmpty && program.lines.last == "the database is up to date")
             }
         }
 
         @Test func `migrate says in one line that the database cannot be reached`() async throws {
             let url = "postgresql://owner:top-secret-password@127.0.0.1:1/none"
-            let program = try await run(["migrate", "--postgres-url", url], try ScratchFolder(), expecting: 2)
+            let program = try await run(["migrate"], try ScratchFolder(), ["POSTGRES_URL": url], expecting: 2)
             #expect(program.errorLines.count == 1)
             #expect(!program.errors.contains("top-secret-password"))
+        }
+
+        @Test(arguments: ["owner:top-secret@127.0.0.1:1/none", "owner@127.0.0.1:1/none?password=top-secret"])
+        func `a password on the command line is refused before anything is reached`(place: String) async throws {
+            let call = ["migrate", "--postgres-url", "postgresql://\(place)"]
+            let program = try await run(call, try ScratchFolder(), expecting: 2)
+            #expect(program.errorLines.count == 1)
+            #expect(program.errors.contains("--postgres-url: must have no password"), "\(program.errors)")
+            #expect(program.errors.contains("POSTGRES_URL_FILE") && !program.errors.contains("top-secret"))
         }
 
         @Test func `request send shows the event, verify checks the code, events tail prints the events`()
@@ -83,22 +92,24 @@ extension CommandLineSuite {
 
         private func verify(_ code: String, _ event: Event, _ config: [String], _ fleet: TestFleet) async throws {
             let verification = try #require(event.body.verificationId)
-            let checking =
-                ["verify", "--verification", verification, "--postgres-url", fleet.logins.verifierURL] + config
+            let checking = ["verify", "--verification", verification] + config
+            let login = ["POSTGRES_URL": fleet.logins.verifierURL]
             for slip in ["", "12345O", "\(code) \(code)", "\(code.dropLast())"] {
-                let typo = try await run(checking + ["--digits", "6", "--code", slip], fleet.folder, expecting: 1)
+                let check = checking + ["--digits", "6", "--code", slip]
+                let typo = try await run(check, fleet.folder, login, expecting: 1)
                 #expect(typo.lines == ["not_a_code"], "\(slip.utf8.count) bytes")
             }
             let wrong = try await run(
                 checking + ["--code", code == "000000" ? "000001" : "000000"],
                 fleet.folder,
+                login,
                 expecting: 1
             )
             #expect(wrong.lines == ["incorrect, 4 guesses left"])
             let typed = "Code: \(code.prefix(3))–\(code.suffix(3))."
-            let right = try await run(checking + ["--code", typed], fleet.folder)
+            let right = try await run(checking + ["--code", typed], fleet.folder, login)
             #expect(right.lines == ["approved"])
-            let again = try await run(checking + ["--code", code], fleet.folder, expecting: 1)
+            let again = try await run(checking + ["--code", code], fleet.folder, login, expecting: 1)
             #expect(again.lines == ["already_approved"])
         }
 
@@ -127,8 +138,9 @@ extension CommandLineSuite {
 
         @Test func `the demo tells its story and ends with one line of JSON`() async throws {
             try await LedgerDatabase.with(connections: 1) { database in
-                let demo = ["demo", "--once", "--port", "0", "--postgres-url", database.url]
-                let program = try await run(demo, try ScratchFolder())
+                let (url, password) = DatabaseURL(database.url).withoutPassword
+                let demo = ["demo", "--once", "--port", "0", "--postgres-url", url.text]
+                let program = try await run(demo, try ScratchFolder(), ["PGPASSWORD": password])
                 #expect(
                     program.lines.last
                         == #"{"demo":"ok","sent":2,"approved":2,"suppressed":1,"rejected":1,"dead_letters":1}"#
@@ -136,7 +148,7 @@ extension CommandLineSuite {
                 #expect(program.errors.isEmpty)
 
                 // What it left are requests as a fleet's own are.
-                let again = try await run(demo, try ScratchFolder(), expecting: 2)
+                let again = try await run(demo, try ScratchFolder(), ["PGPASSWORD": password], expecting: 2)
                 #expect(again.errorLines.count == 1)
                 #expect(again.errors.contains("--postgres-url: the database holds requests"), "\(again.errors)")
                 #expect(again.output.isEmpty)

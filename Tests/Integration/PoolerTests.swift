@@ -24,7 +24,7 @@ extension CommandLineSuite {
                     // Idle connections of others leave the pooler with several processes of the server.
                     try await Self.occupy(url)
                     let folder = try ScratchFolder()
-                    let program = try Program(["migrate", "--postgres-url", url], folder: folder)
+                    let program = try Program(["migrate"], environment: ["POSTGRES_URL": url], folder: folder)
                     #expect(try await program.exit() == .code(2))
                     #expect(program.errorLines.count == 1, "\(program.errors)")
                     #expect(program.errors.contains("set pool_mode = session"), "\(program.errors)")
@@ -36,7 +36,7 @@ extension CommandLineSuite {
             try await PrivatePostgres.with { server in
                 try await TestPooler.with(server, settings: "pool_mode = session\n\(Self.ignoring)") { url in
                     let folder = try ScratchFolder()
-                    let program = try Program(["migrate", "--postgres-url", url], folder: folder)
+                    let program = try Program(["migrate"], environment: ["POSTGRES_URL": url], folder: folder)
                     #expect(try await program.exit() == .code(0), "\(program.errors)")
                     let pool = PostgresPool(
                         PostgresConfiguration(
@@ -64,7 +64,8 @@ extension CommandLineSuite {
         @Test func `a pooler that refuses the settings of a start is named with what it needs`() async throws {
             try await PrivatePostgres.with { server in
                 try await TestPooler.with(server, settings: "pool_mode = session") { url in
-                    let program = try Program(["migrate", "--postgres-url", url], folder: try ScratchFolder())
+                    let folder = try ScratchFolder()
+                    let program = try Program(["migrate"], environment: ["POSTGRES_URL": url], folder: folder)
                     #expect(try await program.exit() == .code(2))
                     #expect(program.errorLines.count == 1, "\(program.errors)")
                     #expect(program.errors.contains("ignore_startup_parameters = options"), "\(program.errors)")

@@ -46,7 +46,7 @@ extension CommandLineSuite {
                     ("\(url)?sslmode=verify-full&sslrootcert=/nowhere", "root certificate file"),
                 ]
                 for (address, reason) in refusals {
-                    let program = try Program(["migrate", "--postgres-url", address], folder: folder)
+                    let program = try Program(["migrate"], environment: ["POSTGRES_URL": address], folder: folder)
                     #expect(try await program.exit() == .code(2), "\(reason)")
                     #expect(program.errorLines.count == 1)
                     #expect(program.errors.contains(reason), "\(program.errors)")
@@ -58,7 +58,7 @@ extension CommandLineSuite {
         @Test func `a certificate that is over reads differently from one that nobody trusts`() async throws {
             try await withServer(days: -1) { url, authority, folder in
                 let address = "\(url)?sslmode=verify-full&sslrootcert=\(authority.certificatePath)"
-                let program = try Program(["migrate", "--postgres-url", address], folder: folder)
+                let program = try Program(["migrate"], environment: ["POSTGRES_URL": address], folder: folder)
                 #expect(try await program.exit() == .code(2))
                 #expect(program.errors.contains("certificate_expired: "), "\(program.errors)")
                 #expect(!program.errors.contains("canary"))

@@ -132,7 +132,7 @@ extension CommandLineSuite {
             try folder.write(Self.configuration(postgres: database.url), to: "courier.yaml")
             try folder.write(TestPolicy.standard, to: "policy.yaml")
             let worker = try await run(folder)
-            let migration = try Program(["migrate", "--postgres-url", database.url], folder: folder)
+            let migration = try Program(["migrate"], environment: ["POSTGRES_URL": database.url], folder: folder)
             #expect(try await migration.exit() == .code(2))
             for program in [worker, migration] { #expect(program.errorLines.count == 1, "\(program.errors)") }
             return [worker, migration]

@@ -35,6 +35,14 @@ package struct DatabaseURL {
         return copy
     }
 
+    /// The URL for a command line, and the password for the environment: "" where there is none.
+    package var withoutPassword: (url: DatabaseURL, password: String) {
+        var copy = self
+        let login = credentials?.split(separator: ":", maxSplits: 1)
+        copy.credentials = login?.first
+        return (copy, login?.dropFirst().first.map(String.init) ?? "")
+    }
+
     /// Leads to a port of this machine instead, in clear text.
     package func inClearText(port: Int) -> DatabaseURL {
         var copy = without(["host", "hostaddr", "port", "sslmode", "gssencmode"])

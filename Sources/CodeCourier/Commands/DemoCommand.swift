@@ -17,7 +17,7 @@ struct DemoCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: "An empty database as a libpq URI.")
+    @Option(help: "An empty database as a libpq URI; its password in PGPASSWORD.")
     var postgresURL: String
 
     @Flag(help: "End after the first requests and print one JSON line.")

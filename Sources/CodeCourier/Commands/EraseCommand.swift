@@ -23,7 +23,7 @@ struct EraseCommand: AsyncParsableCommand {
             Other users of the machine can see a command's arguments: a single hyphen asks
             for the recipient, or reads it from a pipe.
 
-              export POSTGRES_URL=postgresql://operator@host/courier
+              export POSTGRES_URL_FILE=operator-url
               code-courier erase --config courier.yaml --phone-number -
               code-courier erase --config courier.yaml --email - --dry-run < address.txt
 
@@ -50,7 +50,7 @@ struct EraseCommand: AsyncParsableCommand {
     @Flag(help: "Say what would be erased, and change nothing.")
     var dryRun = false
 
-    @Option(help: "The database as a libpq URI; default: the configuration's.")
+    @Option(help: "The database as a libpq URI without a password; default: the configuration's.")
     var postgresURL: String?
 
     func validate() throws {

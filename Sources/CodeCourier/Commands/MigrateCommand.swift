@@ -21,14 +21,19 @@ struct MigrateCommand: AsyncParsableCommand {
 
             Example, and what comes next:
 
-              code-courier migrate --postgres-url postgresql://owner@host/courier
+              POSTGRES_URL_FILE=owner-url code-courier migrate
               code-courier run --config courier.yaml
+
+            The file holds the owner's URL with its password. --postgres-url takes none,
+            since ps shows it to every user of the machine:
+
+              code-courier migrate --postgres-url postgresql://owner@127.0.0.1/courier
             """
     )
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Option(help: "The database as a libpq URI; default: the configuration's.")
+    @Option(help: "The database as a libpq URI without a password; default: the configuration's.")
     var postgresURL: String?
 
     func run() async throws {

@@ -22,7 +22,7 @@ struct VerifyCommand: AsyncParsableCommand {
             oobCode or the code beside it. Tenant and purpose are part of the hash: with
             others than the request's the right code is wrong.
 
-              code-courier verify --postgres-url postgresql://verifier@host/courier \\
+              POSTGRES_URL_FILE=verifier-url code-courier verify \\
                 --verification 019a… --code 123456
               code-courier verify --verification 019a… --code AbtdA… \\
                 --email ada@example.com --purpose sign_up
@@ -52,7 +52,7 @@ struct VerifyCommand: AsyncParsableCommand {
     @Option(help: "The purpose of the request.")
     var purpose = "sign_in"
 
-    @Option(help: "The database as a libpq URI; default: the configuration's.")
+    @Option(help: "The database as a libpq URI without a password; default: the configuration's.")
     var postgresURL: String?
 
     func validate() throws {

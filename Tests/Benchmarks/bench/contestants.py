@@ -35,9 +35,10 @@ keys: {{ code: "{keys[0]}", hash: "{keys[1]}", fingerprint: "{keys[2]}", seal: "
 """
 
 
-def output(command):
+def output(command, **variables):
     """What a short command prints; its complaint is the failure's."""
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    environment = os.environ | variables
+    done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode != 0:
         raise Failure(f"{' '.join(command[:2])} ended with code {done.returncode}:\n{done.stderr[-2000:]}")
     return done.stdout
@@ -52,7 +53,7 @@ class CodeCourier:
         self.parts, self.old_rows = parts, old_rows
 
     def prepare(self, arena):
-        output([self.parts.program, "migrate", "--postgres-url", arena.url])
+        output([self.parts.program, "migrate"], POSTGRES_URL=arena.url)
         keys = ["1:" + base64.b64encode(bytes([byte] * 32)).decode() for byte in range(1, 5)]
         with open(f"{arena.folder}/policy.yaml", "w") as file:
             file.write(POLICY)
@@ -101,7 +102,7 @@ class PythonPeer:
         self.program = parts.program
 
     def prepare(self, arena):
-        output([self.program, "migrate", "--postgres-url", arena.url])
+        output([self.program, "migrate"], POSTGRES_URL=arena.url)
 
     def command(self, arena):
         return [
