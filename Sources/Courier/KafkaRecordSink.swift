@@ -35,17 +35,19 @@ package struct KafkaRecordSink: RecordSink, Service {
         }
     }
 
-    /// Notes topics that take nothing before the client gives their records up.
+    /// Notes topics and partitions that take nothing before the client gives their records up.
     private func noteTrouble() async {
         for await case .stuck(let error) in producer.notices {
-            if let topic = error.topic { faults.cannotPublish(error, to: topic) }
+            if let topic = error.topic { faults.isStuck(error, topic) }
         }
     }
 
     /// Notes what became of a record.
-    private func note(_ failure: KafkaError?, of record: OutboxRecord) {
-        let topic = topic(of: record)
-        if let failure { faults.cannotPublish(failure, to: topic) } else { faults.published(to: topic) }
+    private func note(_ result: DeliveryResult, of record: OutboxRecord) {
+        switch result {
+        case .delivered(let partition, _): faults.published(to: topic(of: record), partition)
+        case .failed(let error): faults.cannotPublish(error, to: topic(of: record))
+        }
     }
 
     private func topic(of record: OutboxRecord) -> String { record.isDeadLetter ? deadLetters : deliveries }
@@ -67,6 +69,10 @@ package struct KafkaRecordSink: RecordSink, Service {
         }
     }
 
+    package func destination(of record: OutboxRecord) -> Destination {
+        producer.destination(of: record.key, in: topic(of: record))
+    }
+
     package func publish(
         _ records: [OutboxRecord],
         _ answer: @escaping @Sendable (OutboxRecord, (any Error)?) -> Void
@@ -75,7 +81,7 @@ package struct KafkaRecordSink: RecordSink, Service {
             records.map { record in
                 guard record.isDeadLetter else {
                     return OutgoingRecord(message(of: record)) { result in
-                        note(result.failure, of: record)
+                        note(result, of: record)
                         answer(record, result.failure)
                     }
                 }
@@ -93,7 +99,7 @@ package struct KafkaRecordSink: RecordSink, Service {
     ) -> OutgoingRecord {
         OutgoingRecord(message(of: room.map { record.shortened(to: $0) } ?? record)) { result in
             guard result.failure?.code.saysTooLarge == true, let less = record.room(below: room) else {
-                note(result.failure, of: record)
+                note(result, of: record)
                 return answer(record, result.failure)
             }
             // What no broker takes whole would be tried for ever: its beginning tells as much, and the rest has its

@@ -111,6 +111,7 @@ package struct KafkaRecordSource: RecordSource, Service {
             case .cannotRead(let error):
                 statistics.noteFailure(of: .kafka)
                 faults.cannotRead(error, topic, events)
+            case .partitionReadsAgain(let partition): faults.readsAgain(partition)
             case .readsAgain: faults.readsAgain(topic, events)
             case .brokersUnreachable(let error):
                 statistics.noteFailure(of: .kafka)
@@ -152,8 +153,8 @@ package final class Membership: Sendable {
         switch notice {
         case .assigned: state.withLock { $0 = true }
         case .lost: state.withLock { $0 = false }
-        case .revoked, .brokersUnreachable, .brokersReachable, .cannotRead, .readsAgain, .error, .recordsLost,
-            .producerTimes, .topicMadeAnew, .groupShared:
+        case .revoked, .brokersUnreachable, .brokersReachable, .cannotRead, .partitionReadsAgain, .readsAgain,
+            .error, .recordsLost, .producerTimes, .topicMadeAnew, .groupShared:
             break
         }
     }

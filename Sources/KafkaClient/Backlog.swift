@@ -7,7 +7,7 @@ struct Backlog {
     private struct Entry {
         /// Nil once the client has it, and a copy of its own.
         var record: ProducerRecord?
-        let topic: String
+        let destination: Destination
 
         /// When the client was given it.
         var start: ContinuousClock.Instant?
@@ -25,9 +25,9 @@ struct Backlog {
     /// True while a record was not handed to the client yet.
     var hasWaiting: Bool { cursor <= last }
 
-    mutating func append(_ record: OutgoingRecord) {
+    mutating func append(_ record: OutgoingRecord, to destination: Destination) {
         last += 1
-        entries[last] = Entry(record: record.record, topic: record.record.topic, answer: record.answer)
+        entries[last] = Entry(record: record.record, destination: destination, answer: record.answer)
     }
 
     /// The next record to hand over, which stays the next until `advance()`.
@@ -44,18 +44,18 @@ struct Backlog {
         cursor += 1
     }
 
-    /// Since when the client has had the oldest record of each topic.
-    var oldest: [String: ContinuousClock.Instant] {
-        var oldest: [String: ContinuousClock.Instant] = [:]
+    /// Since when the client has had the oldest record of each destination.
+    var oldest: [Destination: ContinuousClock.Instant] {
+        var oldest: [Destination: ContinuousClock.Instant] = [:]
         for entry in entries.values {
             guard let start = entry.start else { continue }
-            oldest[entry.topic] = min(start, oldest[entry.topic] ?? start)
+            oldest[entry.destination] = min(start, oldest[entry.destination] ?? start)
         }
         return oldest
     }
 
-    /// The topic of a record that has no result.
-    func topic(of token: Int) -> String? { entries[token]?.topic }
+    /// The destination of a record that has no result.
+    func destination(of token: Int) -> Destination? { entries[token]?.destination }
 
     /// Forgets a record that has its result, and returns who is told; nil when it is not known.
     mutating func finish(_ token: Int) -> (@Sendable (DeliveryResult) -> Void)? {

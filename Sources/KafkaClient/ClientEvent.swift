@@ -6,7 +6,7 @@ import CLibrdkafka
 // SAFETY: the event belongs to this value alone and is destroyed with it; what is read of it is copied.
 @safe struct ClientEvent: ~Copyable {
     enum Kind {
-        case record, delivery, rebalance, commit, error, other
+        case record, delivery, rebalance, commit, error, statistics, other
     }
 
     /// A partition as a rebalance or a commit tells it.
@@ -33,6 +33,7 @@ import CLibrdkafka
         case RD_KAFKA_EVENT_REBALANCE: .rebalance
         case RD_KAFKA_EVENT_OFFSET_COMMIT: .commit
         case RD_KAFKA_EVENT_ERROR: .error
+        case RD_KAFKA_EVENT_STATS: .statistics
         default: .other
         }
     }
@@ -50,6 +51,12 @@ import CLibrdkafka
         if let subject { return error.at(subject) }
         guard let text = unsafe rd_kafka_event_error_string(event) else { return error }
         return error.explained(by: unsafe String(cString: text))
+    }
+
+    /// The client's figures as JSON.
+    var statistics: String? {
+        guard let text = unsafe rd_kafka_event_stats(event) else { return nil }
+        return unsafe String(cString: text)
     }
 
     /// The number that was given with a commit.

@@ -8,24 +8,31 @@ extension ClientHandle {
         try partitions(of: topic, within: limit).count
     }
 
-    /// Why a topic takes no records though brokers answer, as far as they tell; blocks the thread meanwhile.
+    /// Why destinations of a topic take no records though brokers answer, as far as they tell; blocks the thread meanwhile.
     ///
-    /// The client retries what a topic refuses for a while, and says afterwards only that the time was over.
-    func obstacle(to topic: String, within limit: Duration) -> KafkaError? {
+    /// The client retries what a topic refuses for a while, and says afterwards only that the time was over. So does this of a
+    /// partition that brokers see nothing wrong with: its leader does not answer. Nothing is said where no broker answers.
+    func obstacles(
+        to destinations: [Destination],
+        of topic: String,
+        within limit: Duration
+    ) -> [Destination: KafkaError] {
         do throws(KafkaError) {
             let partitions = try partitions(of: topic, within: limit)
             let minimum = minimumInSync(of: topic, within: limit)
-            for partition in partitions {
-                if let error = partition.error { return error.at(topic: topic, partition: partition.number) }
-                // Brokers want no more than there are. Whoever may not read the topic's settings takes a replica that lags
-                // behind for the cause.
-                if partition.inSync < min(minimum ?? partition.replicas, partition.replicas) {
-                    return KafkaError(.notEnoughReplicas).at(topic: topic, partition: partition.number)
-                }
+            let causes = partitions.compactMap { partition in
+                partition.obstacle(minimumInSync: minimum)?.at(topic: topic, partition: partition.number)
             }
-            return nil
+            return Dictionary(
+                uniqueKeysWithValues: destinations.map { destination in
+                    let cause = causes.first { destination.partition == nil || $0.partition == destination.partition }
+                    let silence = KafkaError(.messageTimedOut).at(topic: topic, partition: destination.partition)
+                    return (destination, cause ?? silence)
+                }
+            )
         } catch {
-            return error
+            guard error.reason.isOfTopic else { return [:] }
+            return Dictionary(uniqueKeysWithValues: destinations.map { ($0, error) })
         }
     }
 
@@ -55,6 +62,14 @@ extension ClientHandle {
             unsafe (number, inSync, replicas) = (partition.id, partition.isr_cnt, partition.replica_cnt)
             let hasLeader = unsafe partition.leader >= 0
             error = unsafe KafkaError(failure: partition.err) ?? (hasLeader ? nil : KafkaError(.leaderNotAvailable))
+        }
+
+        /// Why it takes no records, where brokers know a cause.
+        ///
+        /// Brokers want no more replicas than there are. Whoever may not read the topic's settings takes a replica that lags
+        /// behind for the cause.
+        func obstacle(minimumInSync: Int32?) -> KafkaError? {
+            error ?? (inSync < min(minimumInSync ?? replicas, replicas) ? KafkaError(.notEnoughReplicas) : nil)
         }
     }
 

@@ -29,6 +29,13 @@ extension ClientHandle {
         throw error
     }
 
+    /// The partition that the client gives a key, which is not empty: its partitioner is `consistent_random`, the default.
+    static func partition(of key: [UInt8], count: Int32) -> Int32 {
+        unsafe key.withUnsafeBytes { key in
+            unsafe rd_kafka_msg_partitioner_consistent(nil, key.baseAddress, key.count, count, nil, nil)
+        }
+    }
+
     /// Gives up all records that were not acknowledged.
     func purge() {
         unsafe rd_kafka_purge(

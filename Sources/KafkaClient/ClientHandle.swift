@@ -26,6 +26,7 @@ import CLibrdkafka
         case .consumer:
             types =
                 RD_KAFKA_EVENT_FETCH | RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_OFFSET_COMMIT | RD_KAFKA_EVENT_ERROR
+                | RD_KAFKA_EVENT_STATS
         case .producer:
             types = RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR
         }

@@ -37,6 +37,9 @@ package enum ConsumerNotice: Hashable, Sendable {
     /// A topic, or some partition of it, cannot be read though brokers answer.
     case cannotRead(KafkaError)
 
+    /// A partition can be read again, and others cannot.
+    case partitionReadsAgain(TopicPartition)
+
     /// Everything can be read again.
     case readsAgain
 

@@ -50,6 +50,7 @@ extension KafkaConsumer {
         case .rebalance: handleRebalance(event)
         case .error: if let error = event.error { handleError(error, offset: event.subjectOffset) }
         case .commit: handleReply(event)
+        case .statistics: if let statistics = event.statistics { noteStatistics(statistics) }
         case .delivery, .other: break
         }
     }

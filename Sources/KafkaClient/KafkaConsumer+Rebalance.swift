@@ -52,6 +52,7 @@ extension KafkaConsumer {
         assignment.clear()
         lossWatch = LossWatch()
         lagWatch = LagWatch()
+        leaderWatch = LeaderWatch()
         identity.forgetRecords()
         if readFaults.clearPartitions() { notify(.readsAgain) }
         do {

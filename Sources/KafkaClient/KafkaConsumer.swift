@@ -74,6 +74,7 @@ package actor KafkaConsumer {
     var lossWatch = LossWatch()
     var lagWatch = LagWatch()
     var readFaults = ReadFaults()
+    var leaderWatch = LeaderWatch()
     var groupWatch = GroupWatch()
     var identity = TopicIdentity()
 
@@ -133,6 +134,8 @@ package actor KafkaConsumer {
         "fetch.wait.max.ms": "200",
         "max.poll.interval.ms": "60000",
         "queued.max.messages.kbytes": "16384",
+        // They tell which partitions have no leader within reach.
+        "statistics.interval.ms": "2000",
     ]
 
     private static let fixed = [

@@ -27,6 +27,11 @@ package struct KafkaError: Error, Hashable, Sendable {
     package private(set) var topic: String?
     package private(set) var partition: Int32?
 
+    /// True for what one record is the cause of: its topic may take others.
+    package var isOfRecord: Bool {
+        [.messageTooLarge, .recordRefused].contains(reason) || [.invalidArgument, .unknownPartition].contains(code)
+    }
+
     package init(_ code: Code, isFatal: Bool = false, isRetriable: Bool? = nil, option: String? = nil) {
         self.code = code
         reason = Reason(code)
@@ -89,6 +94,13 @@ extension KafkaError {
         var error = self
         error.topic = topic
         error.partition = partition.flatMap { $0 < 0 ? nil : $0 }
+        return error
+    }
+
+    /// The same with its broker, as `host:port`.
+    func at(broker: String) -> KafkaError {
+        var error = self
+        error.broker = broker
         return error
     }
 

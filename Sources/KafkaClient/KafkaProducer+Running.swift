@@ -89,6 +89,7 @@ extension KafkaProducer {
         if isBroken, ContinuousClock.now >= madeAt + Self.shortestLife { replaceClient() }
         handOver()
         pollEvents(after: start)
+        countPartitions()
         lookForTrouble()
         return true
     }
@@ -112,7 +113,10 @@ extension KafkaProducer {
                     settle(message.token, .failed(explained(error, message)))
                 } else {
                     connectionFault = nil
-                    if let topic = backlog.topic(of: message.token) { trouble.clear(topic) }
+                    if let topic = backlog.destination(of: message.token)?.topic {
+                        trouble.clear(topic, message.partition)
+                        partitions.noteDelivery(to: message.partition, of: topic)
+                    }
                     settle(message.token, .delivered(partition: message.partition, offset: message.offset))
                 }
             }
@@ -120,7 +124,7 @@ extension KafkaProducer {
             guard let error = event.error else { return }
             if error.isFatal { return noteFatalError() }
             if error.broker != nil { connectionFault = error }
-        case .record, .rebalance, .commit, .other:
+        case .record, .rebalance, .commit, .statistics, .other:
             break
         }
     }
@@ -128,9 +132,17 @@ extension KafkaProducer {
     /// Why a record was not taken, with its place, and with the cause where the client says only that its time was over.
     private func explained(_ error: KafkaError, _ message: borrowing ClientMessage) -> KafkaError {
         let error = fatalError ?? error
-        guard let topic = backlog.topic(of: message.token) else { return error }
-        return error.explained(by: trouble.cause(of: topic) ?? connectionFault)
-            .at(topic: topic, partition: message.partition)
+        guard let destination = backlog.destination(of: message.token) else { return error }
+        return error.explained(by: trouble.cause(of: destination)).explained(by: connectionFault)
+            .at(topic: destination.topic, partition: message.partition)
+    }
+
+    /// Asks a broker for a topic's partitions where they are not counted.
+    private func countPartitions() {
+        guard let topic = partitions.uncounted(at: .now) else { return }
+        // Asked again: a broker that is away is told of elsewhere.
+        guard let count = try? handle?.partitionCount(of: topic, within: Self.questionLimit) else { return }
+        partitions.note(count, of: topic)
     }
 
     /// Asks brokers about topics whose records wait, while the brokers are there.
@@ -138,11 +150,13 @@ extension KafkaProducer {
         let now = ContinuousClock.now
         guard now >= lookedAt + .seconds(1) else { return }
         lookedAt = now
-        for topic in trouble.suspects(backlog.oldest, at: now) {
-            let cause = handle?.obstacle(to: topic, within: Self.questionLimit)
-            guard let cause, cause.reason.isOfTopic else { continue }
-            trouble.note(cause, of: topic)
-            noticeSink.yield(.stuck(cause))
+        for (topic, destinations) in trouble.suspects(backlog.oldest, at: now) {
+            let causes = handle?.obstacles(to: destinations, of: topic, within: Self.questionLimit) ?? [:]
+            for (destination, cause) in causes {
+                let cause = cause.explained(by: connectionFault)
+                trouble.note(cause, of: destination)
+                noticeSink.yield(.stuck(cause))
+            }
         }
     }
 

@@ -46,6 +46,7 @@ package actor KafkaProducer {
     var madeAt = ContinuousClock.now
     var backlog = Backlog()
     var trouble = TopicTrouble()
+    nonisolated let partitions = PartitionCounts()
 
     /// The last fault of a connection, which is the cause of what times out; nil once a record was taken.
     var connectionFault: KafkaError?
@@ -59,7 +60,7 @@ package actor KafkaProducer {
     package init(configuration: KafkaConfiguration) throws(KafkaError) {
         settings = try configuration.settings(defaults: Self.defaults, fixed: Self.fixed)
         let handle = try ClientHandle(.producer, settings: settings)
-        (notices, noticeSink) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
+        (notices, noticeSink) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256))
         thread.attachInterrupt(handle.interrupt(wakeups))
         self.handle = consume handle
     }
@@ -81,8 +82,13 @@ package actor KafkaProducer {
             for record in records { record.answer(.failed(KafkaError(.closed))) }
             return
         }
-        for record in records { backlog.append(record) }
+        for record in records { backlog.append(record, to: partitions.destination(of: record.record)) }
         handOver()
+    }
+
+    /// Where a record with this key goes.
+    nonisolated package func destination(of key: [UInt8]?, in topic: String) -> Destination {
+        partitions.destination(of: key, in: topic)
     }
 
     /// Writes the records and waits for the results, which come in the records' order.

@@ -7,12 +7,15 @@ struct ReadFaults {
     private var group: KafkaError?
     private var topics: [String: KafkaError] = [:]
     private var partitions: [TopicPartition: KafkaError] = [:]
+
+    /// Partitions whose leaders are away.
+    private var absent: [TopicPartition: KafkaError] = [:]
     private var nextTry: ContinuousClock.Instant?
 
     /// The time between two tries.
     private static let pause = Duration.seconds(3)
 
-    var isEmpty: Bool { group == nil && topics.isEmpty && partitions.isEmpty }
+    var isEmpty: Bool { group == nil && topics.isEmpty && partitions.isEmpty && absent.isEmpty }
 
     /// Takes an error of a consumer, and returns it with its topic if it is of this kind; nil for others.
     mutating func note(_ error: KafkaError, of subscription: [String]) -> KafkaError? {
@@ -53,9 +56,19 @@ struct ReadFaults {
 
     /// The partitions are another member's; true when nothing is left.
     mutating func clearPartitions() -> Bool {
-        if partitions.isEmpty { return false }
-        partitions = [:]
+        if partitions.isEmpty && absent.isEmpty { return false }
+        (partitions, absent) = ([:], [:])
         return isEmpty
+    }
+
+    /// Takes the partitions whose leaders are away now, and returns what is new of it and what is over.
+    mutating func watch(
+        _ absent: [TopicPartition: KafkaError]
+    ) -> (begun: [KafkaError], ended: [TopicPartition]) {
+        let begun = absent.filter { self.absent[$0.key] != $0.value }.values
+        let ended = self.absent.keys.filter { absent[$0] == nil }
+        self.absent = absent
+        return (Array(begun), ended)
     }
 
     /// The places to try again now.

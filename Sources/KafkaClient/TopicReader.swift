@@ -154,7 +154,7 @@ package actor TopicReader {
                 }
             case .error:
                 failure = handleError(event)
-            case .delivery, .rebalance, .commit, .other:
+            case .delivery, .rebalance, .commit, .statistics, .other:
                 break
             }
         }

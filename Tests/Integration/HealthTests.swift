@@ -2,6 +2,7 @@
 
 import FleetSupport
 import Foundation
+import KafkaClient
 import TestSupport
 import Testing
 
@@ -48,6 +49,28 @@ extension Scenarios {
                 _ = try await fleet.startWorker(settings, waiting: false)
                 try await eventually("it is live") { try await health(fleet.folder, "--live") == .code(0) }
                 #expect(try await health(fleet.folder, "--ready") == .code(1))
+            }
+        }
+
+        @Test func `a worker one of whose brokers is away names the partition, until the broker is back`() async throws
+        {
+            try await TestFleet.with(brokers: 3, needsMock: true) { fleet in
+                let mock = try #require(fleet.cluster.mock)
+                let topic = fleet.topics.requests
+                for partition in Int32(0)..<3 { try mock.setLeader(of: topic, partition, to: partition + 1) }
+                for group in ["\(topic).group", "\(topic).group-receipts"] {
+                    try mock.moveCoordinator(of: group, to: 1)
+                }
+                _ = try await fleet.startWorker(["WORKER_HEALTH_PATH": fleet.folder["health"]])
+                try await eventually("it is ready") { try await health(fleet.folder) == .code(0) }
+                try mock.brokerDown(2)
+                try await eventually("health names the partition", within: .seconds(30)) {
+                    let program = try Program(["health", "--path", fleet.folder["health"]], folder: fleet.folder)
+                    guard try await program.exit() == .code(1) else { return false }
+                    return program.lines.joined().contains("cannot read \(topic), partition 1 ")
+                }
+                try mock.brokerUp(2)
+                try await eventually("it is ready again") { try await health(fleet.folder) == .code(0) }
             }
         }
 

@@ -208,13 +208,13 @@ struct ProducerTests {
 }
 
 extension DeliveryResult {
-    fileprivate var isDelivered: Bool {
+    var isDelivered: Bool {
         if case .delivered = self { true } else { false }
     }
 }
 
 extension [DeliveryResult] {
-    fileprivate var areDelivered: Bool { allSatisfy(\.isDelivered) }
+    var areDelivered: Bool { allSatisfy(\.isDelivered) }
 }
 
 extension KafkaProducer {

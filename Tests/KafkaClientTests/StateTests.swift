@@ -135,7 +135,10 @@ struct StateTests {
         var backlog = Backlog()
         let told = Mutex<[Int]>([])
         for number in 1...3 {
-            backlog.append(OutgoingRecord(produced(UInt8(number))) { _ in told.withLock { $0.append(number) } })
+            backlog.append(
+                OutgoingRecord(produced(UInt8(number))) { _ in told.withLock { $0.append(number) } },
+                to: Destination(topic: "t")
+            )
         }
         var tokens: [Int] = []
         while let (record, token) = backlog.next {
@@ -151,11 +154,14 @@ struct StateTests {
             #expect(!isKnown)
         }
         #expect(told.withLock(\.self) == [2])
-        backlog.append(OutgoingRecord(produced(4)) { _ in told.withLock { $0.append(4) } })
+        backlog.append(
+            OutgoingRecord(produced(4)) { _ in told.withLock { $0.append(4) } },
+            to: Destination(topic: "t")
+        )
         for answer in backlog.finishAll() { answer(result) }
         #expect(told.withLock(\.self) == [2, 1, 3, 4])
         #expect(backlog.isEmpty && backlog.next == nil && !backlog.hasWaiting)
-        backlog.append(OutgoingRecord(produced(5)) { _ in })
+        backlog.append(OutgoingRecord(produced(5)) { _ in }, to: Destination(topic: "t"))
         #expect(backlog.next?.record.value == [5])
     }
 

@@ -36,17 +36,75 @@ import Testing
         #expect(faults.join() == true)
     }
 
-    @Test func `a topic whose records wait for long is asked about, now and then`() {
+    @Test func `a partition whose records wait for long is asked about, now and then`() {
         var trouble = TopicTrouble()
-        let waiting = ["a": start, "b": start + .seconds(3)]
-        #expect(trouble.suspects(waiting, at: start + .seconds(3)) == [])
-        #expect(trouble.suspects(waiting, at: start + .seconds(4)) == ["a"])
-        #expect(trouble.suspects(waiting, at: start + .seconds(8)) == [])
-        #expect(trouble.suspects(waiting, at: start + .seconds(9)) == ["a", "b"])
-        trouble.note(KafkaError(.notEnoughReplicas), of: "a")
-        #expect(trouble.cause(of: "a")?.reason == .tooFewInSync)
-        trouble.clear("a")
-        #expect(trouble.cause(of: "a") == nil)
+        let (a, b) = (Destination(topic: "t", partition: 1), Destination(topic: "t", partition: 2))
+        let waiting = [a: start, b: start + .seconds(3)]
+        #expect(trouble.suspects(waiting, at: start + .seconds(3)) == [:])
+        #expect(trouble.suspects(waiting, at: start + .seconds(4)) == ["t": [a]])
+        #expect(trouble.suspects(waiting, at: start + .seconds(8)) == [:])
+        #expect(trouble.suspects(waiting, at: start + .seconds(9)).mapValues { Set($0) } == ["t": [a, b]])
+        trouble.note(KafkaError(.notEnoughReplicas), of: a)
+        #expect(trouble.cause(of: a)?.reason == .tooFewInSync)
+        trouble.clear("t", 2)
+        #expect(trouble.cause(of: a) != nil, "another partition's success ends nothing")
+        trouble.clear("t", 1)
+        #expect(trouble.cause(of: a) == nil)
+    }
+
+    @Test func `partitions whose leaders are away for some seconds cannot be read, until they are back`() throws {
+        func statistics(broker: Int, state: String) throws -> ClientStatistics {
+            try #require(
+                ClientStatistics(
+                    json: """
+                        {"name":"c","brokers":{"h:1/1":{"nodeid":1,"nodename":"h:1","state":"\(state)","rtt":{}},
+                        "h:2/2":{"nodeid":2,"nodename":"h:2","state":"UP"}},"topics":{"t":{"topic":"t","partitions":{
+                        "0":{"partition":0,"broker":\(broker),"leader":1},"-1":{"partition":-1,"broker":-1}}}}}
+                        """
+                )
+            )
+        }
+        var watch = LeaderWatch()
+        let (away, gone) = (try statistics(broker: 1, state: "CONNECT"), try statistics(broker: -1, state: "UP"))
+        let partitions = [place, TopicPartition(topic: "t", partition: 7)]
+        #expect(watch.absent(of: partitions, in: away, at: start) == [:])
+        let absent = watch.absent(of: partitions, in: away, at: start + .seconds(4))
+        #expect(absent.keys.sorted { $0.partition < $1.partition } == [place])
+        #expect((absent[place]?.reason, absent[place]?.broker) == (.connectionLost, "h:1"))
+        #expect(watch.absent(of: partitions, in: gone, at: start + .seconds(6))[place]?.reason == .leaderMissing)
+        let isBack = try statistics(broker: 2, state: "CONNECT")
+        #expect(watch.absent(of: partitions, in: isBack, at: start + .seconds(8)) == [:])
+        #expect(watch.absent(of: partitions, in: away, at: start + .seconds(10)) == [:], "it counts anew")
+        #expect(ClientStatistics(json: "{") == nil)
+
+        var faults = ReadFaults()
+        let error = try #require(absent[place])
+        #expect(faults.watch([place: error]).begun == [error])
+        #expect(faults.watch([place: error]).begun == [], "it is told once")
+        #expect(!faults.isEmpty && faults.due(at: start).partitions.isEmpty)
+        #expect(faults.watch([:]).ended == [place])
+        #expect(faults.isEmpty)
+    }
+
+    @Test func `a key's partition is known once its topic is counted, and counted anew when there are more`() {
+        let counts = PartitionCounts()
+        let key = Array("4915123467890".utf8)
+        #expect(counts.uncounted(at: start) == nil)
+        #expect(counts.destination(of: key, in: "t") == Destination(topic: "t"))
+        #expect(counts.uncounted(at: start) == "t")
+        #expect(counts.uncounted(at: start + .seconds(4)) == nil, "an answer takes its time")
+        #expect(counts.uncounted(at: start + .seconds(5)) == "t")
+        counts.note(6, of: "t")
+        #expect(counts.uncounted(at: start + .seconds(60)) == nil)
+        #expect((0..<6).contains(counts.destination(of: key, in: "t").partition ?? -1))
+        #expect(
+            counts.destination(of: [], in: "t").partition == nil
+                && counts.destination(of: nil, in: "t").partition == nil
+        )
+        counts.noteDelivery(to: 5, of: "t")
+        #expect(counts.uncounted(at: start + .seconds(60)) == nil)
+        counts.noteDelivery(to: 6, of: "t")
+        #expect(counts.uncounted(at: start + .seconds(60)) == "t")
     }
 
     @Test func `a position that does not move before unread records grows old`() {

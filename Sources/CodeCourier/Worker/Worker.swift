@@ -158,7 +158,7 @@ struct Worker {
         StatisticsReport(
             statistics,
             of: courier,
-            gauges: .init(lag: { await consumer.lag() }, faults: { topicFaults.all }, backlog: database.ledger),
+            gauges: .init(lag: { await consumer.lag() }, faults: { topicFaults.all() }, backlog: database.ledger),
             every: statsInterval,
             logger: logger
         )
@@ -180,7 +180,7 @@ struct Worker {
                 heartbeat?.look(
                     standing: standing,
                     waitingFor: waitingFor,
-                    topicFaults: topicFaults.all.map(\.sentence),
+                    topicFaults: topicFaults.all().map(\.sentence),
                     policyVersion: policies.current.version
                 )
             },
@@ -197,7 +197,7 @@ struct Worker {
     /// What is missing for the worker to do its work.
     private var waitingFor: [WorkerState.Need] {
         // Who cannot read a topic may not become a member: that is told by the topic.
-        let isMember = consumer.isMember && receipts.isMember || topicFaults.all.contains { $0.use == .read }
+        let isMember = consumer.isMember && receipts.isMember || topicFaults.all().contains { $0.use == .read }
         return (isMember ? [] : [.kafka]) + (courier.isDatabaseAnswering ? [] : [.postgres])
             + (courier.isHeld ? [.clock] : [])
     }
