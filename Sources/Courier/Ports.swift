@@ -38,6 +38,9 @@ package struct SourcePosition: Sendable {
 
 /// Where events and dead letters go.
 package protocol RecordSink: Sendable {
+    /// Where a record goes, as far as it is known: records of one destination are taken, or not, together.
+    func destination(of record: OutboxRecord) -> Destination
+
     /// Takes records to be published, and returns when it has them.
     ///
     /// `answer` is called once for each, now or much later and from any thread, which it must not hold up: with nil

@@ -10,7 +10,7 @@ import Verification
 ///
 /// Most are handed over by the stage that wrote them. What waited behind an earlier event of its verification, or was
 /// left by a dead worker, is taken from the table: see `catchUp`. None waits for another's answer but for that of the one
-/// before it in its stream: a partition that takes nothing holds up its own.
+/// before it in its stream. What a partition or a topic has no room for is left in the table until it takes records again.
 struct Publish: Service {
     let context: StageContext
     let sink: any RecordSink
@@ -34,8 +34,8 @@ struct Publish: Service {
         /// The broker has a record that the table still holds.
         case published(OutboxRecord)
 
-        /// Records of this one's stream are leased to this worker, and nobody is at them.
-        case left(OutboxRecord)
+        /// Records of a stream are leased to this worker, and nobody publishes them.
+        case left(Unacknowledged.Left)
 
         /// Time has passed: what has waited for others of its transaction may wait no longer.
         case time
@@ -52,18 +52,11 @@ struct Publish: Service {
                 group.addTask { await settle() }
                 await withDiscardingTaskGroup { sources in
                     sources.addTask { await tick() }
-                    sources.addTask { await wake() }
                     sources.addTask { await catchUp() }
                     let batches = context.outbox.batches(of: 2 * context.settings.batchSize) {
                         context.inFlight.gathering(upTo: 10)
                     }
-                    var rest = batches.makeAsyncIterator()
-                    // Until there is room they stay in the queue, where they count.
-                    while true {
-                        await unacknowledged.waitForRoom()
-                        guard let batch = await rest.next() else { break }
-                        await publish(batch, .handedOver)
-                    }
+                    for await batch in batches { await publish(batch) }
                 }
                 await unacknowledged.waitForAll()
                 answers.finish()
@@ -77,8 +70,14 @@ struct Publish: Service {
     ///
     /// After half of a lease nothing follows any more: it is taken over once more when the lease is over, and until
     /// then it is this worker's.
-    private func publish(_ records: [OutboxRecord], _ way: Unacknowledged.Way) async {
-        await give(unacknowledged.begin(records, by: way, until: .now + context.settings.lease / 2))
+    private func publish(_ records: [OutboxRecord]) async {
+        let beginning = unacknowledged.begin(
+            records,
+            to: { sink.destination(of: $0) },
+            until: .now + context.settings.lease / 2
+        )
+        endings.append(beginning.left.map { .left($0) })
+        await give(beginning.first)
     }
 
     private func give(_ records: [OutboxRecord]) async {
@@ -95,12 +94,11 @@ struct Publish: Service {
         for await batch in answers.batches(of: 2 * context.settings.batchSize) {
             let goesOn = !Task.isStopping
             var next: [OutboxRecord] = []
-            var left: [OutboxRecord] = []
+            var left: [Unacknowledged.Left] = []
             for answer in batch {
-                let isDelivered = answer.failure == nil
-                let continuation = unacknowledged.end(answer.record, isDelivered: isDelivered, goesOn: goesOn)
+                let continuation = unacknowledged.end(answer.record, Self.outcome(answer.failure), goesOn: goesOn)
                 if let record = continuation.next { next.append(record) }
-                if continuation.leavesSome { left.append(answer.record) }
+                if let stream = continuation.left { left.append(stream) }
             }
             context.progress.end(.publish, count: batch.count)
             note(failures: batch.compactMap(\.failure))
@@ -112,6 +110,12 @@ struct Publish: Service {
             endings.append(left.map { .left($0) })
             await give(next)
         }
+    }
+
+    private static func outcome(_ failure: (any Error)?) -> Unacknowledged.Outcome {
+        guard let failure else { return .delivered }
+        guard let error = failure as? KafkaError, !error.isOfRecord else { return .refused }
+        return .failed
     }
 
     private func note(failures: [any Error]) {
@@ -135,12 +139,12 @@ struct Publish: Service {
         let moment = { @Sendable in context.inFlight.gathering(upTo: 10) }
         for await batch in endings.batches(of: 2 * context.settings.batchSize, after: moment) {
             var published: [OutboxRecord] = []
-            var left: [OutboxRecord] = []
+            var left: [Unacknowledged.Left] = []
             var isLookDue = false
             for ending in batch {
                 switch ending {
                 case .published(let record): published.append(record)
-                case .left(let record): left.append(record)
+                case .left(let stream): left.append(stream)
                 case .time: isLookDue = true
                 }
             }
@@ -165,19 +169,19 @@ struct Publish: Service {
         }
     }
 
-    /// Ends the leases on what the broker did not take, so that it goes soon after the topic takes records again, and
+    /// Shortens the leases on what the broker did not take, so that it goes soon after the topic takes records again, and
     /// not when a lease is over.
-    private func giveBack(_ records: [OutboxRecord]) async {
-        // Of a stream that was taken over again meanwhile somebody is at the rest.
-        let records = records.filter { !unacknowledged.contains($0.stream) }
-        guard !records.isEmpty else { return }
-        _ = await context.retry.run(.catchUp, .once) {
-            try await context.ledger.giveBack(records, after: Self.refusalPause)
+    private func giveBack(_ left: [Unacknowledged.Left]) async {
+        // Of a stream that was taken over again meanwhile the rest is under way.
+        let left = left.filter { !unacknowledged.contains($0.record.stream) }
+        for (pause, left) in Dictionary(grouping: left, by: \.pause) {
+            let isDone = await context.retry.run(.catchUp, .once) {
+                try await context.ledger.giveBack(left.map(\.record), after: pause)
+                return true
+            }
+            if isDone == true { unacknowledged.leave(left) }
         }
     }
-
-    /// The time between two attempts at what a topic refuses: short enough for events to follow its recovery within 5 s.
-    private static let refusalPause = Duration.seconds(2)
 
     /// A line for each event at `debug`, and one at `warning` for what an operator has to know of.
     private func report(_ records: [OutboxRecord]) {
@@ -210,34 +214,43 @@ extension Publish {
         look.finish()
     }
 
-    /// Records that the broker does not answer for make room by time alone.
-    private func wake() async {
-        while !Task.isStopping {
-            await Task.pause(until: .now + .milliseconds(100))
-            unacknowledged.wake()
-        }
-    }
-
     /// Publishes what is in the table and nobody holds, apart from what stages hand over: neither waits for the other.
     private func catchUp() async {
+        var lastLook = ContinuousClock.now - DestinationRoom.probePause
         for await _ in look {
             var isMore = true
             while isMore, !Task.isStopping, hasRoom {
+                let isSilent = unacknowledged.isSilent()
+                // A look now and then is enough for probes.
+                if isSilent, .now < lastLook + DestinationRoom.probePause { break }
+                lastLook = .now
                 isMore = await context.progress.during(.catchUp) {
+                    let isRecalled = await recall()
                     let records =
                         await context.retry.run(.catchUp, .once) { try await context.ledger.sweepOutbox() } ?? []
-                    await publish(records, .takenOver)
-                    return records.count * 2 > context.settings.batchSize
+                    await publish(records)
+                    let weight = records.reduce(0) { $0 + $1.weight }
+                    return !isSilent && (isRecalled || weight * 2 > context.settings.batchSize)
                 }
             }
         }
+    }
+
+    /// Lets a look find records that were left in the table while their destination was stuck; true when there are some.
+    ///
+    /// As many as a look takes: what became due before goes first.
+    private func recall() async -> Bool {
+        let streams = unacknowledged.recall(context.settings.batchSize)
+        guard !streams.isEmpty else { return false }
+        _ = await context.retry.run(.catchUp, .once) {
+            try await context.ledger.recall(streams, within: DestinationRoom.longestPause)
+        }
+        return true
     }
 
     /// Whether there may be a look.
     ///
     /// While much that was handed over waits for its turn there is none: its leases may be over, and it would be
     /// published twice.
-    private var hasRoom: Bool {
-        context.outbox.weight < context.settings.batchSize && unacknowledged.hasRoom(for: .takenOver)
-    }
+    private var hasRoom: Bool { context.outbox.weight < context.settings.batchSize }
 }

@@ -1,35 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import KafkaClient
 import Synchronization
 import Verification
 
 /// The records that the broker was given and has not answered for, of each stream one at a time.
 ///
-/// What follows in its stream waits here for that one, so that no event overtakes an earlier one. There is a limit for what
-/// was handed over and one for what was taken over, which comes again and again and must not keep out what is new.
-///
-/// A broker that is well answers within milliseconds. What has no answer after half a second is of a partition or a topic that
-/// takes nothing now: it counts no more against what others need, up to four times the limit.
+/// What follows in its stream waits here for that one, so that no event overtakes an earlier one. Each destination has room of
+/// its own: what one has no room for is left in the table, and keeps no other's records back.
 final class Unacknowledged: Sendable {
-    /// How records come to be published.
-    enum Way {
-        /// By the stage that wrote them.
-        case handedOver
+    /// What became of a record.
+    enum Outcome {
+        case delivered
 
-        /// From the table.
-        case takenOver
+        /// The record alone was not taken.
+        case refused
+
+        /// The destination takes nothing, as far as is known.
+        case failed
     }
 
     private struct Run {
-        let way: Way
+        let destination: Destination
         let end: ContinuousClock.Instant
 
         /// The number of the record that is with the broker.
         let sequence: Int32
-
-        /// When it was begun, and what was taken over again meanwhile.
-        let slice: Slice
-        var againSlice: Slice
 
         /// What follows that record.
         var following: [OutboxRecord] = []
@@ -38,120 +34,120 @@ final class Unacknowledged: Sendable {
         var again: [OutboxRecord] = []
         var againEnd: ContinuousClock.Instant
 
-        var weightOfFollowing: Int { following.reduce(0) { $0 + $1.weight } }
-        var weightOfAgain: Int { again.reduce(0) { $0 + $1.weight } }
+        /// The weight of all of it.
+        var weight: Int
 
-        init(_ first: OutboxRecord, by way: Way, until end: ContinuousClock.Instant, _ slice: Slice) {
-            self.way = way
+        init(_ first: OutboxRecord, to destination: Destination, until end: ContinuousClock.Instant) {
+            self.destination = destination
             self.end = end
-            self.slice = slice
             sequence = first.sequence
             againEnd = end
-            againSlice = slice
-        }
-    }
-
-    /// A tenth of a second.
-    private typealias Slice = Int
-
-    /// The slices in which a record counts against the limit.
-    private static let youngest = 5
-
-    /// The limit of all, by the one of those that count.
-    private static let most = 4
-
-    private struct Weight {
-        var all = 0
-        private var slices: [Slice: Int] = [:]
-
-        mutating func add(_ weight: Int, _ slice: Slice) {
-            all += weight
-            let sum = slices[slice, default: 0] + weight
-            slices[slice] = sum == 0 ? nil : sum
-        }
-
-        func young(at now: Slice) -> Int {
-            slices.reduce(0) { $1.key > now - Unacknowledged.youngest ? $0 + $1.value : $0 }
+            weight = first.weight
         }
     }
 
     private struct State {
         var runs: [UUIDValue: Run] = [:]
-        var weights: [Way: Weight] = [:]
+        var rooms: [Destination: DestinationRoom] = [:]
+        var weight = 0
+        var deliveredAt: ContinuousClock.Instant?
 
-        mutating func add(_ weight: Int, _ way: Way, _ slice: Slice) {
-            weights[way, default: Weight()].add(weight, slice)
+        /// Puts a run in the place of its stream's, with the room that it takes.
+        mutating func keep(_ run: Run?, of stream: UUIDValue) {
+            if let last = runs.removeValue(forKey: stream) { add(-last.weight, to: last.destination) }
+            guard let run else { return }
+            add(run.weight, to: run.destination)
+            runs[stream] = run
         }
 
-        func hasRoom(_ way: Way, _ limit: Int, at now: Slice) -> Bool {
-            guard let weight = weights[way] else { return true }
-            return weight.all < limit || weight.all < limit * Unacknowledged.most && weight.young(at: now) < limit
+        private mutating func add(_ change: Int, to destination: Destination) {
+            weight += change
+            rooms[destination, default: DestinationRoom()].add(change)
         }
     }
 
-    private let start = ContinuousClock.now
+    /// The limit of all destinations together, by that of one.
+    private static let share = 4
 
     private let state = Mutex(State())
     private let limit: Int
     private let signal = Signal()
 
-    /// `limit` is the weight of each way from which on there is no room: it holds less, and what came last.
+    /// `limit` is the weight from which on a destination has no room: it holds less, and what came last.
     init(limit: Int) {
         self.limit = limit
     }
 
     var count: Int { state.withLock { $0.runs.values.reduce(0) { $0 + 1 + $1.following.count } } }
 
-    func hasRoom(for way: Way, now: ContinuousClock.Instant = .now) -> Bool {
-        state.withLock { $0.hasRoom(way, limit, at: slice(now)) }
-    }
-
-    private func slice(_ now: ContinuousClock.Instant) -> Slice { Int((now - start) / .milliseconds(100)) }
-
     /// Whether a record of the stream is with the broker.
     func contains(_ stream: UUIDValue) -> Bool { state.withLock { $0.runs[stream] != nil } }
 
-    /// Takes records, and returns those that are to be given to the broker now: of each stream the first.
+    /// A stream whose records stay in the table, and for how long.
+    struct Left {
+        let record: OutboxRecord
+        let destination: Destination
+        let pause: Duration
+    }
+
+    /// What becomes of records that were taken.
+    struct Beginning {
+        /// The records that are to be given to the broker now: of each stream the first.
+        var first: [OutboxRecord] = []
+
+        /// The streams whose destinations have no room, by their first records.
+        var left: [Left] = []
+    }
+
+    /// Takes records, those of a stream in their order.
     ///
     /// Where a record of the stream is there already, those that begin with that one go when the broker does not take it;
     /// others are left in the table, where the lease on them ends. After `end` nothing follows any more.
     func begin(
         _ records: [OutboxRecord],
-        by way: Way,
+        to destination: (OutboxRecord) -> Destination,
         until end: ContinuousClock.Instant,
         now: ContinuousClock.Instant = .now
-    ) -> [OutboxRecord] {
-        let slice = slice(now)
-        return state.withLock { state in
-            var first: [OutboxRecord] = []
+    ) -> Beginning {
+        state.withLock { state in
+            var beginning = Beginning()
             var begun: Set<UUIDValue> = []
-            for record in records {
+            var left: Set<UUIDValue> = []
+            for record in records where !left.contains(record.stream) {
+                let weight = record.weight
                 guard var run = state.runs[record.stream] else {
-                    state.runs[record.stream] = Run(record, by: way, until: end, slice)
-                    state.add(record.weight, way, slice)
+                    let destination = destination(record)
+                    var room = state.rooms[destination] ?? DestinationRoom()
+                    guard state.weight < limit * Self.share, room.takes(record.stream, below: limit, at: now) else {
+                        left.insert(record.stream)
+                        beginning.left.append(
+                            Left(record: record, destination: destination, pause: room.pause(at: now))
+                        )
+                        continue
+                    }
+                    room.begin(at: now)
+                    state.rooms[destination] = room
+                    state.keep(Run(record, to: destination, until: end), of: record.stream)
                     begun.insert(record.stream)
-                    first.append(record)
+                    beginning.first.append(record)
                     continue
                 }
                 if begun.contains(record.stream) {
                     guard record.sequence > run.following.last?.sequence ?? run.sequence else { continue }
                     run.following.append(record)
-                    state.add(record.weight, way, run.slice)
                 } else if record.sequence == run.sequence {
-                    state.add(-run.weightOfAgain, .takenOver, run.againSlice)
-                    state.add(record.weight, .takenOver, slice)
+                    run.weight -= run.again.reduce(0) { $0 + $1.weight }
                     run.again = [record]
-                    run.againSlice = slice
                     run.againEnd = end
                 } else if let last = run.again.last, record.sequence == last.sequence + 1 {
-                    state.add(record.weight, .takenOver, run.againSlice)
                     run.again.append(record)
                 } else {
                     continue
                 }
-                state.runs[record.stream] = run
+                run.weight += weight
+                state.keep(run, of: record.stream)
             }
-            return first
+            return beginning
         }
     }
 
@@ -160,55 +156,84 @@ final class Unacknowledged: Sendable {
         /// The record that is to be given to the broker now.
         var next: OutboxRecord?
 
-        /// True when a record of the stream that is leased to this worker stays in the table, with nobody to publish it.
-        var leavesSome = false
+        /// Not nil when a record of the stream that is leased to this worker stays in the table, with nobody to publish it.
+        var left: Left?
     }
 
     /// Forgets a record that the broker has answered for; returns the next one of its stream when it `goesOn`.
     ///
-    /// What the broker does not take goes once more where it was taken from the table meanwhile. Where nothing goes on,
-    /// what follows is left in the table.
-    func end(_ record: OutboxRecord, isDelivered: Bool, goesOn: Bool) -> Continuation {
-        let slice = slice(.now)
+    /// What the broker refuses goes once more where it was taken from the table meanwhile. Where nothing goes on, what follows
+    /// is left in the table.
+    func end(
+        _ record: OutboxRecord,
+        _ outcome: Outcome,
+        goesOn: Bool,
+        now: ContinuousClock.Instant = .now
+    ) -> Continuation {
         let continuation = state.withLock { state in
-            guard let run = state.runs.removeValue(forKey: record.stream) else { return Continuation() }
-            state.add(-record.weight - run.weightOfFollowing, run.way, run.slice)
-            state.add(-run.weightOfAgain, .takenOver, run.againSlice)
+            guard let run = state.runs[record.stream] else { return Continuation() }
+            state.keep(nil, of: record.stream)
+            state.rooms[run.destination]?.end(record.stream, outcome, at: now)
+            let isDelivered = outcome == .delivered
+            if isDelivered { state.deliveredAt = now }
             let isLast = isDelivered && run.following.isEmpty && run.again.count <= 1
-            guard goesOn else { return Continuation(leavesSome: !isLast) }
-            let now = ContinuousClock.now
+            let left = Left(record: record, destination: run.destination, pause: DestinationRoom.probePause)
             let isFollowed = isDelivered && !run.following.isEmpty && now < run.end
             let rest = isFollowed ? run.following : isDelivered ? Array(run.again.dropFirst()) : run.again
             let end = isFollowed ? run.end : run.againEnd
-            guard let next = rest.first, now < end else { return Continuation(leavesSome: !isLast) }
-            var going = Run(next, by: isFollowed ? run.way : .takenOver, until: end, slice)
+            guard goesOn, outcome != .failed, let next = rest.first, now < end else {
+                return Continuation(left: isLast ? nil : left)
+            }
+            var going = Run(next, to: run.destination, until: end)
             going.following = Array(rest.dropFirst())
-            state.add(next.weight + going.weightOfFollowing, going.way, slice)
-            state.runs[record.stream] = going
+            going.weight = rest.reduce(0) { $0 + $1.weight }
+            state.rooms[run.destination]?.begin(at: now)
+            state.keep(going, of: record.stream)
             return Continuation(next: next)
         }
         signal.send()
         return continuation
     }
 
-    /// Waits until there is room for what is handed over, or the task is cancelled.
-    ///
-    /// One waiter, of this and `waitForAll`.
-    func waitForRoom() async {
-        await wait { $0.hasRoom(.handedOver, limit, at: slice(.now)) }
-    }
-
     /// Waits until the broker has answered for everything, or the task is cancelled.
+    ///
+    /// One waiter.
     func waitForAll() async {
-        await wait { $0.runs.isEmpty }
+        while !state.withLock(\.runs.isEmpty) {
+            guard await signal.wait() else { return }
+        }
+    }
+}
+
+// MARK: - What is left in the table
+
+extension Unacknowledged {
+    /// Remembers streams that were given back to the table, so that they are recalled as soon as there is room.
+    func leave(_ left: [Left]) {
+        state.withLock { state in
+            for left in left {
+                state.rooms[left.destination, default: DestinationRoom()].leave(left.record.stream)
+            }
+        }
     }
 
-    /// Lets the waiter look whether there is room by time alone.
-    func wake() { signal.send() }
+    /// Forgets streams that were left, and returns those that are to be taken from the table now.
+    func recall(_ maximum: Int, now: ContinuousClock.Instant = .now) -> [UUIDValue] {
+        state.withLock { state in
+            var recalled: [UUIDValue] = []
+            for destination in state.rooms.keys where recalled.count < maximum {
+                let count = maximum - recalled.count
+                recalled += state.rooms[destination]?.recall(count, below: limit, at: now) ?? []
+            }
+            return recalled
+        }
+    }
 
-    private func wait(until isReached: (State) -> Bool) async {
-        while !state.withLock({ isReached($0) }) {
-            guard await signal.wait() else { return }
+    /// True while a destination is stuck and no other takes records, so that there is little to gain from the table.
+    func isSilent(now: ContinuousClock.Instant = .now) -> Bool {
+        state.withLock { state in
+            if let last = state.deliveredAt, now - last < DestinationRoom.probePause { return false }
+            return state.rooms.values.contains { $0.stuckSince(at: now) != nil }
         }
     }
 }

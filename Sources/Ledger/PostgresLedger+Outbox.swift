@@ -267,16 +267,21 @@ extension PostgresLedger {
         if !plan.unpacked.isEmpty {
             statements.append(Self.unpack(plan.packs, left: plan.unpacked.flatMap(\.records)))
         }
-        statements.append(Self.shortenLeases(of: records, to: pause))
+        statements.append(Self.shortenLeases(of: records.map(\.stream), to: pause))
         let answers = try await pool.withTransaction { [statements] in try $0.commit(statements) }
         let gone = plan.unpacked.isEmpty ? [] : Set(try answers[0].map { try $0.int64(0) })
         packs.finish(plan, held: Set(plan.packs).subtracting(gone))
     }
 
-    /// Shortens leases of whole streams: what follows a record goes with it.
+    package func recall(_ streams: [UUIDValue], within limit: Duration) async throws {
+        let statement = Self.shortenLeases(of: streams, to: .zero, below: limit)
+        try await pool.withTransaction { _ = try $0.commit([statement]) }
+    }
+
+    /// Shortens leases of whole streams, of a limit at most: what follows a record goes with it.
     ///
     /// Parked records stay parked.
-    static func shortenLeases(of records: [OutboxRecord], to pause: Duration) -> Statement {
+    static func shortenLeases(of streams: [UUIDValue], to pause: Duration, below limit: Duration? = nil) -> Statement {
         Statement(
             """
             UPDATE courier.outbox o
@@ -287,12 +292,13 @@ extension PostgresLedger {
                 -- In this form the time implies no index: the records are looked up by their streams.
                 WHERE e.stream = ANY ($1)
                   AND (e.lease_until > clock_timestamp() + $2 * interval '1 microsecond') IS TRUE
+                  AND (e.lease_until > clock_timestamp() + $3 * interval '1 microsecond') IS NOT TRUE
                 ORDER BY e.stream, e.sequence
                 FOR UPDATE SKIP LOCKED
             ) AS u
             WHERE o.stream = u.stream AND o.sequence = u.sequence
             """,
-            [.uuids(records.map(\.stream.value)), .int64(pause.microseconds)]
+            [.uuids(streams.map(\.value)), .int64(pause.microseconds), .int64(limit?.microseconds)]
         )
     }
 

@@ -10,7 +10,7 @@ import Verification
 final class FailingLedger: Ledger {
     enum Method: String, CaseIterable, Sendable {
         case intake, markDispatching, record, release, sweepSends, sweepExpired, sweepOutbox, published
-        case giveBack, maintain
+        case giveBack, maintain, recall
         case receive, sweepReceipts
     }
 
@@ -282,7 +282,11 @@ extension FailingLedger {
     }
 
     func giveBack(_ records: [OutboxRecord], after pause: Duration) async throws {
-        try perform(.giveBack) { $0.outbox.giveBack(records) }
+        try perform(.giveBack) { $0.outbox.giveBack(records.map(\.stream)) }
+    }
+
+    func recall(_ streams: [UUIDValue], within limit: Duration) async throws {
+        try perform(.recall) { $0.outbox.giveBack(streams) }
     }
 
     func maintain() async throws -> Duration {

@@ -213,6 +213,11 @@ final class MemorySink: RecordSink, Service {
         }
     }
 
+    /// Gives each stream a destination of its own: what is held or refused makes no other stream wait, however long it takes.
+    func destination(of record: OutboxRecord) -> Destination {
+        Destination(topic: "deliveries", partition: Int32(truncatingIfNeeded: record.stream.hashValue))
+    }
+
     func publish(
         _ records: [OutboxRecord],
         _ answer: @escaping @Sendable (OutboxRecord, (any Error)?) -> Void

@@ -42,8 +42,8 @@ struct MemoryOutbox {
         entries.removeAll { records.contains($0.record) }
     }
 
-    mutating func giveBack(_ records: [OutboxRecord]) {
-        let streams = Set(records.map(\.stream))
+    mutating func giveBack(_ streams: [UUIDValue]) {
+        let streams = Set(streams)
         for index in entries.indices where streams.contains(entries[index].record.stream) {
             entries[index].isHeld = false
         }

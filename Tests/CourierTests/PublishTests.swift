@@ -22,6 +22,7 @@ import Verification
         /// Lends a stage that publishes to a sink, and stops it in the end.
         static func with(
             _ sink: any RecordSink & Service,
+            limit: Int = 10_000,
             _ body: (Stage) async throws -> Void
         ) async throws {
             let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -33,7 +34,7 @@ import Verification
             let publish = Publish(
                 context: stage.context,
                 sink: sink,
-                unacknowledged: Unacknowledged(limit: 10_000)
+                unacknowledged: Unacknowledged(limit: limit)
             )
             let group = ServiceGroup(configuration: .init(services: [sink, publish], logger: quiet))
             try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -119,6 +120,55 @@ import Verification
         #expect(sequences.values.allSatisfy { $0 == ["1", "2", "3", "4"] }, "\(sequences)")
     }
 
+    @Test func `more than a destination without a leader has room for keeps no other's events back`() async throws {
+        let cluster = try MockCluster(brokers: 1)
+        defer { cluster.close() }
+        try cluster.createTopic("deliveries", partitions: 3)
+        try cluster.createTopic("dead-letters", partitions: 1)
+        let configuration = KafkaConfiguration(bootstrapServers: cluster.bootstrapServers)
+        let sink = KafkaRecordSink(
+            producer: try KafkaProducer(configuration: configuration),
+            deliveries: "deliveries",
+            deadLetters: "dead-letters"
+        )
+        let streams: [UInt128] = Array(1...300)
+        let letters: [UInt128] = Array(1001...1008)
+        try await Stage.with(sink, limit: 1000) { stage in
+            try await stage.add([Self.event(1, 1), Self.deadLetter(1000)])
+            try await eventually("both topics are known") {
+                stage.ledger.unpublished == 0 && sink.destination(of: Self.event(1, 1)).partition != nil
+                    && sink.destination(of: Self.deadLetter(1000)).partition != nil
+            }
+            let stuck = streams.count { sink.destination(of: Self.event($0, 2)).partition == 0 }
+            try #require(stuck > 80 && stuck < 150)
+            try cluster.setLeader(of: "deliveries", 0, to: nil)
+            try cluster.setLeader(of: "dead-letters", 0, to: nil)
+            try await stage.add(letters.map { Self.deadLetter($0) })
+            try await eventually("the dead letters are left in the table") { stage.context.outbox.count == 0 }
+            try await stage.add(streams.map { Self.event($0, 2) })
+            // Long before the producer gives up.
+            try await eventually("those of the other partitions are published", within: .seconds(20)) {
+                stage.ledger.unpublished == stuck + letters.count
+            }
+            try cluster.setLeader(of: "deliveries", 0, to: 1)
+            try cluster.setLeader(of: "dead-letters", 0, to: 1)
+            try await eventually("the others too") { stage.ledger.unpublished == 0 }
+        }
+        let published = Self.sequences(try await Self.published(configuration)).values
+        #expect(published.reduce(0) { $0 + $1.count } == streams.count + 1, "each once")
+    }
+
+    private static func deadLetter(_ stream: UInt128) -> OutboxRecord {
+        OutboxRecord(
+            stream: UUIDValue(stream),
+            sequence: 1,
+            isDeadLetter: true,
+            key: Array(String(stream).utf8),
+            value: [UInt8](repeating: 7, count: 900_000),
+            headers: [RecordField("dead-letter-id", "\(stream)"), RecordField("dead-letter-reason", "too_large")]
+        )
+    }
+
     @Test func `what a topic refuses goes in order when it takes records again, whatever is left of its lease`()
         async throws
     {
@@ -145,6 +195,8 @@ private final class RefusingSink: RecordSink, Service {
     func accept() {
         state.withLock { $0.isOpen = true }
     }
+
+    func destination(of record: OutboxRecord) -> Destination { Destination(topic: "deliveries") }
 
     func publish(
         _ records: [OutboxRecord],

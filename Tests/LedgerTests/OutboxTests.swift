@@ -114,6 +114,20 @@ import Verification
         }
     }
 
+    @Test func `a stream that is recalled goes at once, unless somebody took it over meanwhile`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let events = try await worker.settle(try await worker.claims(2), .sent).outbox
+            let streams = events.map(\.stream)
+            try await worker.ledger.giveBack([events[0]], after: .seconds(10))
+            #expect(try await worker.ledger.sweepOutbox().isEmpty)
+            try await worker.ledger.recall(streams, within: .seconds(16))
+            #expect(try await worker.ledger.sweepOutbox().map(\.stream) == [streams[0]])
+            try await worker.ledger.recall(streams, within: .seconds(16))
+            #expect(try await worker.ledger.sweepOutbox().isEmpty, "both have the lease of who publishes them")
+        }
+    }
+
     @Test func `a sweep's size may cut a run, whose rest goes when the beginning is published`() async throws {
         try await LedgerDatabase.with { database in
             try await database.park(streams: 2, records: 3)

@@ -184,6 +184,7 @@ import Verification
             ("delete receipts", PostgresLedger.deleteReceipts([])),
             ("delete outbox", PostgresLedger.delete([])),
             ("shorten leases", PostgresLedger.shortenLeases(of: [], to: .seconds(2))),
+            ("recall", PostgresLedger.shortenLeases(of: [], to: .zero, below: .seconds(16))),
             ("is any parked", PostgresLedger.isAnyParked(behind: [])),
         ]
     }

@@ -56,6 +56,10 @@ package protocol Ledger: Sendable {
     /// over.
     func giveBack(_ records: [OutboxRecord], after pause: Duration) async throws
 
+    /// Lets records of streams be taken over now whose pause, or lease, is over within this time: what somebody took over
+    /// meanwhile is theirs.
+    func recall(_ streams: [UUIDValue], within limit: Duration) async throws
+
     /// Ends the database's sessions of this login that stand still in the middle of a transaction, whose locks would else be
     /// held without limit, and returns how many.
     func endStalledSessions() async throws -> Int
