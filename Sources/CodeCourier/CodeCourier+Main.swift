@@ -6,6 +6,7 @@ import Foundation
 extension CodeCourier {
     /// Runs the command that the arguments name and ends the process.
     static func main() async {
+        PasswordArgument.hide()
         FileDescriptors.raiseLimit()
         endProcess(await runCommand())
     }

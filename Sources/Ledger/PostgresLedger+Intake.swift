@@ -27,7 +27,7 @@ extension PostgresLedger {
                     let batch = IntakeBatch(candidates: free, keys: keys, rules: rules, notBefore: now)
                     let recorded = free.isEmpty ? Recorded([], outbox: []) : try await intake(batch)
                     return Recorded(IntakeResult(sends: recorded.value, waiting: waiting), outbox: recorded.outbox)
-                } catch where error.isLockConflict && looks > 0 {
+                } catch  where error.isLockConflict && looks > 0 {
                     looks -= 1
                     let locked = try await lockedKeys(of: free)
                     heldRows.note(locked)

@@ -49,7 +49,11 @@ extension PostgresLedger {
     }
 
     /// `parcels` are those that the claims belong to.
-    package func mark(_ claims: [ClaimedSend], in parcels: [UUIDValue?], tried: [SendClaim: [String]] = [:]) -> Statement {
+    package func mark(
+        _ claims: [ClaimedSend],
+        in parcels: [UUIDValue?],
+        tried: [SendClaim: [String]] = [:]
+    ) -> Statement {
         Statement(
             """
             UPDATE courier.send s

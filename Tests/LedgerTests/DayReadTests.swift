@@ -22,7 +22,8 @@ import Verification
                 try await worker.publish(try await ledger.record(claims.map { .init($0, .sent) }))
                 try await worker.publish(try await worker.intake(.people(5, round: 1, at: try await worker.now())))
                 let messages = try await database.texts("SELECT DISTINCT provider_message_id FROM courier.send")
-                let receipts = claims.map { ReceivedReceipt(.of($0, .delivered)) } + messages.compactMap(\.self).map(Self.receipt)
+                let receipts =
+                    claims.map { ReceivedReceipt(.of($0, .delivered)) } + messages.compactMap(\.self).map(Self.receipt)
                 let told = try await ledger.receive(receipts, deadLetters: []).outbox
                 #expect(told.count == 5)
                 let read = try await Self.readsOfOldDays(pool)
@@ -37,7 +38,9 @@ import Verification
     }
 
     private static func receipt(_ message: String) -> ReceivedReceipt {
-        ReceivedReceipt(Receipt(provider: "main", sendID: nil, providerMessageID: message, status: .delivered, reason: nil))
+        ReceivedReceipt(
+            Receipt(provider: "main", sendID: nil, providerMessageID: message, status: .delivered, reason: nil)
+        )
     }
 
     /// Twenty days before yesterday.

@@ -28,7 +28,10 @@ import Testing
         #expect(again.sends.isEmpty)
         #expect(again.events.map(\.reason) == ["duplicate_request"])
         #expect(again.updatedVerifications.map(\.id) == first.insertedVerifications.map(\.id))
-        #expect(tables.intake(.request(id: "r2", offset: 10, at: tables.now)).outbox.count == 1, "another id is another one")
+        #expect(
+            tables.intake(.request(id: "r2", offset: 10, at: tables.now)).outbox.count == 1,
+            "another id is another one"
+        )
     }
 
     @Test func `an earlier record of the same partition changes nothing`() throws {

@@ -50,7 +50,7 @@ struct EraseCommand: AsyncParsableCommand {
     @Flag(help: "Say what would be erased, and change nothing.")
     var dryRun = false
 
-    @Option(help: "The database as a libpq URI without a password; default: the configuration's.")
+    @Option(help: "The database as a libpq URI; default: the configuration's.")
     var postgresURL: String?
 
     func validate() throws {

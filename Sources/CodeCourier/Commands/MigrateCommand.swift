@@ -24,16 +24,17 @@ struct MigrateCommand: AsyncParsableCommand {
               POSTGRES_URL_FILE=owner-url code-courier migrate
               code-courier run --config courier.yaml
 
-            The file holds the owner's URL with its password. --postgres-url takes none,
-            since ps shows it to every user of the machine:
+            The file holds the owner's URL with its password. One in --postgres-url moves
+            into the environment at once; until then ps shows it to every user of the
+            machine, and a shell keeps it in its history:
 
-              code-courier migrate --postgres-url postgresql://owner@127.0.0.1/courier
+              PGPASSWORD=… code-courier migrate --postgres-url postgresql://owner@host/courier
             """
     )
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Option(help: "The database as a libpq URI without a password; default: the configuration's.")
+    @Option(help: "The database as a libpq URI; default: the configuration's.")
     var postgresURL: String?
 
     func run() async throws {

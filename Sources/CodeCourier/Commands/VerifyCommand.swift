@@ -52,7 +52,7 @@ struct VerifyCommand: AsyncParsableCommand {
     @Option(help: "The purpose of the request.")
     var purpose = "sign_in"
 
-    @Option(help: "The database as a libpq URI without a password; default: the configuration's.")
+    @Option(help: "The database as a libpq URI; default: the configuration's.")
     var postgresURL: String?
 
     func validate() throws {
