@@ -21,14 +21,15 @@ struct MigrateCommand: AsyncParsableCommand {
 
             Example, and what comes next:
 
-              POSTGRES_URL_FILE=owner-url code-courier migrate
+              code-courier migrate --postgres-url postgresql://owner@host/courier
               code-courier run --config courier.yaml
 
-            The file holds the owner's URL with its password. One in --postgres-url moves
-            into the environment at once; until then ps shows it to every user of the
-            machine, and a shell keeps it in its history:
+            The password comes from PGPASSWORD, or with the whole URL from a file:
 
-              PGPASSWORD=… code-courier migrate --postgres-url postgresql://owner@host/courier
+              POSTGRES_URL_FILE=owner-url code-courier migrate
+
+            One in --postgres-url moves into the environment at once. Until then ps shows
+            it to every user of the machine, and a shell keeps it in its history.
             """
     )
 
