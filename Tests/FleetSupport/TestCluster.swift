@@ -32,14 +32,16 @@ package struct TestCluster: Sendable {
 
     package var configuration: KafkaConfiguration { KafkaConfiguration(bootstrapServers: bootstrapServers) }
 
-    package func makeTopic(_ name: String, partitions: Int) async throws {
+    /// A topic without `replicas` has one copy of each partition, which a broker takes away with it.
+    package func makeTopic(_ name: String, partitions: Int, hasReplicas: Bool = true) async throws {
         if let mock {
             try mock.createTopic(name, partitions: partitions)
         } else {
             try await KafkaAdmin.createTopic(
                 name,
                 partitions: partitions,
-                replicas: Self.replicas,
+                replicas: hasReplicas ? Self.replicas : 1,
+                settings: hasReplicas ? [:] : ["min.insync.replicas": "1"],
                 configuration: configuration
             )
         }

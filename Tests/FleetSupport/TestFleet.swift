@@ -70,6 +70,7 @@ package final class TestFleet: Sendable {
         partitions: Int = 3,
         brokers: Int = 1,
         needsMock: Bool = false,
+        deliveriesHaveReplicas: Bool = true,
         policy: String = TestPolicy.standard,
         sessionTimeout: Duration = .seconds(6),
         isInspected: Bool = true,
@@ -81,7 +82,8 @@ package final class TestFleet: Sendable {
                 defer { cluster.close() }
                 let topics = TestTopics(uniqueName("courier-test-"))
                 for topic in [topics.requests, topics.receipts, topics.deliveries, topics.deadLetters] {
-                    try await cluster.makeTopic(topic, partitions: partitions)
+                    let hasReplicas = topic != topics.deliveries || deliveriesHaveReplicas
+                    try await cluster.makeTopic(topic, partitions: partitions, hasReplicas: hasReplicas)
                 }
                 let folder = try ScratchFolder()
                 let sandbox = Sandbox(configuration: .init(port: 0, recordFile: folder[recordFile]))

@@ -24,7 +24,9 @@ import Testing
             try mock.brokerDown(2)
             try await consumer.waitForNotice {
                 guard case .cannotRead(let error) = $0 else { return false }
-                #expect((error.topic, error.partition, error.reason) == (topic, 1, .connectionLost))
+                #expect((error.topic, error.partition) == (topic, 1))
+                // A slow client learns from the others first that the partition has no leader.
+                #expect(error.reason == .connectionLost || error.reason == .leaderMissing)
                 return true
             }
             // 10 s of a machine that is not busy.
