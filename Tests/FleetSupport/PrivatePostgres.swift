@@ -148,7 +148,7 @@ extension PrivatePostgres {
         guard let program = server.withLock({ $0.take() }) else { return }
         program.send(SIGCONT)
         program.send(SIGQUIT)
-        try await program.exit()
+        try await program.exit(within: Self.patience)
     }
 
     /// Lets every process of the server stand still, with all connections open.
@@ -186,6 +186,9 @@ extension PrivatePostgres {
 // MARK: - Programs
 
 extension PrivatePostgres {
+    /// A machine that builds besides writes a new server's files for longer than half a minute.
+    private static let patience = Duration.seconds(120)
+
     private func run(_ program: String, _ arguments: [String]) async throws {
         try await finish(Program(arguments, executable: program, folder: folder), program)
     }
@@ -195,7 +198,9 @@ extension PrivatePostgres {
     }
 
     private func finish(_ program: Program, _ name: String) async throws {
-        guard try await program.exit() == .code(0) else { throw Failure(description: "\(name): \(program.errors)") }
+        guard try await program.exit(within: Self.patience) == .code(0) else {
+            throw Failure(description: "\(name): \(program.errors)")
+        }
     }
 
     /// PostgreSQL refuses to run as root: then the user of Debian's packages runs it.
