@@ -29,8 +29,8 @@ import Testing
                 #expect(error.reason == .connectionLost || error.reason == .leaderMissing)
                 return true
             }
-            // 10 s of a machine that is not busy.
-            #expect(ContinuousClock.now - start < .seconds(20))
+            // A machine that is not busy takes 10 s.
+            #expect(ContinuousClock.now - start < .seconds(60))
             try mock.brokerUp(2)
             try await consumer.waitForNotice { $0 == .readsAgain }
         }
