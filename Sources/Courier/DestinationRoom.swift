@@ -43,7 +43,7 @@ struct DestinationRoom {
         return silentSince
     }
 
-    /// Whether a record may go to the broker now.
+    /// True where a record may go to the broker now.
     ///
     /// The record that failed last lets others go before it: it may be the cause itself.
     func takes(_ stream: UUIDValue, below limit: Int, at now: ContinuousClock.Instant) -> Bool {
@@ -52,8 +52,8 @@ struct DestinationRoom {
         return now >= failure.at + Self.probePause * (stream == failure.stream ? 2 : 1)
     }
 
-    /// How long a record is left in the table: the longer the destination is stuck, the longer, so that its backlog does not
-    /// fill every look at the table.
+    /// The time for which a record is left in the table: the longer the destination is stuck, the longer, so that its
+    /// backlog does not fill every look at the table.
     func pause(at now: ContinuousClock.Instant) -> Duration {
         guard let since = stuckSince(at: now) else { return Self.probePause }
         var pause = Self.probePause

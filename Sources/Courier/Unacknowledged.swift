@@ -6,10 +6,10 @@ import Verification
 
 /// The records that the broker was given and has not answered for, of each stream one at a time.
 ///
-/// What follows in its stream waits here for that one, so that no event overtakes an earlier one. Each destination has room of
+/// The next of its stream waits here for that one, so that no event overtakes an earlier one. Each destination has room of
 /// its own: what one has no room for is left in the table, and keeps no other's records back.
 final class Unacknowledged: Sendable {
-    /// What became of a record.
+    /// The outcome of a record.
     enum Outcome {
         case delivered
 
@@ -80,7 +80,7 @@ final class Unacknowledged: Sendable {
 
     var count: Int { state.withLock { $0.runs.values.reduce(0) { $0 + 1 + $1.following.count } } }
 
-    /// Whether a record of the stream is with the broker.
+    /// True while a record of the stream is with the broker.
     func contains(_ stream: UUIDValue) -> Bool { state.withLock { $0.runs[stream] != nil } }
 
     /// A stream whose records stay in the table, and for how long.
@@ -90,7 +90,7 @@ final class Unacknowledged: Sendable {
         let pause: Duration
     }
 
-    /// What becomes of records that were taken.
+    /// The use of records that were taken.
     struct Beginning {
         /// The records that are to be given to the broker now: of each stream the first.
         var first: [OutboxRecord] = []
@@ -162,7 +162,7 @@ final class Unacknowledged: Sendable {
 
     /// Forgets a record that the broker has answered for; returns the next one of its stream when it `goesOn`.
     ///
-    /// What the broker refuses goes once more where it was taken from the table meanwhile. Where nothing goes on, what follows
+    /// A refused record goes once more where it was taken from the table meanwhile. Where nothing goes on, what follows
     /// is left in the table.
     func end(
         _ record: OutboxRecord,

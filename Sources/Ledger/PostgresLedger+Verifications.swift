@@ -42,7 +42,7 @@ extension PostgresLedger {
         Set(try rows.map { VerificationID(UUIDValue(try $0.uuid(0))) })
     }
 
-    /// Those of the rows that this version can read.
+    /// The rows that this version can read.
     static func verifications(_ rows: Rows) throws -> [VerificationID: StoredVerification] {
         var verifications = [VerificationID: StoredVerification](minimumCapacity: rows.count)
         for verification in try rows.mapKnown({ try StoredVerification($0) }) {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CodeCourier
 
-/// What a worker warns of at its start: a database of another machine without a word on TLS.
+/// The warnings of a start: a database of another machine without a word on TLS.
 @Suite struct StartWarningTests {
     private let folder: ScratchFolder
 

@@ -88,7 +88,7 @@ extension Region {
     /// The regions whose mobile numbers are in the same ranges as this one's, itself among them.
     package var indistinguishable: Set<Region> { Self.groups[self] ?? [self] }
 
-    /// Whether a list names the region, or one whose mobile numbers are in the same ranges.
+    /// True where a list names the region, or one whose mobile numbers are in the same ranges.
     fileprivate func isNamed(in regions: Set<Region>) -> Bool {
         if regions.contains(self) { return true }
         guard let group = Self.groups[self] else { return false }
