@@ -80,6 +80,20 @@ import Verification
         }
     }
 
+    /// A broker in this process with three partitions of events and one of dead letters, and a sink to it.
+    private static func cluster() throws -> (MockCluster, KafkaConfiguration, KafkaRecordSink) {
+        let cluster = try MockCluster(brokers: 1)
+        try cluster.createTopic("deliveries", partitions: 3)
+        try cluster.createTopic("dead-letters", partitions: 1)
+        let configuration = KafkaConfiguration(bootstrapServers: cluster.bootstrapServers)
+        let sink = KafkaRecordSink(
+            producer: try KafkaProducer(configuration: configuration),
+            deliveries: "deliveries",
+            deadLetters: "dead-letters"
+        )
+        return (cluster, configuration, sink)
+    }
+
     /// The numbers of the events of each stream.
     private static func sequences(_ records: [ConsumerRecord]) -> [String: [String]] {
         Dictionary(grouping: records) { String(decoding: $0.key ?? [], as: UTF8.self) }
@@ -89,16 +103,8 @@ import Verification
     @Test func `a partition without a leader holds up its own events, which go once and in order when it has one`()
         async throws
     {
-        let cluster = try MockCluster(brokers: 1)
+        let (cluster, configuration, sink) = try Self.cluster()
         defer { cluster.close() }
-        try cluster.createTopic("deliveries", partitions: 3)
-        try cluster.createTopic("dead-letters", partitions: 1)
-        let configuration = KafkaConfiguration(bootstrapServers: cluster.bootstrapServers)
-        let sink = KafkaRecordSink(
-            producer: try KafkaProducer(configuration: configuration),
-            deliveries: "deliveries",
-            deadLetters: "dead-letters"
-        )
         let streams: [UInt128] = Array(1...60)
         try await Stage.with(sink) { stage in
             try await stage.add(streams.map { Self.event($0, 1) })
@@ -121,16 +127,8 @@ import Verification
     }
 
     @Test func `more than a destination without a leader has room for keeps no other's events back`() async throws {
-        let cluster = try MockCluster(brokers: 1)
+        let (cluster, configuration, sink) = try Self.cluster()
         defer { cluster.close() }
-        try cluster.createTopic("deliveries", partitions: 3)
-        try cluster.createTopic("dead-letters", partitions: 1)
-        let configuration = KafkaConfiguration(bootstrapServers: cluster.bootstrapServers)
-        let sink = KafkaRecordSink(
-            producer: try KafkaProducer(configuration: configuration),
-            deliveries: "deliveries",
-            deadLetters: "dead-letters"
-        )
         let streams: [UInt128] = Array(1...300)
         let letters: [UInt128] = Array(1001...1008)
         try await Stage.with(sink, limit: 1000) { stage in

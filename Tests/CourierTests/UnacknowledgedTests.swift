@@ -29,7 +29,7 @@ import Verification
         unacknowledged.begin(records, to: { _ in Destination(topic: "t") }, until: end).first
     }
 
-    /// Whether a record of a stream of its own may go to that destination.
+    /// True where a record of a stream of its own may go to that destination.
     private func hasRoom(_ unacknowledged: Unacknowledged) -> Bool {
         let record = record(.max, 1)
         guard !begin(unacknowledged, [record]).isEmpty else { return false }

@@ -9,11 +9,11 @@ enum PasswordArgument {
     /// none.
     static func hide() {
         guard let (arguments, password) = moved(from: CommandLine.arguments) else { return }
+        // Without /proc the program goes on as it was called.
+        guard let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else { return }
         setenv("PGPASSWORD", password, 1)
         // SAFETY: the array ends with nil, and its strings live until the program is replaced, or for good.
         var pointers = unsafe arguments.map { unsafe strdup($0) } + [nil]
-        // Without /proc the program goes on as it was called.
-        guard let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else { return }
         unsafe execv(program, &pointers)
     }
 
