@@ -29,7 +29,7 @@ help:
 	@echo '  make bench BENCH="--peer PATH"  the same beside two Go workers, those of the program go-peers'
 	@echo '  make bench BENCH=--help         all its parts and options'
 	@echo ''
-	@echo '  make build         install what is missing and build the command code-courier'
+	@echo '  make build         install what is missing and build the commands'
 	@echo '  make docs          render the reference of the code into .local/docs'
 	@echo '  make lint          check style, scripts, schemas, test vectors and pages, without building'
 	@echo '  make format        bring the Swift files into the style that lint asks for'
@@ -65,6 +65,7 @@ bench:
 build:
 	@deploy/local/install.sh
 	swift build --product code-courier
+	swift build --product code-courier-sandbox
 
 docs:
 	@deploy/local/install.sh

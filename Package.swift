@@ -63,7 +63,10 @@ let pinnedProducts: [Target.Dependency] = pinned.map { pin in
 let package = Package(
     name: "code-courier",
     platforms: [.macOS(.v15)],
-    products: [.executable(name: "code-courier", targets: ["CodeCourier"])],
+    products: [
+        .executable(name: "code-courier", targets: ["CodeCourier"]),
+        .executable(name: "code-courier-sandbox", targets: ["CodeCourierSandbox"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.1.3"),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
@@ -163,7 +166,8 @@ let package = Package(
             swiftSettings: settings
         ),
 
-        // A local gateway for demonstration and tests
+        // A Kafka and a gateway in this process, for demonstration and tests
+        .target(name: "MockKafka", dependencies: ["CLibrdkafka", "KafkaClient"], swiftSettings: handleSettings),
         .target(
             name: "Sandbox",
             dependencies: [
@@ -184,7 +188,7 @@ let package = Package(
             name: "CodeCourier",
             dependencies: [
                 "Administration", "CBuild", "Courier", "Ledger", "LogReading", "Logs", "Providers", "PhoneNumbers",
-                "KafkaClient", "PostgresClient", "Sandbox", "SMTPClient", "Verification",
+                "KafkaClient", "PostgresClient", "SMTPClient", "Verification",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -197,22 +201,43 @@ let package = Package(
             linkerSettings: allocator
         ),
 
+        // What shows and tries a worker, and is no part of one
+        .executableTarget(
+            name: "CodeCourierSandbox",
+            dependencies: [
+                "Administration", "KafkaClient", "MockKafka", "PostgresClient", "Sandbox",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+
         // Tests
+        .target(
+            name: "TestTools",
+            dependencies: [
+                "PostgresClient",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Tests/TestTools",
+            swiftSettings: settings
+        ),
         .target(
             name: "TestSupport",
             dependencies: [
-                "Administration", "Ledger", "Logs", "PostgresClient", "Verification",
+                "Administration", "Ledger", "Logs", "PostgresClient", "TestTools", "Verification",
                 .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Tests/TestSupport",
             swiftSettings: settings
         ),
         .testTarget(
             name: "VerificationTests",
-            dependencies: ["TestSupport", "Verification", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: [
+                "TestSupport", "TestTools", "Verification", .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: settings
         ),
         .target(
@@ -222,41 +247,41 @@ let package = Package(
         ),
         .testTarget(
             name: "PhoneNumbersTests",
-            dependencies: ["CPhoneNumbers", "PhoneNumberLibrary", "PhoneNumbers", "TestSupport", "Verification"],
+            dependencies: ["CPhoneNumbers", "PhoneNumberLibrary", "PhoneNumbers", "TestTools", "Verification"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "LogsTests",
             dependencies: [
-                "Logs", "TestSupport", "Verification",
+                "Logs", "TestSupport", "TestTools", "Verification",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "KafkaClientTests",
-            dependencies: ["CLibrdkafka", "KafkaClient", "TestSupport"],
+            dependencies: ["CLibrdkafka", "KafkaClient", "MockKafka", "TestTools"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "PostgresClientTests",
-            dependencies: ["CLibpq", "PinnedThread", "PostgresClient", "TestSupport"],
+            dependencies: ["CLibpq", "PinnedThread", "PostgresClient", "TestTools"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "SMTPClientTests",
-            dependencies: ["SMTPClient", "TestSupport"],
+            dependencies: ["SMTPClient", "TestTools"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "LedgerTests",
-            dependencies: ["Administration", "Ledger", "PostgresClient", "TestSupport", "Verification"],
+            dependencies: ["Administration", "Ledger", "PostgresClient", "TestSupport", "TestTools", "Verification"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "ProvidersTests",
             dependencies: [
-                "Logs", "Providers", "SMTPClient", "TestSupport", "Verification",
+                "Logs", "Providers", "SMTPClient", "TestSupport", "TestTools", "Verification",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -272,13 +297,13 @@ let package = Package(
         ),
         .testTarget(
             name: "LogReadingTests",
-            dependencies: ["LogReading", "TestSupport", "Verification"],
+            dependencies: ["LogReading", "TestSupport", "TestTools", "Verification"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "SandboxTests",
             dependencies: [
-                "Sandbox", "TestSupport",
+                "Sandbox", "TestSupport", "TestTools",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -287,8 +312,8 @@ let package = Package(
         .testTarget(
             name: "CodeCourierTests",
             dependencies: [
-                "Administration", "CodeCourier", "Courier", "KafkaClient", "Logs", "PhoneNumbers", "Providers",
-                "SMTPClient", "TestSupport", "Verification",
+                "Administration", "CodeCourier", "Courier", "KafkaClient", "Logs", "MockKafka", "PhoneNumbers",
+                "Providers", "SMTPClient", "TestSupport", "TestTools", "Verification",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -300,7 +325,7 @@ let package = Package(
         .testTarget(
             name: "CourierTests",
             dependencies: [
-                "Courier", "KafkaClient", "Logs", "TestSupport", "Verification",
+                "Courier", "KafkaClient", "Logs", "MockKafka", "TestSupport", "TestTools", "Verification",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -309,7 +334,8 @@ let package = Package(
         .target(
             name: "FleetSupport",
             dependencies: [
-                "Administration", "KafkaClient", "Logs", "PostgresClient", "Sandbox", "TestSupport", "Verification",
+                "Administration", "KafkaClient", "Logs", "MockKafka", "PostgresClient", "Sandbox", "TestSupport",
+                "TestTools", "Verification",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -321,16 +347,17 @@ let package = Package(
         .testTarget(
             name: "Integration",
             dependencies: [
-                "Administration", "CodeCourier", "FleetSupport", "KafkaClient", "Ledger", "PostgresClient", "Sandbox",
-                "TestSupport", "Verification",
+                "Administration", "CodeCourier", "FleetSupport", "KafkaClient", "Ledger", "MockKafka", "PostgresClient",
+                "Sandbox", "TestSupport", "TestTools", "Verification",
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "Faults",
             dependencies: [
-                "CodeCourier", "Courier", "FleetSupport", "KafkaClient", "Ledger", "Logs", "PostgresClient", "Sandbox",
-                "TestSupport", "Verification",
+                "CodeCourier", "Courier", "FleetSupport", "KafkaClient", "Ledger", "Logs", "MockKafka",
+                "PostgresClient", "Sandbox",
+                "TestSupport", "TestTools", "Verification",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),

@@ -56,8 +56,9 @@ struct CodeCourier: AsyncParsableCommand {
         version: "\(Version.text), librdkafka \(librdkafkaVersion)",
         subcommands: [
             RunCommand.self, MigrateCommand.self, RequestCommand.self, VerifyCommand.self, EventsCommand.self,
-            DemoCommand.self, PolicyCommand.self, MessageCommand.self, DeadLettersCommand.self,
-            HealthCommand.self, ReportCommand.self, TopCommand.self, LogEventsCommand.self, EraseCommand.self,
+            DemoCommand.self, SandboxCommand.self, PolicyCommand.self, MessageCommand.self,
+            DeadLettersCommand.self, HealthCommand.self, ReportCommand.self, TopCommand.self, LogEventsCommand.self,
+            EraseCommand.self,
         ]
     )
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import KafkaClient
+import MockKafka
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

@@ -3,7 +3,7 @@
 import Crypto
 import Providers
 import SMTPClient
-import TestSupport
+import TestTools
 import Testing
 import Verification
 

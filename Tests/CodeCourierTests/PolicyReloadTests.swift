@@ -4,6 +4,7 @@ import Courier
 import FoundationEssentials
 import Glibc
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

@@ -3,6 +3,7 @@
 import Foundation
 import Providers
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import KafkaClient
+import MockKafka
 import Testing
 
 @testable import CodeCourier

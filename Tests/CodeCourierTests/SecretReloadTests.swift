@@ -7,6 +7,7 @@ import PostgresClient
 import Providers
 import Synchronization
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import Logging
 import TestSupport
+import TestTools
 import Testing
 
 @testable import CodeCourier

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import KafkaClient
+import MockKafka
 import ServiceLifecycle
-import TestSupport
+import TestTools
 import Testing
 import Verification
 

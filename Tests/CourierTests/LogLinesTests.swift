@@ -3,6 +3,7 @@
 import Logging
 import Logs
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

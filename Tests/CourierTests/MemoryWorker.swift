@@ -4,6 +4,7 @@ import Courier
 import Logging
 import ServiceLifecycle
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

@@ -2,9 +2,11 @@
 
 import KafkaClient
 import Logging
+import MockKafka
 import ServiceLifecycle
 import Synchronization
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

@@ -3,6 +3,7 @@
 import Logs
 import Synchronization
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

@@ -2,6 +2,7 @@
 
 import Logs
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

@@ -2,8 +2,10 @@
 
 import FleetSupport
 import KafkaClient
+import MockKafka
 import Sandbox
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

@@ -6,6 +6,7 @@ import Logs
 import ServiceLifecycle
 import Synchronization
 import TestSupport
+import TestTools
 import Testing
 import UnixSignals
 import Verification

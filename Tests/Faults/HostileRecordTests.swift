@@ -4,6 +4,7 @@ import FleetSupport
 import KafkaClient
 import Logs
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

@@ -2,7 +2,7 @@
 
 import FleetSupport
 import KafkaClient
-import TestSupport
+import TestTools
 
 /// Records as nobody should send them, made from good ones.
 struct HostileRecords {

@@ -4,6 +4,7 @@ import FleetSupport
 import Glibc
 import Sandbox
 import TestSupport
+import TestTools
 import Testing
 
 extension Drill {

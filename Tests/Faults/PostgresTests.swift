@@ -4,6 +4,7 @@ import FleetSupport
 import Glibc
 import PostgresClient
 import TestSupport
+import TestTools
 import Testing
 
 extension Storage {

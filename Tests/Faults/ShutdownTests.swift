@@ -3,8 +3,10 @@
 import FleetSupport
 import Glibc
 import KafkaClient
+import MockKafka
 import Sandbox
 import TestSupport
+import TestTools
 import Testing
 
 extension Drill {

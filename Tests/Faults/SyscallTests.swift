@@ -2,6 +2,7 @@
 
 import FleetSupport
 import TestSupport
+import TestTools
 import Testing
 
 extension Standstill {

@@ -2,7 +2,7 @@
 
 import FleetSupport
 import Logs
-import TestSupport
+import TestTools
 import Testing
 import Verification
 

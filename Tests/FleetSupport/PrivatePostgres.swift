@@ -5,6 +5,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 import TestSupport
+import TestTools
 
 /// A PostgreSQL server of a test's own, which the test may crash, silence, and deprive of its disk.
 package final class PrivatePostgres: Sendable {

@@ -2,6 +2,7 @@
 
 import Foundation
 import TestSupport
+import TestTools
 
 /// A run of the program `code-courier`, as the build made it, in a process of its own.
 package final class Program: Sendable {
@@ -79,8 +80,11 @@ package final class Program: Sendable {
         return try FileHandle(forWritingTo: URL(filePath: path))
     }
 
-    /// The build puts the program beside the tests; asked once, since the tests may be built anew while they run.
+    /// The build puts the programs beside the tests; asked once, since the tests may be built anew while they run.
     private static let folder = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+
+    /// Where the build puts a program.
+    package static func path(of program: String) -> String { folder.appending(path: program).path }
 
     /// Beside optimized tests lies a program that knows no crash points: for those there has to be a debug build, too.
     private static func path(for environment: [String: String]) -> URL {

@@ -2,6 +2,7 @@
 
 import Foundation
 import TestSupport
+import TestTools
 
 /// A folder of a test's own, removed with it.
 package final class ScratchFolder: Sendable {

@@ -4,7 +4,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 import Synchronization
-import TestSupport
+import TestTools
 
 /// A front before a Kafka of one broker that speaks TLS, and asks for a name and a password if it is given one.
 ///

@@ -2,7 +2,8 @@
 
 import Foundation
 package import KafkaClient
-import TestSupport
+package import MockKafka
+import TestTools
 
 /// The Kafka of a test: the cluster that `COURIER_TEST_KAFKA` names, or librdkafka's own in this process.
 ///

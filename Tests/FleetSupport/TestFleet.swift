@@ -6,6 +6,7 @@ import PostgresClient
 package import Sandbox
 import Synchronization
 package import TestSupport
+import TestTools
 
 /// Workers in processes of their own, and all that stands around them: Kafka, PostgreSQL, a provider, a verifier.
 package final class TestFleet: Sendable {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import TestSupport
+import TestTools
 
 /// Logins that have the rights of a worker and of a verifier, and no others.
 package struct TestLogins: Sendable {

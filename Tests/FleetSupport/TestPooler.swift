@@ -4,6 +4,7 @@ import Foundation
 import NIOCore
 import NIOPosix
 import TestSupport
+import TestTools
 
 /// PgBouncer in front of a server of a test's own.
 package enum TestPooler {

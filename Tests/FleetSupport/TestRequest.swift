@@ -2,7 +2,7 @@
 
 package import KafkaClient
 import Synchronization
-import TestSupport
+import TestTools
 
 /// A request, as a gateway writes it.
 package struct TestRequest: Sendable {

@@ -2,6 +2,7 @@
 
 package import KafkaClient
 import TestSupport
+import TestTools
 
 /// Everything that a topic gets during a test, in the order of its partitions, each record read once.
 ///

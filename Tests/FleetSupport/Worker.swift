@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import TestSupport
+import TestTools
 import Testing
 
 /// A worker process.

@@ -3,6 +3,7 @@
 import FleetSupport
 import Sandbox
 import TestSupport
+import TestTools
 import Testing
 
 extension ApacheKafkaTests {

@@ -3,6 +3,7 @@
 import FleetSupport
 import Foundation
 import TestSupport
+import TestTools
 import Testing
 
 /// Faults of a real Apache Kafka; `make test-kafka` runs these, on the cluster that it started.

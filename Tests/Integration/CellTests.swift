@@ -3,6 +3,7 @@
 import Administration
 import FleetSupport
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

@@ -4,6 +4,7 @@ import FleetSupport
 import Foundation
 import KafkaClient
 import TestSupport
+import TestTools
 import Testing
 import Verification
 
@@ -143,7 +144,7 @@ extension CommandLineSuite {
 
         @Test(
             arguments: [
-                "", "run", "migrate", "request", "request send", "verify", "events", "events tail", "demo",
+                "", "run", "migrate", "request", "request send", "verify", "events", "events tail",
                 "message preview", "erase", "dead-letters", "dead-letters list", "dead-letters redrive",
             ]
         )
@@ -153,25 +154,6 @@ extension CommandLineSuite {
             #expect(program.output.contains("USAGE: code-courier\(command.isEmpty ? "" : " ")\(command)"))
             #expect(program.output.contains("OVERVIEW: "))
             #expect(program.errors.isEmpty)
-        }
-
-        @Test func `the demo tells its story and ends with one line of JSON`() async throws {
-            try await LedgerDatabase.with(connections: 1) { database in
-                let (url, password) = DatabaseURL(database.url).withoutPassword
-                let demo = ["demo", "--once", "--port", "0", "--postgres-url", url.text]
-                let program = try await run(demo, try ScratchFolder(), ["PGPASSWORD": password])
-                #expect(
-                    program.lines.last
-                        == #"{"demo":"ok","sent":2,"approved":2,"suppressed":1,"rejected":1,"dead_letters":1}"#
-                )
-                #expect(program.errors.isEmpty)
-
-                // What it left are requests as a fleet's own are.
-                let again = try await run(demo, try ScratchFolder(), ["PGPASSWORD": password], expecting: 2)
-                #expect(again.errorLines.count == 1)
-                #expect(again.errors.contains("--postgres-url: the database holds requests"), "\(again.errors)")
-                #expect(again.output.isEmpty)
-            }
         }
 
         /// Runs the program to its end and expects an exit code.

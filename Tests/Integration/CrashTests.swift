@@ -4,6 +4,7 @@ import Administration
 import FleetSupport
 import Sandbox
 import TestSupport
+import TestTools
 import Testing
 
 extension Endurance {

@@ -3,7 +3,9 @@
 import FleetSupport
 import Foundation
 import KafkaClient
+import MockKafka
 import TestSupport
+import TestTools
 import Testing
 
 extension Scenarios {

@@ -2,7 +2,7 @@
 
 import FleetSupport
 import KafkaClient
-import TestSupport
+import TestTools
 import Testing
 
 extension KafkaFeatures {

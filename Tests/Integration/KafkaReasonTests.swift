@@ -2,6 +2,7 @@
 
 import FleetSupport
 import KafkaClient
+import MockKafka
 import TestSupport
 import Testing
 

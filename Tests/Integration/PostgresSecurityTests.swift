@@ -3,6 +3,7 @@
 import FleetSupport
 import PostgresClient
 import TestSupport
+import TestTools
 import Testing
 
 extension CommandLineSuite {

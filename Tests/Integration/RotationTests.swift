@@ -5,6 +5,7 @@ import FleetSupport
 import Foundation
 import PostgresClient
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

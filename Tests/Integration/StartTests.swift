@@ -4,6 +4,7 @@ import Administration
 import FleetSupport
 import Foundation
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
-import TestSupport
+import TestTools
 import Testing
 
 @testable import KafkaClient

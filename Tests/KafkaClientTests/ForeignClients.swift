@@ -4,7 +4,7 @@ import CLibrdkafka
 import Dispatch
 import Foundation
 import Synchronization
-import TestSupport
+import TestTools
 
 @testable import KafkaClient
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import KafkaClient
-import TestSupport
+import MockKafka
+import TestTools
 import Testing
 
 @Suite(.timeLimit(.minutes(3)))

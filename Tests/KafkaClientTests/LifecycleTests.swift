@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import KafkaClient
-import TestSupport
+import TestTools
 import Testing
 
 @Suite(.timeLimit(.minutes(2)))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import MockKafka
 import Testing
 
 @testable import KafkaClient

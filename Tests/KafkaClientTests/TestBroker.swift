@@ -2,7 +2,8 @@
 
 import Foundation
 import KafkaClient
-import TestSupport
+import MockKafka
+import TestTools
 import Testing
 
 /// Which broker a test runs on.

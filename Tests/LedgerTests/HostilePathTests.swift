@@ -5,6 +5,7 @@ import Ledger
 import Logs
 import PostgresClient
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

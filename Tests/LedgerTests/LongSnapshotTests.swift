@@ -3,6 +3,7 @@
 import Ledger
 import PostgresClient
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

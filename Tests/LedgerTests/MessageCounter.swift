@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
-import TestSupport
+import TestTools
 
 /// A proxy before the test server that counts what clients ask for: statements and round trips.
 ///

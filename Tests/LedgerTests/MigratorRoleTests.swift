@@ -2,6 +2,7 @@
 
 import PostgresClient
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

@@ -2,6 +2,7 @@
 
 import Ledger
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

@@ -3,6 +3,7 @@
 import Administration
 import PostgresClient
 import TestSupport
+import TestTools
 import Testing
 
 /// Servers and databases that cannot hold a ledger, told before anything is written.

@@ -5,6 +5,7 @@ import Ledger
 import PostgresClient
 import Synchronization
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

@@ -2,7 +2,7 @@
 
 import CPhoneNumbers
 import PhoneNumberLibrary
-import TestSupport
+import TestTools
 import Testing
 
 /// The patterns are libphonenumber's and the order in which they are asked is copied from it: so are the answers.

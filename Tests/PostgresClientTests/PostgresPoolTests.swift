@@ -2,7 +2,7 @@
 
 import PostgresClient
 import Synchronization
-import TestSupport
+import TestTools
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))

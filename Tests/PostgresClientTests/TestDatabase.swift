@@ -2,7 +2,7 @@
 
 import Glibc
 import PostgresClient
-import TestSupport
+import TestTools
 import Testing
 
 /// The PostgreSQL that the tests run against: each test has a schema of its own, dropped at its end.

@@ -2,7 +2,7 @@
 
 import NIOCore
 import NIOPosix
-import TestSupport
+import TestTools
 import Testing
 import Verification
 

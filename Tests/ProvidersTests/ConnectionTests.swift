@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 import NIOSSL
-import TestSupport
+import TestTools
 import Testing
 import Verification
 

@@ -3,7 +3,7 @@
 import Glibc
 import NIOCore
 import NIOHTTP1
-import TestSupport
+import TestTools
 import Testing
 import Verification
 

@@ -2,6 +2,7 @@
 
 import Providers
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

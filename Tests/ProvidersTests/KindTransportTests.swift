@@ -3,6 +3,7 @@
 import NIOSSL
 import Providers
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

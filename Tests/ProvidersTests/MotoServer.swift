@@ -5,7 +5,7 @@ import Foundation
 import Logs
 import NIOCore
 import NIOHTTP1
-import TestSupport
+import TestTools
 import Testing
 import Verification
 

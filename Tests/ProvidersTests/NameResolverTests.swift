@@ -3,7 +3,7 @@
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
-import TestSupport
+import TestTools
 import Testing
 import Verification
 

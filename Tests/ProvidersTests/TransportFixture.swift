@@ -3,7 +3,7 @@
 import NIOCore
 import NIOPosix
 import NIOSSL
-import TestSupport
+import TestTools
 import Testing
 
 /// Runs `body` with a listener and its port, whose queue is full, so that the kernel drops further attempts.

@@ -3,7 +3,7 @@
 import NIOCore
 import NIOPosix
 import Providers
-import TestSupport
+import TestTools
 import Testing
 import Verification
 

@@ -2,7 +2,7 @@
 
 import SMTPClient
 import Synchronization
-import TestSupport
+import TestTools
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct `A delivery by libcurl` {

@@ -3,6 +3,7 @@
 import Logging
 import ServiceLifecycle
 import TestSupport
+import TestTools
 import Testing
 
 @testable import Sandbox

@@ -2,6 +2,7 @@
 
 import Synchronization
 import TestSupport
+import TestTools
 import Testing
 
 @testable import Sandbox

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 package import Verification
 
 extension CodeKeys {
@@ -144,49 +143,6 @@ extension Screener {
 extension Timestamp {
     /// 2026-11-20T12:00:00Z, where the clocks of tests begin.
     package static let test = Timestamp(milliseconds: 1_795_176_000_000)
-}
-
-/// A repeatable source of randomness: `COURIER_TEST_SEED` in the environment, or a new seed that is printed.
-package struct TestSeed: RandomNumberGenerator, Sendable {
-    /// What `COURIER_TEST_SEED` has to be for the same numbers.
-    package let seed: UInt64
-    private var state: UInt64
-
-    /// The seed of a test, printed under its name.
-    package init(_ name: String) {
-        let given = getenv("COURIER_TEST_SEED").flatMap { UInt64(String(cString: $0)) }
-        self.init(seed: given ?? UInt64.random(in: .min ... .max))
-        print("\(name): COURIER_TEST_SEED=\(seed)")
-    }
-
-    package init(seed: UInt64) {
-        self.seed = seed
-        state = seed
-    }
-
-    /// SplitMix64.
-    package mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
-    }
-
-    /// A small number below the bound, cheap where the bias does not matter.
-    package mutating func below(_ bound: Int) -> Int {
-        bound <= 0 ? 0 : Int(next() >> 33) % bound
-    }
-
-    /// Whether something happens that does so `percent` times in a hundred.
-    package mutating func chance(_ percent: Int) -> Bool {
-        below(100) < percent
-    }
-
-    /// One of some values.
-    package mutating func pick<Value>(_ values: [Value]) -> Value {
-        values[below(values.count)]
-    }
 }
 
 extension SendReference {

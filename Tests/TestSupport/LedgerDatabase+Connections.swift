@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import PostgresClient
+import TestTools
 
 extension LedgerDatabase {
     /// Lends connections to the database: with the server settings of a worker, or by another way to the server.

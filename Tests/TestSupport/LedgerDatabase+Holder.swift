@@ -2,6 +2,7 @@
 
 import PostgresClient
 import Synchronization
+import TestTools
 
 extension LedgerDatabase {
     /// Plays another worker: runs a script in a session of its own until it is over, or until the test ends.

@@ -5,6 +5,7 @@ import Dispatch
 import Glibc
 import PostgresClient
 import Synchronization
+import TestTools
 
 /// The migrated database whose copies are the databases of this process's tests: a copy costs a third of the migrations.
 ///

@@ -4,6 +4,7 @@ import Administration
 import Glibc
 package import Ledger
 package import PostgresClient
+import TestTools
 package import Verification
 
 /// A database of a test's own, with every migration applied, on the server that `COURIER_TEST_POSTGRES_URL` names.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TestSupport
+import TestTools
 import Verification
 
 /// A directory that knows a region for each country code that random histories use.

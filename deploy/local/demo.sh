@@ -26,6 +26,7 @@ say "1/3 Checking the Debian packages"
 deploy/local/install.sh 9>&-
 say "2/3 Building code-courier (the first time takes some minutes)"
 run swift build --product code-courier >&2
+run swift build --product code-courier-sandbox >&2
 program="$(swift build --show-bin-path)/code-courier"
 
 say "3/3 Starting a private PostgreSQL"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Foundation
 
-/// Shows a worker at work.
-struct DemoCommand: AsyncParsableCommand {
+/// Shows a worker at work: a command of `code-courier-sandbox`.
+struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
         abstract: "Shows a worker at work: an embedded broker, a pretended SMS provider and a few requests.",
@@ -14,25 +15,55 @@ struct DemoCommand: AsyncParsableCommand {
 
               make demo
               code-courier demo --postgres-url postgresql://me@127.0.0.1/empty --once
+
+            It is a part of code-courier-sandbox, which stands beside this program where
+            both were built, and in no image of a worker.
             """
     )
 
-    @Option(help: "An empty database as a libpq URI; its password in PGPASSWORD.")
-    var postgresURL: String
+    @Argument(parsing: .captureForPassthrough, help: "Those of code-courier-sandbox demo; --help shows them.")
+    var arguments: [String] = []
 
-    @Flag(help: "End after the first requests and print one JSON line.")
-    var once = false
+    func run() throws {
+        try SandboxProgram.take(over: ["demo"] + arguments)
+    }
+}
 
-    @Option(help: "The port of the inbox page; another free one when it is taken.")
-    var port = 8025
+/// Runs pretended providers: a command of `code-courier-sandbox`.
+struct SandboxCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sandbox",
+        abstract: "Runs pretended providers, whose messages arrive on the phones of a web page.",
+        discussion: """
+            A worker hands to them as to Twilio, Vonage, Apple, a generic gateway or a mail
+            server. Nothing is sent to anybody. Ctrl-C ends it.
 
-    func run() async throws {
-        let stage = try await DemoStage(
-            postgresURL: try ConfigurationOptions.databaseURL(postgresURL),
-            port: port
-        )
-        let result = try await stage.perform(staying: !once)
-        if once { print(result.json) }
-        guard result.isExpected else { throw ExitCode(1) }
+              code-courier sandbox --port 8025 --smtp-port 2525
+
+            It is a part of code-courier-sandbox, which stands beside this program where
+            both were built, and in no image of a worker.
+            """
+    )
+
+    @Argument(parsing: .captureForPassthrough, help: "Those of code-courier-sandbox serve; --help shows them.")
+    var arguments: [String] = []
+
+    func run() throws {
+        try SandboxProgram.take(over: ["serve"] + arguments)
+    }
+}
+
+/// The program with all that a worker is tried with, so that a worker's own has none of it.
+private enum SandboxProgram {
+    /// Replaces this process by it; throws where it is not there.
+    static func take(over arguments: [String]) throws {
+        let own = URL(filePath: (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? "")
+        let path = own.deletingLastPathComponent().appending(path: "code-courier-sandbox").path
+        // SAFETY: the array ends with nil, and its strings live until the program is replaced, or for good.
+        var pointers = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
+        unsafe execv(path, &pointers)
+        throw StartFailure.report([
+            "the program code-courier-sandbox, which has this command, is not beside this one; make demo builds both"
+        ])
     }
 }

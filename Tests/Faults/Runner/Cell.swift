@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetSupport
-import TestSupport
+import TestTools
 import Testing
 
 /// A topic and a group of a few workers' own, in the fleet's cluster and database.

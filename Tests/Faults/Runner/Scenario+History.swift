@@ -4,6 +4,7 @@ import FleetSupport
 import KafkaClient
 import PostgresClient
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

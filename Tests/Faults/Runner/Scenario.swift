@@ -2,7 +2,7 @@
 
 import FleetSupport
 import Synchronization
-import TestSupport
+import TestTools
 import Testing
 import Verification
 

@@ -2,7 +2,7 @@
 
 import FleetSupport
 import Foundation
-import TestSupport
+import TestTools
 
 /// A system call of one thread of a worker, by its place among the thread's calls of that kind.
 struct CallPoint: Hashable, Sendable {

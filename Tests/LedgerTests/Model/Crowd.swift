@@ -2,6 +2,7 @@
 
 import Ledger
 import TestSupport
+import TestTools
 import Verification
 
 /// The place of an event among all.

@@ -3,6 +3,7 @@
 import Ledger
 import PostgresClient
 import TestSupport
+import TestTools
 import Verification
 
 /// Random histories that share a database, a clock and their batches, each with a model of its own.

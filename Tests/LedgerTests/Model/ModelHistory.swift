@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TestSupport
+import TestTools
 import Verification
 
 /// A random history of a few people at one or two tenants of their own: what they ask, and the model of it.

@@ -2,7 +2,7 @@
 
 import Providers
 import SMTPClient
-import TestSupport
+import TestTools
 import Testing
 import Verification
 

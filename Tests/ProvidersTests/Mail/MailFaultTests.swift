@@ -2,6 +2,7 @@
 
 import SMTPClient
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

@@ -3,6 +3,7 @@
 import Foundation
 import NIOHTTP2
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

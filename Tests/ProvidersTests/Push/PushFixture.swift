@@ -4,6 +4,7 @@ import Crypto
 import FoundationEssentials
 import NIOConcurrencyHelpers
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

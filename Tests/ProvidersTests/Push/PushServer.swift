@@ -6,7 +6,7 @@ import NIOHPACK
 import NIOHTTP2
 import NIOPosix
 import NIOSSL
-import TestSupport
+import TestTools
 
 /// A push as it came, by HTTP/2.
 struct ReceivedPush: Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import TestSupport
+import TestTools
 
 /// A page in Chromium, of which a test asks questions by the DevTools protocol.
 final class Browser: Sendable {

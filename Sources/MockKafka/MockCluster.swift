@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLibrdkafka
+package import KafkaClient
 import Synchronization
 
 /// librdkafka's own Kafka cluster inside the process, for demonstration and tests.
@@ -55,7 +56,8 @@ package final class MockCluster: Sendable {
 
     /// Makes a broker answer only after a time.
     package func delayAnswers(of broker: Int32, by delay: Duration) throws(KafkaError) {
-        try unsafe perform { unsafe rd_kafka_mock_broker_set_rtt($0, broker, delay.milliseconds) }
+        let milliseconds = Int32(clamping: Int64(delay / .milliseconds(1)))
+        try unsafe perform { unsafe rd_kafka_mock_broker_set_rtt($0, broker, milliseconds) }
     }
 
     /// Lets a broker be reached again, or all of them when nil.
@@ -82,7 +84,7 @@ package final class MockCluster: Sendable {
     private func perform(_ body: (OpaquePointer) -> rd_kafka_resp_err_t) throws(KafkaError) {
         let failure: KafkaError? = cluster.withLock { handle in
             guard let code = unsafe handle?.perform(body) else { return KafkaError(.closed) }
-            return KafkaError(failure: code)
+            return code == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : KafkaError(KafkaError.Code(rawValue: code.rawValue))
         }
         if let failure { throw failure }
     }
@@ -96,9 +98,13 @@ package final class MockCluster: Sendable {
     private let cluster: OpaquePointer
 
     init(brokers: Int) throws(KafkaError) {
-        let options = try ClientOptions()
-        try options.set(["client.id": "mock-cluster"], events: 0)
-        let host = unsafe try options.makeClient(RD_KAFKA_PRODUCER, names: [])
+        let options = unsafe rd_kafka_conf_new()
+        // The library's own lines would mix with the program's.
+        unsafe rd_kafka_conf_set_log_cb(options, nil)
+        guard let host = unsafe rd_kafka_new(RD_KAFKA_PRODUCER, options, nil, 0) else {
+            unsafe rd_kafka_conf_destroy(options)
+            throw KafkaError(.failure)
+        }
         guard let cluster = unsafe rd_kafka_mock_cluster_new(host, Int32(clamping: max(brokers, 1))) else {
             unsafe rd_kafka_destroy(host)
             throw KafkaError(.failure)

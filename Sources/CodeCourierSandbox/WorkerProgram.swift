@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Foundation
+
+/// The program `code-courier` that stands beside this one.
+struct WorkerProgram: Sendable {
+    private let path: URL
+    private let environment: [String: String]
+
+    /// What a command has printed on standard output, and its exit code.
+    struct Ended: Sendable {
+        let lines: [String]
+        let code: Int32
+    }
+
+    /// Finds it; `settings` are variables of the configuration, which replace those of the caller's environment.
+    init(settings: [String: String]) throws {
+        path = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe").fileURL
+            .deletingLastPathComponent().appending(path: "code-courier")
+        let sections = ["KAFKA_", "POSTGRES_", "POLICY_", "KEYS_", "WORKER_", "LOG_", "PROVIDERS_"]
+        environment = ProcessInfo.processInfo.environment
+            .filter { variable in !sections.contains { variable.key.hasPrefix($0) } }
+            .merging(settings) { $1 }
+    }
+
+    /// Runs a command to its end; a cancelled task ends it as Ctrl-C does.
+    func run(_ arguments: [String]) async throws -> Ended {
+        let output = Pipe()
+        let process = process(arguments)
+        process.standardOutput = output
+        let code = try await end(of: process)
+        let bytes = (try? output.fileHandleForReading.readToEnd()) ?? Data()
+        let text = String(decoding: bytes, as: UTF8.self)
+        return Ended(lines: text.split(separator: "\n").map(String.init), code: code)
+    }
+
+    /// Runs a worker until the task is cancelled, and waits until it has drained; throws where it ends by itself.
+    func work(_ arguments: [String]) async throws {
+        let code = try await end(of: process(arguments))
+        guard Task.isCancelled else { throw ExitCode(code == 0 ? 1 : code) }
+    }
+
+    private func process(_ arguments: [String]) -> Process {
+        let process = Process()
+        process.executableURL = path
+        process.arguments = arguments
+        process.environment = environment
+        process.standardInput = FileHandle.nullDevice
+        return process
+    }
+
+    private func end(of process: Process) async throws -> Int32 {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
+                do {
+                    try process.run()
+                } catch {
+                    process.terminationHandler = nil
+                    continuation.resume(throwing: error)
+                }
+            }
+        } onCancel: {
+            if process.isRunning { process.terminate() }
+        }
+    }
+}
+
+extension String {
+    fileprivate var fileURL: URL { URL(filePath: self) }
+}

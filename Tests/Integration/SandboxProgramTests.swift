@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FleetSupport
+import Foundation
+import TestSupport
+import TestTools
+import Testing
+
+extension CommandLineSuite {
+    /// The program `code-courier-sandbox`, and what a worker's program has of it.
+    @Suite struct SandboxProgram {
+        @Test func `the demo tells its story and ends with one line of JSON`() async throws {
+            try await LedgerDatabase.with(connections: 1) { database in
+                let (url, password) = DatabaseURL(database.url).withoutPassword
+                let demo = ["demo", "--once", "--port", "0", "--postgres-url", url.text]
+                // A shell's variables for a fleet of its own are none of the demonstration's.
+                let shell = ["PGPASSWORD": password, "KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1", "WORKER_CELL": "7"]
+                let program = try await run(demo, shell)
+                #expect(
+                    program.lines.last
+                        == #"{"demo":"ok","sent":2,"approved":2,"suppressed":1,"rejected":1,"dead_letters":1}"#
+                )
+                #expect(program.errors.isEmpty)
+
+                // What it left are requests as a fleet's own are.
+                let again = try await run(demo, ["PGPASSWORD": password], expecting: 2)
+                #expect(again.errorLines.count == 1)
+                #expect(again.errors.contains("--postgres-url: the database holds requests"), "\(again.errors)")
+                #expect(again.output.isEmpty)
+            }
+        }
+
+        @Test func `a demo that stays ends at Ctrl-C, and its worker with it`() async throws {
+            try await LedgerDatabase.with(connections: 1) { database in
+                let (url, password) = DatabaseURL(database.url).withoutPassword
+                let demo = ["demo", "--port", "0", "--postgres-url", url.text]
+                let program = try Program(demo, environment: ["PGPASSWORD": password], folder: try ScratchFolder())
+                try await eventually("the story is told", within: .seconds(60)) {
+                    program.output.contains("Ctrl-C ends the demo.")
+                }
+                #expect(try await workers(of: database) > 0)
+                program.send(SIGINT)
+                #expect(try await program.exit(within: .seconds(60)) == .code(0), "\(program.errors)")
+                try await eventually("the worker's sessions are gone") { try await workers(of: database) == 0 }
+            }
+        }
+
+        @Test func `the sandbox says where it listens, and ends at Ctrl-C`() async throws {
+            let program = try Program(["sandbox", "--port", "0"], folder: try ScratchFolder())
+            try await eventually("it listens") { program.lines.count == 2 }
+            #expect(program.lines[0].hasPrefix("page and HTTP APIs: http://127.0.0.1:"))
+            #expect(program.lines[1].hasPrefix("mail server: 127.0.0.1:"))
+            program.send(SIGINT)
+            #expect(try await program.exit() == .code(0))
+            #expect(program.errors.isEmpty)
+        }
+
+        @Test(arguments: ["demo", "sandbox"])
+        func `a command of the other program explains itself`(_ command: String) async throws {
+            let program = try await run([command, "--help"])
+            #expect(program.output.contains("USAGE: code-courier-sandbox "))
+            #expect(program.output.contains("\n  code-courier \(command) --"))
+            #expect(program.errors.isEmpty)
+        }
+
+        @Test func `a password goes to no demo by its arguments`() async throws {
+            let url = "postgresql://me:top-secret@127.0.0.1:1/none"
+            let program = try Program(
+                ["demo", "--postgres-url", url],
+                executable: Program.path(of: "code-courier-sandbox"),
+                folder: try ScratchFolder()
+            )
+            #expect(try await program.exit() == .code(64))
+            #expect(program.errors.contains("put it into PGPASSWORD") && !program.errors.contains("top-secret"))
+        }
+
+        @Test func `a worker without the other program beside it says what is missing`() async throws {
+            let folder = try ScratchFolder()
+            let alone = folder["code-courier"]
+            try FileManager.default.copyItem(atPath: Program.path(of: "code-courier"), toPath: alone)
+            let program = try Program(["demo"], executable: alone, folder: folder)
+            #expect(try await program.exit() == .code(2))
+            #expect(program.errorLines.count == 1)
+            #expect(program.errors.contains("code-courier-sandbox"))
+        }
+
+        @Test func `a worker's program has no part of the sandbox in it`() throws {
+            // Names as they stand in the symbols of a program that has them.
+            for name in ["11Hummingbird", "rd_kafka_mock_cluster_new", "7Sandbox"] {
+                #expect(try !Self.program("code-courier", contains: name), "\(name)")
+            }
+            for name in ["11Hummingbird", "rd_kafka_mock_cluster_new", "7Sandbox"] {
+                #expect(try Self.program("code-courier-sandbox", contains: name), "\(name)")
+            }
+        }
+
+        private static func program(_ program: String, contains name: String) throws -> Bool {
+            let file = URL(filePath: Program.path(of: program))
+            return try Data(contentsOf: file, options: .alwaysMapped).range(of: Data(name.utf8)) != nil
+        }
+
+        /// The sessions of workers and commands.
+        private func workers(of database: LedgerDatabase) async throws -> Int64 {
+            try await database.count(
+                """
+                SELECT count(*) FROM pg_stat_activity
+                WHERE datname = current_database() AND application_name LIKE 'code-courier%'
+                """
+            )
+        }
+
+        /// Runs the program to its end and expects an exit code.
+        private func run(
+            _ arguments: [String],
+            _ environment: [String: String] = [:],
+            expecting code: Int32 = 0
+        ) async throws -> Program {
+            let program = try Program(arguments, environment: environment, folder: try ScratchFolder())
+            let exit = try await program.exit(within: .seconds(120))
+            #expect(exit == .code(code), "\(program.output)\(program.errors)")
+            return program
+        }
+    }
+}
