@@ -12,6 +12,9 @@ package struct IntakeKeys: Sendable {
     package let windows: [LimitKey]
     let requests: [Candidate]
 
+    /// Candidates that are too old to be sent and whose ids' rows another transaction locks: nothing is locked for them.
+    let unlockable: [Candidate]
+
     /// The verifications that the candidates may begin.
     private let fresh: Set<VerificationID>
 
@@ -19,21 +22,31 @@ package struct IntakeKeys: Sendable {
     let tenantLimits: [TenantLimit]
     private let tenantCounts: [String: Int]
 
-    /// The keys that candidates need at a time; without one, those that they may need.
-    package init(_ candidates: [Candidate], by rules: IntakeRules, at now: Timestamp?) {
-        self.init(candidates) { candidate in now.map { rules.isTooLate(candidate, at: $0) } ?? false }
+    /// The keys that candidates need at the time of a look at locks; without one, those that they may need.
+    init(_ candidates: [Candidate], by rules: IntakeRules, besides locked: LockedKeys?) {
+        self.init(candidates, holders: locked?.holders ?? [:]) { candidate in
+            locked.map { rules.isTooLate(candidate, at: $0.now) } ?? false
+        }
     }
 
-    /// `isTooLate` tells of a candidate that it is answered by its request id alone.
-    package init(_ candidates: [Candidate], isTooLate: (Candidate) -> Bool = { _ in false }) {
+    package init(_ candidates: [Candidate]) { self.init(candidates, holders: [:]) { _ in false } }
+
+    /// `isTooLate` tells of a candidate that it is answered by its request id alone, and without that where it is held.
+    private init(_ candidates: [Candidate], holders: [UInt128: Int64], isTooLate: (Candidate) -> Bool) {
         var slots = Set<SlotKey>(minimumCapacity: candidates.count)
         var requests = [RequestKey: Candidate](minimumCapacity: candidates.count)
+        var unlockable: [RequestKey: Candidate] = [:]
         var windows = Set<LimitKey>(minimumCapacity: candidates.count)
         var limits: [String: [RateLimit]] = [:]
         var counts: [String: Int] = [:]
         for candidate in candidates {
-            if requests[candidate.key] == nil { requests[candidate.key] = candidate }
-            for passed in isTooLate(candidate) ? [] : candidate.possiblyPassed {
+            let isTooLate = isTooLate(candidate)
+            if isTooLate, holders[candidate.key.digest.value] != nil {
+                unlockable[candidate.key] = candidate
+            } else if requests[candidate.key] == nil {
+                requests[candidate.key] = candidate
+            }
+            for passed in isTooLate ? [] : candidate.possiblyPassed {
                 slots.insert(passed.slot)
                 guard passed.testNumber == nil else { continue }
                 windows.formUnion(passed.limits.lazy.filter { $0.scope != .recipient })
@@ -45,6 +58,7 @@ package struct IntakeKeys: Sendable {
         persons = Set(slots.lazy.map(\.person)).sorted()
         self.windows = windows.sorted()
         self.requests = requests.values.sorted { $0.key < $1.key }
+        self.unlockable = Array(unlockable.values)
         fresh = Set(candidates.lazy.map(\.verificationID))
         tenantLimits = limits.keys.sorted().flatMap { tenant in
             (limits[tenant] ?? []).map { TenantLimit(tenant: tenant, limit: $0) }

@@ -17,17 +17,18 @@ struct LockedKeys: Sendable {
 
     /// The candidates that need none of these rows, and the others.
     ///
-    /// A person's stay in their order: one behind another that waits does so, too. A request that is too old to be sent
-    /// needs the row of its id alone, so that no lock keeps it for longer than its time.
+    /// A person's stay in their order: one behind another that waits does so, too. What is too old to be sent needs no
+    /// row, so that no lock keeps it for longer than its time.
     func split(_ candidates: [Candidate], by rules: IntakeRules) -> (free: [Candidate], waiting: [Candidate]) {
         if holders.isEmpty { return (candidates, []) }
         var (free, waiting) = ([Candidate](), [Candidate]())
         var keys = Set<RequestKey>()
         var slots = Set<SlotKey>()
         for candidate in candidates {
-            let passed = rules.isTooLate(candidate, at: now) ? [] : candidate.possiblyPassed
+            let isTooLate = rules.isTooLate(candidate, at: now)
+            let passed = isTooLate ? [] : candidate.possiblyPassed
             let isBehind = keys.contains(candidate.key) || passed.contains { slots.contains($0.slot) }
-            guard isBehind || needsHeld(candidate.key, passed) else {
+            guard isBehind || !isTooLate && needsHeld(candidate.key, passed) else {
                 free.append(candidate)
                 continue
             }

@@ -11,28 +11,28 @@ extension PostgresLedger {
         try await Self.tellingData {
             // 1. What is known to be held is set aside without waiting for it.
             var (free, waiting) = (candidates, [Candidate]())
-            var now: Timestamp?
+            var locked: LockedKeys?
             let concerned = heldRows.concerned(candidates)
             if !concerned.isEmpty {
-                let locked = heldRows.stillHeld(try await lockedKeys(of: concerned), of: concerned)
-                (free, waiting) = locked.split(free, by: rules)
-                now = locked.now
+                let held = heldRows.stillHeld(try await lockedKeys(of: concerned), of: concerned)
+                (free, waiting) = held.split(free, by: rules)
+                locked = held
             }
             // 2. The others wait for locks as long as locks are waited for. Who meets one for longer looks which rows are
             // held; where none is, a table or a tenant's gate is, and parts of the batch would wait for it as well.
             var looks = 2
             while true {
                 do {
-                    let keys = IntakeKeys(free, by: rules, at: now)
-                    let batch = IntakeBatch(candidates: free, keys: keys, rules: rules, notBefore: now)
+                    let keys = IntakeKeys(free, by: rules, besides: locked)
+                    let batch = IntakeBatch(candidates: free, keys: keys, rules: rules, notBefore: locked?.now)
                     let recorded = free.isEmpty ? Recorded([], outbox: []) : try await intake(batch)
                     return Recorded(IntakeResult(sends: recorded.value, waiting: waiting), outbox: recorded.outbox)
                 } catch  where error.isLockConflict && looks > 0 {
                     looks -= 1
-                    let locked = try await lockedKeys(of: free)
-                    heldRows.note(locked)
-                    let split = locked.split(free, by: rules)
-                    now = locked.now
+                    let held = try await lockedKeys(of: free)
+                    heldRows.note(held)
+                    let split = held.split(free, by: rules)
+                    locked = held
                     waiting = Self.inOrder(waiting + split.waiting, of: candidates)
                     free = split.free
                 }
@@ -54,6 +54,13 @@ extension PostgresLedger {
 
         /// The time by which the keys were chosen: a clock that is set back makes no request young again.
         let notBefore: Timestamp?
+
+        /// Decides by these facts; of ids that another transaction locks nothing is written.
+        func decide(_ facts: IntakeFacts) -> IntakeChanges {
+            var changes = rules.decide(candidates, facts: facts)
+            for candidate in keys.unlockable { changes.requests[candidate.key] = nil }
+            return changes
+        }
     }
 
     private func intake(_ batch: IntakeBatch) async throws -> Recorded<[ClaimedSend]> {
@@ -99,7 +106,7 @@ extension PostgresLedger {
             let keys = batch.keys
             let read = try readFacts(keys, full, pace, transaction)
             var facts = read.facts.notBefore(batch.notBefore)
-            var changes = batch.rules.decide(batch.candidates, facts: facts)
+            var changes = batch.decide(facts)
             var writes = try writes(of: changes, keys, read.pack, at: facts.now, transaction)
             var trials = 3
             while true {
@@ -121,7 +128,7 @@ extension PostgresLedger {
                     if let same = changes.following(begun.windows) {
                         changes = same
                     } else {
-                        changes = batch.rules.decide(batch.candidates, facts: facts)
+                        changes = batch.decide(facts)
                         writes = try self.writes(of: changes, keys, read.pack, at: facts.now, transaction)
                     }
                 }
@@ -157,7 +164,7 @@ extension PostgresLedger {
         let pack: Pack
     }
 
-    /// The rows that there are, all of them locked.
+    /// The rows that there are, all of them locked but those of ids that nothing is written of.
     package struct KnownRows {
         package var persons: [LimitKey: Person] = [:]
         package var windows: [LimitKey: LimitWindow] = [:]
@@ -176,18 +183,23 @@ extension PostgresLedger {
         _ transaction: Transaction
     ) throws -> ReadRows {
         let others = full.isEmpty ? keys.windows : keys.windows.filter { full[$0] == nil }
-        let results = try transaction.run([
-            Self.lockPersons(keys.persons), Self.lockWindows(others), Self.lockRequests(keys), Self.readTime(keys),
-        ])
+        let results = try transaction.run(
+            [
+                Self.lockPersons(keys.persons), Self.lockWindows(others), Self.lockRequests(keys), Self.readTime(keys),
+            ] + (keys.unlockable.isEmpty ? [] : [Self.readRequests(keys.unlockable)])
+        )
         var rows = KnownRows()
         rows.persons = try Self.persons(results[0])
         rows.windows = try Self.windows(results[1]).merging(full) { locked, _ in locked }
-        rows.requests = try Self.requests(results[2], keys)
+        rows.requests = try Self.requests(results[2], keys.requests)
         var time = try IntakeTime(results[3])
         let slots: [SlotKey: VerificationID] = keys.slots.reduce(into: [:]) { slots, slot in
             slots[slot] = rows.persons[slot.person]?[slot.purpose]
         }
         let known = keys.before(slots.values).union(keys.before(rows.requests.values.compactMap(\.verificationID)))
+        if results.count > 4 {
+            rows.requests.merge(try Self.requests(results[4], keys.unlockable)) { locked, _ in locked }
+        }
         var verifications: [VerificationID: StoredVerification] = [:]
         var unpublished: Set<VerificationID> = []
         if !known.isEmpty {

@@ -5,9 +5,12 @@ package import Verification
 
 extension PostgresLedger {
     /// Locks and reads the rows of request ids that came before.
+    package static func lockRequests(_ keys: IntakeKeys) -> Statement { readRequests(keys.requests).forUpdate }
+
+    /// Reads the rows of request ids that came before, as they were committed last.
     ///
     /// Rows of yesterday and today are looked up: what is older is too old to be sent, whatever its id.
-    package static func lockRequests(_ keys: IntakeKeys) -> Statement {
+    package static func readRequests(_ requests: [Candidate]) -> Statement {
         Statement(
             """
             SELECT r.key, r.digest, r.verification_id, r.status, r.reason, r.rule, r.places,
@@ -16,9 +19,8 @@ extension PostgresLedger {
             WHERE r.key = ANY ($1)
               AND r.day BETWEEN (statement_timestamp() AT TIME ZONE 'UTC')::date - 1
                   AND (statement_timestamp() AT TIME ZONE 'UTC')::date
-            FOR UPDATE
             """,
-            [.uuids(keys.requests.map(\.key.digest.value))]
+            [.uuids(requests.map(\.key.digest.value))]
         )
     }
 
@@ -49,12 +51,12 @@ extension PostgresLedger {
         )
     }
 
-    /// The requests that were locked; one that has a row on both days has the same in each.
-    static func requests(_ rows: Rows, _ keys: IntakeKeys) throws -> [RequestKey: KnownRequest] {
+    /// The requests of these candidates that were read; one that has a row on both days has the same in each.
+    static func requests(_ rows: Rows, _ candidates: [Candidate]) throws -> [RequestKey: KnownRequest] {
         if rows.isEmpty { return [:] }
         let known = Dictionary(try rows.map { (try $0.uuid(0), try KnownRequest($0)) }) { first, _ in first }
         return Dictionary(
-            uniqueKeysWithValues: keys.requests.compactMap { request in
+            uniqueKeysWithValues: candidates.compactMap { request in
                 known[request.key.digest.value].map { (request.key, $0) }
             }
         )

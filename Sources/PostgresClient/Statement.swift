@@ -12,6 +12,7 @@ package struct Statement: Sendable, CustomStringConvertible {
     /// The words behind the text.
     enum Ending: String {
         case none = ""
+        case forUpdate = " FOR UPDATE"
         case skipLocked = " SKIP LOCKED"
         case forUpdateSkipLocked = " FOR UPDATE SKIP LOCKED"
     }
@@ -22,16 +23,17 @@ package struct Statement: Sendable, CustomStringConvertible {
     }
 
     /// The same without waiting, for one that ends with `FOR UPDATE`: what another transaction locks is left out.
-    package var skippingLocked: Statement {
-        var statement = self
-        statement.ending = .skipLocked
-        return statement
-    }
+    package var skippingLocked: Statement { ending(ending == .forUpdate ? .forUpdateSkipLocked : .skipLocked) }
+
+    /// The same for one that locks nothing: it locks what it reads.
+    package var forUpdate: Statement { ending(.forUpdate) }
 
     /// The same for one that locks nothing: it locks what it reads, and leaves out what another transaction locks.
-    package var forUpdateSkippingLocked: Statement {
+    package var forUpdateSkippingLocked: Statement { ending(.forUpdateSkipLocked) }
+
+    private func ending(_ ending: Ending) -> Statement {
         var statement = self
-        statement.ending = .forUpdateSkipLocked
+        statement.ending = ending
         return statement
     }
 

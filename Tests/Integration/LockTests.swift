@@ -46,5 +46,31 @@ extension Scenarios {
                 try await next.stop()
             }
         }
+
+        @Test func `a request whose own id is locked is answered when it is too old, and its offset is committed`()
+            async throws
+        {
+            try await TestFleet.with { fleet in
+                let worker = try await fleet.startWorker(["WORKER_MAX_REQUEST_AGE": "10s"])
+                let request = TestRequest(phoneNumber: Numbers.one())
+                try await fleet.send(request)
+                _ = try await fleet.event(of: request)
+
+                let released = LedgerDatabase.waiting(for: "SELECT FROM pg_class WHERE relname = 'released'")
+                async let holder: Void = fleet.database.script(
+                    "BEGIN; SELECT FROM courier.request FOR UPDATE; SELECT pg_advisory_xact_lock(1); \(released) COMMIT"
+                )
+                try await fleet.database.waitForHolders()
+                try await fleet.send(request)
+                try await worker.waitForLog("intake.waiting")
+                try await eventually("everything is committed", within: .seconds(60)) {
+                    try await fleet.committedOffsets().values.reduce(0, +) == 2
+                }
+                let events = try await fleet.allEvents(after: .seconds(1))
+                #expect(events.map(\.answer) == [Answer("sent"), Answer("expired_unsent", "stale_request")])
+                try await fleet.database.script("CREATE TABLE public.released ()")
+                try await holder
+            }
+        }
     }
 }

@@ -11,12 +11,12 @@ import Verification
 /// What a row or a table that another transaction locks keeps waiting, and what it does not.
 @Suite(.timeLimit(.minutes(5))) struct LockedRowTests {
     /// Holds a lock until `release` is called.
-    private static func hold(_ lock: String) -> String {
+    static func hold(_ lock: String) -> String {
         let released = LedgerDatabase.waiting(for: "SELECT FROM pg_class WHERE relname = 'released'")
         return "BEGIN; \(lock); SELECT pg_advisory_xact_lock(1); \(released) COMMIT;"
     }
 
-    private static func release(_ database: LedgerDatabase) async throws {
+    static func release(_ database: LedgerDatabase) async throws {
         try await database.script("CREATE TABLE public.released ()")
     }
 
@@ -150,49 +150,6 @@ import Verification
             #expect(ContinuousClock.now - start < .seconds(4))
             #expect(recorded.value.waiting.map(\.place) == candidates.prefix(300).map(\.place))
             #expect(recorded.value.sends.count == 20)
-            try await Self.release(database)
-            try await holder
-        }
-    }
-
-    @Test func `a person's requests stay in their order behind a lock that only the first one needs`() async throws {
-        try await LedgerDatabase.with { database in
-            let worker = LedgerWorker(database.ledger(), policy: .counting)
-            _ = try await worker.claims(1, from: 7)
-            let window = LimitKey.address(.address(of: 7)).digest
-            let lock = "SELECT FROM courier.limit_window WHERE key = '\(window)' FOR UPDATE"
-            async let holder: Void = database.script(Self.hold(lock))
-            try await database.waitForHolders()
-            let now = try await worker.now()
-            let records = ["10.0.0.7", "10.0.0.8"].enumerated().map { index, address in
-                InboundRecord.request(
-                    id: "a\(index)",
-                    phoneNumber: "+4915100000001",
-                    offset: Int64(index),
-                    at: now,
-                    more: #","client":{"ip":"\#(address)"}"#
-                )
-            }
-            let recorded = try await worker.decided(try await worker.candidates(records))
-            #expect(recorded.value.waiting.map(\.key.requestID) == ["a0", "a1"])
-            #expect(recorded.value.sends.isEmpty)
-            try await Self.release(database)
-            try await holder
-        }
-    }
-
-    @Test func `a request that is too old to be sent waits for no row of its person`() async throws {
-        try await LedgerDatabase.with { database in
-            let worker = LedgerWorker(database.ledger(), policy: .counting)
-            let claims = try await worker.claims(1)
-            async let holder: Void = database.script(Self.hold(Needed.person.lock(claims[0])))
-            try await database.waitForHolders()
-            let now = try await worker.now()
-            let old = now - worker.rules.settings.maxRequestAge - .seconds(1)
-            let records: [InboundRecord] = .people(1, round: 1, at: now) + .people(1, round: 2, at: old)
-            let recorded = try await worker.decided(try await worker.candidates(records))
-            #expect(recorded.value.waiting.map(\.key.requestID) == ["p0-1"])
-            #expect(recorded.outbox.map { $0.json?.text("reason") } == ["stale_request"])
             try await Self.release(database)
             try await holder
         }

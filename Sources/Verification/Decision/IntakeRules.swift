@@ -36,9 +36,14 @@ package struct IntakeRules: Sendable {
     }
 
     /// True where a candidate is too old to be sent: its time decides before its person, whose rows it needs no more.
+    ///
+    /// The time of one that cannot be read is that of its record.
     package func isTooLate(_ candidate: Candidate, at now: Timestamp) -> Bool {
-        guard case .request(let request, _) = candidate.content else { return false }
-        let isStale = request.asked(before: now) < now - settings.maxRequestAge
+        let oldest = now - settings.maxRequestAge
+        guard case .request(let request, _) = candidate.content else {
+            return candidate.record.firstTimestamp.map { $0 < oldest } ?? false
+        }
+        let isStale = request.asked(before: now) < oldest
         return isStale || request.deadline.map { $0 <= now } ?? false
     }
 
