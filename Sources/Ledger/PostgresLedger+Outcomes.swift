@@ -84,14 +84,15 @@ extension PostgresLedger {
             let settled = try Self.sendClaims(answers[0])
             let open = free.filter { settled.contains($0.send.claim) && $0.disposition.settles }
 
-            // 3. What is called unknown since its holder was away is settled by what that knows, if nobody has claimed it anew.
+            // 3. What is called unknown or is to be repeated since its holder was away is settled by what that knows.
             let unsettled = free.filter { !settled.contains($0.send.claim) && $0.isEvidence }
             let answering = unsettled.filter(\.disposition.settlesUnknown)
             let late =
-                answering.isEmpty ? [] : try Self.sendClaims(transaction.run([Self.settleUnknownSends(answering)])[0])
+                answering.isEmpty ? [] : try Self.sendClaims(transaction.run([Self.settleLateSends(answering)])[0])
+            let unknown = try Self.sendIDs(locks[0], in: "unknown")
             let changes = OutcomeDecision.settle(
                 open + answering.filter { late.contains($0.send.claim) },
-                late: late,
+                late: late.filter { unknown.contains($0.send) },
                 verifications: read,
                 now: try answers[1].clock(),
                 source: settings.source

@@ -101,26 +101,30 @@ extension PostgresLedger {
         )
     }
 
-    /// The sends that there are, in the order of locks.
+    /// The sends that there are, and their states, in the order of locks.
     static func existingSends(_ ids: [SendID]) -> Statement {
         Statement(
-            "SELECT s.id FROM courier.send s WHERE s.id = ANY ($1::uuid[]) AND s.id BETWEEN $2 AND $3 ORDER BY s.id",
+            """
+            SELECT s.id, s.state FROM courier.send s
+            WHERE s.id = ANY ($1::uuid[]) AND s.id BETWEEN $2 AND $3 ORDER BY s.id
+            """,
             bounded(ids.map(\.uuid.value))
         )
     }
 
-    /// Settles sends that are `unknown`, for the holder of the claim that they have.
+    /// Settles sends for holders that learned too late what became of them.
     ///
-    /// A worker that was cut off alone knows its provider's answer; a sweep called it unknown meanwhile. A send that was
-    /// claimed anew has another fence, and one that a receipt settled is not unknown any more.
-    static func settleUnknownSends(_ results: [SendResult]) -> Statement {
+    /// A worker that was cut off alone knows its provider's answer; a sweep called it unknown meanwhile, or claimed the send
+    /// for its one repeat, which then does not leave. Once the repeat may have left, only an acceptance counts: someone has
+    /// the message. One that a receipt settled is not unknown any more.
+    static func settleLateSends(_ results: [SendResult]) -> Statement {
         Statement(
             """
             WITH settled AS (
                 UPDATE courier.send s
                 SET state = u.state, attempts = greatest(s.attempts, u.attempts), provider = u.provider,
                     provider_message_id = u.provider_message_id, segments = u.segments, encoding = u.encoding,
-                    error_code = u.error_code
+                    error_code = u.error_code, rendering = ''
                 FROM (
                     SELECT
                         unnest($1::uuid[]) AS id, unnest($2::int4[]) AS fence, unnest($3::text[]) AS state,
@@ -128,7 +132,12 @@ extension PostgresLedger {
                         unnest($6::text[]) AS provider_message_id, unnest($7::int2[]) AS segments,
                         unnest($8::text[]) AS encoding, unnest($9::text[]) AS error_code
                 ) AS u
-                WHERE s.id = u.id AND s.fence = u.fence AND s.state = 'unknown'
+                WHERE s.id = u.id AND CASE
+                    WHEN s.fence = u.fence THEN s.state = 'unknown'
+                    -- Only who was at a provider knows anything.
+                    WHEN s.fence < u.fence OR NOT s.repeated OR u.provider IS NULL THEN false
+                    WHEN u.state = 'sent' THEN s.state IN ('pending', 'claimed', 'dispatching', 'unknown')
+                    ELSE s.state IN ('pending', 'claimed') END
                 RETURNING s.id, u.fence, u.provider_message_id
             ), named AS (
                 INSERT INTO courier.message (id, digest)
@@ -245,9 +254,11 @@ extension PostgresLedger {
         return claims
     }
 
-    static func sendIDs(_ rows: Rows) throws -> Set<SendID> {
+    static func sendIDs(_ rows: Rows, in state: String? = nil) throws -> Set<SendID> {
         var ids = Set<SendID>(minimumCapacity: rows.count)
-        for row in rows { ids.insert(SendID(UUIDValue(try row.uuid(0)))) }
+        for row in rows where try state == nil || row.text(1) == state {
+            ids.insert(SendID(UUIDValue(try row.uuid(0))))
+        }
         return ids
     }
 }

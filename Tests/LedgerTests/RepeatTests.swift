@@ -30,7 +30,6 @@ import Verification
             #expect(taken.repetition == Repetition(reason: .workerLost, triedProviders: ["first", "second"]))
             #expect(taken.code == claim.code)
             #expect(taken.reference == claim.reference.reclaimed)
-            #expect(try await worker.ledger.record([.init(claim, .sent)]).outbox.isEmpty)
 
             _ = try await worker.ledger.markDispatching([taken])
             try await database.lapseSends()
@@ -78,6 +77,78 @@ import Verification
             )
             _ = try await worker.ledger.record([result])
             #expect(try await database.text("SELECT used_providers FROM courier.verification") == "first second")
+        }
+    }
+
+    /// A send whose holder was cut off and that another worker has claimed to hand over once more.
+    private func repeated(
+        _ worker: LedgerWorker,
+        _ database: LedgerDatabase
+    ) async throws -> (
+        first: ClaimedSend, second: ClaimedSend
+    ) {
+        let first = try await worker.claim()
+        _ = try await worker.ledger.markDispatching([first], tried: [first.claim: ["main"]])
+        try await database.lapseSends()
+        return (first, try #require(try await worker.ledger.sweepSends(capacity: 10).value.first))
+    }
+
+    private static let row: StaticString = """
+        SELECT concat_ws(' ', s.state, s.provider_message_id, v.send_open, v.sends_used, v.status)
+        FROM courier.send s JOIN courier.verification v ON v.id = s.verification_id
+        """
+
+    @Test(arguments: [true, false], [SendDisposition.sent, .failed(.optedOut)])
+    func `what the first holder learned before the repeat was marked settles the send, and no repeat leaves`(
+        isHandedBack: Bool,
+        disposition: SendDisposition
+    ) async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(ledger(database))
+            let (first, second) = try await repeated(worker, database)
+            if isHandedBack { _ = try await worker.ledger.record([.init(second, .retry(after: .zero))]) }
+            let told = try await worker.ledger.record([.init(first, disposition)])
+            #expect(EventContract.violations(in: told.outbox) == [])
+            let settled = disposition == .sent ? "sent SM1 f 1 sent" : "failed SM1 f 0 failed"
+            #expect(try await database.texts(Self.row) == [settled])
+            #expect(try await worker.ledger.markDispatching([second]).isEmpty)
+            try await worker.ledger.release([second])
+            #expect(try await worker.ledger.sweepSends(capacity: 10).value.isEmpty)
+            #expect(try await database.texts(Self.row) == [settled])
+            #expect(try await database.text("SELECT string_agg(rendering, '') FROM courier.send") == "")
+        }
+    }
+
+    @Test
+    func `once the repeat may have left, the first holder's acceptance settles the send and its refusal does not`()
+        async throws
+    {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(ledger(database))
+            let (first, second) = try await repeated(worker, database)
+            _ = try await worker.ledger.markDispatching([second])
+            #expect(try await worker.ledger.record([.init(first, .failed(.providerRefused))]).outbox.isEmpty)
+            let told = try await worker.ledger.record([.init(first, .sent)])
+            #expect(told.outbox.map { $0.json?.text("status") } == ["sent"])
+            #expect(try await worker.ledger.record([.init(second, .unknown(.workerLost))]).outbox.isEmpty)
+            #expect(try await database.texts(Self.row) == ["sent SM1 f 1 sent"])
+        }
+    }
+
+    @Test func `an acceptance that comes after the repeat settles what that left unknown, and nothing else`()
+        async throws
+    {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(ledger(database))
+            let (first, second) = try await repeated(worker, database)
+            try await worker.publish(try await worker.settle([second], .unknown(.workerLost)))
+            #expect(try await worker.ledger.record([.init(first, .failed(.providerRefused))]).outbox.isEmpty)
+            let told = try await worker.ledger.record([.init(first, .sent)])
+            #expect(told.outbox.map { $0.json?.text("status") } == ["sent"])
+            #expect(told.outbox.map(\.sequence) == [2])
+            try await worker.publish(told)
+            #expect(try await worker.ledger.record([.init(first, .sent), .init(second, .sent)]).outbox.isEmpty)
+            #expect(try await database.texts(Self.row) == ["sent SM1 f 1 sent"])
         }
     }
 
