@@ -46,6 +46,15 @@ import Testing
         (#"{"data": "{\"to\": \"{to}\", \"code\": {code}}"}"#, .json, "holds JSON inside of a value"),
         (#"[{"a": ["{\"b\": [\"{from}\", \"{text}\"]}"]}]"#, .json, "holds JSON inside of a value"),
         (#"{"data": "{\"a\": \"{\\\"t\\\": \\\"{text}\\\"}\"}"}"#, .json, "holds JSON inside of a value"),
+        (#"{"data": "{\"to\": \"{to}\", \"text\": {text}}"}"#, .json, "holds JSON inside of a value"),
+        (#"{"to": "{to}", "list": [["x"], [{"a": "[\"{text}\"]"}]]}"#, .json, "holds JSON inside of a value"),
+        (#"{"to": "{to}", "{\"t\": \"{text}\"}": 1}"#, .json, "holds JSON inside of a value"),
+        (#"{"to": "{to}", "text": "\"{text}\""}"#, .json, "holds JSON inside of a value"),
+        (#"["<m><t>{\"a\": \"{text}\"}</t></m>", "{to}"]"#, .json, "holds XML inside of a value"),
+        (#"to={to}&list=[{"text":"{text}"}]"#, .form, "holds JSON inside of a value"),
+        (#"to={to}&data=%7B%22text%22:%22{text}%22%7D"#, .form, "holds JSON inside of a value"),
+        (#"<m><to>{to}</to><data>{"text": "{text}"}</data></m>"#, .xml, "holds JSON inside of a value"),
+        (#"<m to="{to}" data='["{text}"]'/>"#, .xml, "holds JSON inside of a value"),
         (#"{"to": "{to}", "ssml": "<speak>{text}</speak>"}"#, .json, "holds XML inside of a value"),
         (#"to={to}&data={"text":"{text}"}"#, .form, "holds JSON inside of a value"),
         ("to={to}&data=<t>{text}</t>", .form, "holds XML inside of a value"),
@@ -58,6 +67,16 @@ import Testing
         ("<s>{to}<![CDATA[{text}]]></s>", .xml, "must not name {text} in a comment"),
         ("<s>{to}{text}<!-- {code} --></s>", .xml, "must not name {code} in a comment"),
     ]
+
+    @Test(arguments: [
+        ("https://example.com/send?to={to}&data=%7B%22text%22%3A%22{text}%22%7D", true),
+        ("https://example.com/send?data=%5B%7B%22code%22%3A%22{code}%22%7D%5D&to={to}", false),
+        ("https://example.com/send?to={to}&text={text}", false),
+    ])
+    func `JSON in the query of an address holds no text of a message`(address: String, isFault: Bool) throws {
+        let fault = GatewayBodyCheck.fault(ofAddress: try GatewayTemplate(address))
+        #expect((fault?.contains("holds JSON inside of a value") ?? false) == isFault)
+    }
 
     @Test(arguments: bad) func `a body that some message would break is refused with the reason`(
         body: String,

@@ -10,8 +10,10 @@ struct GatewayBodyCheck {
     let template: GatewayTemplate
     let contentType: GatewayConfiguration.ContentType
 
-    /// Values that break nothing: what a body is shows itself by them.
-    private static let plain: Values = [
+    /// Values that are text, a number and a part of an address: what a body is shows itself by them.
+    private static let plain = Values(uniqueKeysWithValues: GatewayTemplate.Variable.allCases.map { ($0, "1") })
+
+    private static let usual: Values = [
         .to: "+16505550123", .toDigits: "16505550123", .text: "123456 is your code", .ttlSeconds: "600", .from: "Acme",
         .secret: "secret", .sendID: "01890a5d-ac96-774b-bcce-b302099a8057", .entityID: "entity",
         .templateID: "template", .code: "123456", .expiresAt: "2026-11-20T12:34:56Z", .expiresAtSeconds: "1795178096",
@@ -29,8 +31,16 @@ struct GatewayBodyCheck {
             .text: String(repeating: marks, count: 40), .code: "0123456789", .to: "+123456789012345",
             .toDigits: "123456789012345", .ttlSeconds: "86400", .entityID: String(repeating: "1", count: 64),
         ]
-        return [marked, shortest, longest].map { plain.merging($0) { _, hard in hard } }
+        return [usual] + [marked, shortest, longest].map { usual.merging($0) { _, hard in hard } }
     }()
+
+    /// The fault of an address whose query holds documents, as the end of a sentence; nil where every value fits.
+    static func fault(ofAddress template: GatewayTemplate) -> String? {
+        let queries = ([plain] + hard).map { values in
+            formValues(String(template.filled(values, escaping: .url).drop { $0 != "?" }.dropFirst()))
+        }
+        return fault(ofStrings: queries[0], Array(queries.dropFirst()))
+    }
 
     /// The fault of the body, as the end of a sentence; nil where every value fits.
     var fault: String? {
@@ -66,11 +76,13 @@ struct GatewayBodyCheck {
     }
 
     private var faultOfXML: String? {
+        var documents: [[String]] = []
         for values in [Self.plain] + Self.hard {
             guard let texts = WellFormedXML.values(filled(values)) else {
                 return
                     "must be XML when its variables are filled in, such as <to>{to}</to><text>{text}</text> in one element"
             }
+            documents.append(texts)
             for variable in template.variables {
                 let value = values[variable] ?? ""
                 guard value.isEmpty || texts.contains(where: { $0.contains(value) }) else {
@@ -79,7 +91,7 @@ struct GatewayBodyCheck {
                 }
             }
         }
-        return nil
+        return Self.fault(ofStrings: documents[0], Array(documents.dropFirst()))
     }
 
     private var faultOfText: String? {
@@ -123,11 +135,11 @@ struct GatewayBodyCheck {
     }
 
     private static let outside =
-        "name there none but {to}, {code} and others without quotes in them, or use another body"
+        "name there none but {to}, {code} and others without quotes in them, in quotes, or use another body"
 
     private static func kind(of text: String) -> Kind? {
         switch text.unicodeScalars.first(where: { !$0.properties.isWhitespace }) {
-        case "{", "[": json(text) == nil ? nil : .json
+        case "{", "[", "\"": json(text) == nil ? nil : .json
         case "<": WellFormedXML.values(text) == nil ? nil : .xml
         default: nil
         }
@@ -146,12 +158,12 @@ struct GatewayBodyCheck {
 }
 
 extension JSONValue {
-    /// Every string in it, in its order.
+    /// Every string in it, names of members too, in its order.
     fileprivate var strings: [String] {
         switch self {
         case .string(let text): [text]
         case .array(let elements): elements.flatMap(\.strings)
-        case .object(let object): object.members.flatMap(\.value.strings)
+        case .object(let object): object.members.flatMap { [$0.name] + $0.value.strings }
         default: []
         }
     }

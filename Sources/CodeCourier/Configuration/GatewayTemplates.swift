@@ -34,6 +34,7 @@ struct GatewayTemplates {
             report(rule.requirement)
             return nil
         }
+        if let fault = GatewayBodyCheck.fault(ofAddress: template) { report(fault) }
         return template
     }
 
