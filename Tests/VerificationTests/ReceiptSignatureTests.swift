@@ -42,8 +42,48 @@ import Testing
             return
         }
         let record = try ReceiptRecord(object, ReceiptSecrets())
-        #expect(TwilioSignature.isValid(record, [Array("wrong".utf8), Array("12345".utf8)]))
-        #expect(!TwilioSignature.isValid(record, [Array("wrong".utf8)]))
+        var attempts = SignatureAttempts()
+        #expect(TwilioSignature.isValid(record, [Array("wrong".utf8), Array("12345".utf8)], &attempts))
+        #expect(!TwilioSignature.isValid(record, [Array("wrong".utf8)], &attempts))
+    }
+
+    /// The codes that are computed for a callback, whose provider has secrets none of which made its signature.
+    private func attempts(_ callback: String, _ scheme: ReceiptSecrets.Scheme, secrets: Int) throws -> Int {
+        guard case .object(let object) = try JSONScanner.parse(Array(callback.utf8)) else { return 0 }
+        let record = try ReceiptRecord(object, ReceiptSecrets())
+        let others = (0..<secrets).map { Array("another-\($0)".utf8) }
+        let provider = record.provider
+        var attempts = SignatureAttempts()
+        #expect(!ReceiptSecrets([provider: .init(scheme, secrets: others)]).accept(record, &attempts))
+        return attempts.count
+    }
+
+    @Test(arguments: [2, 3, 5, 40])
+    func `a forged callback costs 16 codes at most, however many secrets and spellings there are`(
+        secrets: Int
+    ) throws {
+        // An address that a proxy may have spelt in more than eight ways.
+        let url = "http://Gateway.Example.com:8080/r%2dx?a=x%2fy+z%20%7e"
+        for isLong in [false, true] {
+            let headers = ReceiptSample.twilioSignature("https://other.example", twilio, isLong: isLong)
+            let forged = ReceiptSample.callback(twilio, url: url, headers: headers)
+            #expect(try attempts(forged, .twilio, secrets: secrets) == 16)
+        }
+        let body = #"{"message_uuid":"u","status":"delivered"}"#
+        let authorization = ["authorization": "Bearer \(ReceiptSample.token(of: body))"]
+        let token = ReceiptSample.callback([:], provider: "backup", headers: authorization, body: body)
+        #expect(try attempts(token, .vonage(.sha256), secrets: secrets) == min(secrets, 16))
+        for digest in VonageDigest.allCases {
+            let forged = ReceiptSample.callback(sms.merging(["sig": "00"]) { $1 }, provider: "backup")
+            #expect(try attempts(forged, .vonage(digest), secrets: secrets) == min(secrets, 16))
+        }
+    }
+
+    @Test func `a callback that is too long or has no signature costs no code`() throws {
+        let long = twilio.merging(["Padding": String(repeating: "x", count: 20_000)]) { $1 }
+        let headers = ReceiptSample.twilioSignature(url, long)
+        #expect(try attempts(ReceiptSample.callback(long, url: url, headers: headers), .twilio, secrets: 1) == 0)
+        #expect(try attempts(ReceiptSample.callback(twilio, url: url, headers: [:]), .twilio, secrets: 1) == 0)
     }
 
     @Test func `a provider that is called by its kind is believed by its own secret`() {

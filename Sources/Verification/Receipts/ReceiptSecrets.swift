@@ -84,13 +84,20 @@ package struct ReceiptSecrets: Sendable, Redacted {
     /// A receipt with anything of its HTTP request beside it must be signed rightly: a forged callback comes in no other
     /// way. One without is a trusted gateway's own, unless signatures are required.
     func accept(_ record: ReceiptRecord) -> Bool {
+        var attempts = SignatureAttempts()
+        return accept(record, &attempts)
+    }
+
+    func accept(_ record: ReceiptRecord, _ attempts: inout SignatureAttempts) -> Bool {
         guard let entry = entries[record.provider] else { return true }
         let mustBeSigned = entry.isRequired || record.url != nil || record.headers != nil
         return switch entry.scheme {
         case .twilio:
-            !mustBeSigned || TwilioSignature.isValid(record, entry.secrets, callbackURL: entry.callbackURL)
+            !mustBeSigned
+                || TwilioSignature.isValid(record, entry.secrets, callbackURL: entry.callbackURL, &attempts)
         case .vonage(let digest):
-            !(mustBeSigned || record.parameters["sig"] != nil) || VonageSignature.isValid(record, digest, entry.secrets)
+            !(mustBeSigned || record.parameters["sig"] != nil)
+                || VonageSignature.isValid(record, digest, entry.secrets, &attempts)
         }
     }
 

@@ -5,13 +5,15 @@ import Crypto
 /// Twilio's signature of a callback: the base64 of HMAC-SHA-1, or of HMAC-SHA-256, over the address it called and the
 /// form's parameters, sorted by name, each name and value after the other (Twilio, "Validating requests").
 enum TwilioSignature {
-    /// The most HMACs that one callback costs, so that a forged one is cheap.
-    static let mostAttempts = 16
-
     /// More than Twilio posts, by far: what is longer is refused before anything is computed.
     static let longestCallback = 16 * 1024
 
-    static func isValid(_ record: ReceiptRecord, _ secrets: [[UInt8]], callbackURL: String? = nil) -> Bool {
+    static func isValid(
+        _ record: ReceiptRecord,
+        _ secrets: [[UInt8]],
+        callbackURL: String? = nil,
+        _ attempts: inout SignatureAttempts
+    ) -> Bool {
         guard let signature = record.headers?["x-twilio-signature"].flatMap(Base64.decode) else { return false }
         guard [Insecure.SHA1.byteCount, SHA256.byteCount].contains(signature.count) else { return false }
         var parameters = record.parameters
@@ -20,15 +22,17 @@ enum TwilioSignature {
         // Gateways that merge the query into the form repeat the send's id there; Twilio never posts it.
         if let sendID = record.sendIDParameter, parameters["sendId"] == String(sendID) { parameters["sendId"] = nil }
         let form = parameters.sortedByName.flatMap { Array($0.key.utf8) + Array($0.value.utf8) }
-        let keys = secrets.prefix(mostAttempts).map { SymmetricKey(data: $0) }
-        return urls(of: record, callbackURL).prefix(mostAttempts / keys.count).contains { url in
+        let keys = secrets.map { SymmetricKey(data: $0) }
+        for url in urls(of: record, callbackURL) where !attempts.isOver {
             let signed = Array(url.utf8) + form
-            return keys.contains { key in
+            let isValid = keys.contains { key in
                 signature.count == SHA256.byteCount
-                    ? HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: signed, using: key)
-                    : HMAC<Insecure.SHA1>.isValidAuthenticationCode(signature, authenticating: signed, using: key)
+                    ? attempts.isValid(signature, of: signed, key, HMAC<SHA256>.self)
+                    : attempts.isValid(signature, of: signed, key, HMAC<Insecure.SHA1>.self)
             }
+            if isValid { return true }
         }
+        return false
     }
 
     /// The addresses that Twilio may have signed: the configured one with the callback's query, or else what a proxy may

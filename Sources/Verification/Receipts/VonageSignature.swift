@@ -10,7 +10,12 @@ enum VonageSignature {
     /// More than Vonage posts, by far: what is longer is refused before anything is computed.
     private static let longestCallback = 16 * 1024
 
-    static func isValid(_ record: ReceiptRecord, _ digest: VonageDigest, _ secrets: [[UInt8]]) -> Bool {
+    static func isValid(
+        _ record: ReceiptRecord,
+        _ digest: VonageDigest,
+        _ secrets: [[UInt8]],
+        _ attempts: inout SignatureAttempts
+    ) -> Bool {
         let size = record.parameters.reduce(record.body?.utf8.count ?? 0) {
             $0 + $1.key.utf8.count + $1.value.utf8.count
         }
@@ -18,11 +23,11 @@ enum VonageSignature {
         if let authorization = record.headers?["authorization"], let token = bearer(authorization) {
             // What the token vouches for must be what is read.
             guard let body = record.body, record.isBodyRead else { return false }
-            return secrets.contains { isValid(token: token, body: body, $0) }
+            return secrets.contains { isValid(token: token, body: body, $0, &attempts) }
         }
         guard let signature = record.parameters["sig"].flatMap({ Hexadecimal.bytes($0.utf8) }) else { return false }
         let signed = signedText(record.parameters)
-        return secrets.contains { isValid(signature, of: signed, digest, $0) }
+        return secrets.contains { isValid(signature, of: signed, digest, $0, &attempts) }
     }
 
     /// The parameters but `sig`, sorted by name, as `&name=value`, with `&` and `=` in values made `_` (Vonage, "Signing
@@ -46,24 +51,17 @@ enum VonageSignature {
         _ signature: [UInt8],
         of signed: [UInt8],
         _ digest: VonageDigest,
-        _ secret: [UInt8]
-    ) -> Bool {
-        switch digest {
-        case .md5Hash: Insecure.MD5.hash(data: signed + secret) == signature
-        case .md5: isValid(signature, of: signed, secret, HMAC<Insecure.MD5>.self)
-        case .sha1: isValid(signature, of: signed, secret, HMAC<Insecure.SHA1>.self)
-        case .sha256: isValid(signature, of: signed, secret, HMAC<SHA256>.self)
-        case .sha512: isValid(signature, of: signed, secret, HMAC<SHA512>.self)
-        }
-    }
-
-    private static func isValid<Hash>(
-        _ signature: [UInt8],
-        of signed: [UInt8],
         _ secret: [UInt8],
-        _ code: HMAC<Hash>.Type
+        _ attempts: inout SignatureAttempts
     ) -> Bool {
-        code.isValidAuthenticationCode(signature, authenticating: signed, using: SymmetricKey(data: secret))
+        let key = SymmetricKey(data: secret)
+        return switch digest {
+        case .md5Hash: attempts.isValid { Insecure.MD5.hash(data: signed + secret) == signature }
+        case .md5: attempts.isValid(signature, of: signed, key, HMAC<Insecure.MD5>.self)
+        case .sha1: attempts.isValid(signature, of: signed, key, HMAC<Insecure.SHA1>.self)
+        case .sha256: attempts.isValid(signature, of: signed, key, HMAC<SHA256>.self)
+        case .sha512: attempts.isValid(signature, of: signed, key, HMAC<SHA512>.self)
+        }
     }
 }
 
@@ -71,13 +69,17 @@ enum VonageSignature {
 
 extension VonageSignature {
     /// Whether a JSON web token is signed with HS256 and the secret, and its `payload_hash` is the body's SHA-256.
-    private static func isValid(token: Substring, body: String, _ secret: [UInt8]) -> Bool {
+    private static func isValid(
+        token: Substring,
+        body: String,
+        _ secret: [UInt8],
+        _ attempts: inout SignatureAttempts
+    ) -> Bool {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3 else { return false }
         guard let signature = Base64.decode(url: parts[2]) else { return false }
-        guard isValid(signature, of: Array("\(parts[0]).\(parts[1])".utf8), secret, HMAC<SHA256>.self) else {
-            return false
-        }
+        let (signed, key) = (Array("\(parts[0]).\(parts[1])".utf8), SymmetricKey(data: secret))
+        guard attempts.isValid(signature, of: signed, key, HMAC<SHA256>.self) else { return false }
         guard let header = object(parts[0]), case .string("HS256")? = header["alg"] else { return false }
         guard let claims = object(parts[1]), let text = claims.text("payload_hash") else { return false }
         guard let hash = Hexadecimal.bytes(text.utf8) else { return false }
