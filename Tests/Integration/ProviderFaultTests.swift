@@ -104,5 +104,24 @@ extension Scenarios {
                 }
             }
         }
+
+        @Test func `a retry goes to the provider that asked for it, and not to the one that is misconfigured`()
+            async throws
+        {
+            let policy = TestPolicy.standard.replacing("[main]", with: "[main, backup]")
+            try await TestFleet.with(policy: policy) { fleet in
+                try fleet.addProvider("backup")
+                _ = try await fleet.startWorker()
+                let request = TestRequest(phoneNumber: Numbers.take(1)[0])
+                // The third call is the one that is taken, whoever gets it.
+                fleet.sandbox.add(.status(401, code: 20003, retryAfter: nil), to: request.phoneNumber)
+                fleet.sandbox.add(.status(429, code: 20429, retryAfter: nil), to: request.phoneNumber)
+                try await fleet.send([request])
+                let event = try #require(try await fleet.events(of: [request.id], within: .seconds(60)).first)
+                #expect(event.answer == Answer("sent"))
+                #expect(event.body.send?.provider == "backup")
+                #expect(fleet.sent.count { $0.to == request.phoneNumber } == 3)
+            }
+        }
     }
 }
