@@ -25,6 +25,11 @@ extension Program {
         return ProcessFigures(memory: kilobytes / 1024, processorTime: (user + system) / 100)
     }
 
+    /// The descriptors that the process has open.
+    package var descriptors: Int {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: "/proc/\(identifier)/fd").count }
+    }
+
     private static func words(of path: String, separator: Character) -> [Substring]? {
         guard let data = try? Data(contentsOf: URL(filePath: path)) else { return nil }
         return String(decoding: data, as: UTF8.self).split(separator: separator)

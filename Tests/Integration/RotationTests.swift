@@ -51,6 +51,26 @@ extension Scenarios {
             }
         }
 
+        @Test func `a secret that changes again and again leaves no descriptor behind`() async throws {
+            try await TestFleet.with { fleet in
+                try fleet.folder.write("test-token", to: "token")
+                try fleet.configure("authToken: test-token", "authTokenFile: \(fleet.folder["token"])")
+                let worker = try await fleet.startWorker()
+                var counts: [Int] = []
+                for number in 1...20 {
+                    let request = TestRequest(phoneNumber: Numbers.take(1)[0])
+                    try await fleet.send([request])
+                    #expect(try await fleet.events(of: [request.id]).map(\.answer) == [Answer("sent")])
+                    counts.append(try worker.program.descriptors)
+                    try fleet.folder.write("canary-token-\(number)", to: "token")
+                    try await worker.waitForLog("secrets.reloaded", times: number)
+                }
+                try await eventually("there are as many as after the first calls: \(counts)") {
+                    try worker.program.descriptors <= counts[0...4].max() ?? 0
+                }
+            }
+        }
+
         private func send(to fleet: TestFleet) async throws -> [TestRequest] {
             let requests = Numbers.take(50).map { TestRequest(phoneNumber: $0) }
             try await fleet.send(requests)

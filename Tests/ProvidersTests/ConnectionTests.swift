@@ -157,14 +157,17 @@ import Verification
         let client = ProviderClient(maximumConnections: 8, greatestAge: .nanoseconds(1))
         try await withAuthorityFile { path in
             try await ScriptedServer.with([created], tls: try askingContext()) { server in
-                for _ in 0..<5 {
+                for _ in 0..<20 {
                     // A new identity each time, as a file that has changed makes one.
                     let identity = try #require(ClientIdentity(certificate: pem, key: nil))
                     let options = ConnectionOptions(authorities: path, identity: identity)
                     let provider = try Self.gateway("https://localhost:\(server.port)", options, client)
                     #expect(try await Self.send(provider).outcome == .accepted)
                 }
-                try await eventually("the others are gone") { await client.held() == (1, 1) }
+                try await eventually("the others are gone") {
+                    let held = await client.held()
+                    return try held == (1, 1) && openConnections(to: server.port) <= 1
+                }
             }
         }
         await client.shutdown()

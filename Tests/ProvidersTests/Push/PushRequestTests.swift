@@ -2,6 +2,7 @@
 
 import Crypto
 import FoundationEssentials
+import TestSupport
 import Testing
 import Verification
 
@@ -44,6 +45,16 @@ import Verification
                 "com.google.firebase.auth":{"receipt":"receipt-1","secret":"\(token)"}}
                 """
             #expect(sent.body == expected)
+        }
+    }
+
+    @Test func `leaves no connection of a key that has been replaced`() async throws {
+        try await PushServer.with(PushServer.always(.accept)) { server in
+            for _ in 0..<20 {
+                // A provider of its own each time, as a file that has changed makes one.
+                #expect(await (try pushProvider(server)).deliver(try push()).outcome == .accepted)
+            }
+            try await eventually("all are closed") { try openConnections(to: server.port) == 0 }
         }
     }
 
