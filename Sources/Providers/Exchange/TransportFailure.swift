@@ -61,7 +61,8 @@ enum TransportFailure: String, Sendable, CaseIterable {
     ///
     /// HTTP/2 guarantees that for a refused stream, and for one that a GOAWAY leaves out (RFC 9113, section 8.7). An alert
     /// of the TLS handshake may come after our request: with TLS 1.3 a client is done with the handshake before the server
-    /// has looked at the client's certificate (RFC 8446, section 4.4.2.4).
+    /// has looked at the client's certificate (RFC 8446, section 4.4.2.4). A connection that is reset without an alert
+    /// proves nothing: a server that took the certificate, read the request and then died looks the same.
     var provesNotProcessed: Bool { self == .streamRefused || self == .tlsRefused }
 
     private static func cause(of error: NIOHTTP2Errors.StreamClosed) -> TransportFailure {
