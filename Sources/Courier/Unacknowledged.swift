@@ -78,8 +78,6 @@ final class Unacknowledged: Sendable {
         self.limit = limit
     }
 
-    var count: Int { state.withLock { $0.runs.values.reduce(0) { $0 + 1 + $1.following.count } } }
-
     /// True while a record of the stream is with the broker.
     func contains(_ stream: UUIDValue) -> Bool { state.withLock { $0.runs[stream] != nil } }
 
