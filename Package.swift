@@ -103,6 +103,9 @@ let package = Package(
             cSettings: [.define("COURIER_COMMIT", to: "\"\(commit)\"")]
         ),
 
+        // Texts, pages and SQL, built in as strings
+        .plugin(name: "EmbedFiles", capability: .buildTool(), path: "Sources/EmbedFiles"),
+
         // Pure values and functions, and the ports
         .target(
             name: "Verification",
@@ -150,8 +153,8 @@ let package = Package(
         .target(
             name: "Administration",
             dependencies: ["Verification", "PostgresClient", .product(name: "Crypto", package: "swift-crypto")],
-            resources: [.embedInCode("Migrations")],
-            swiftSettings: settings
+            swiftSettings: settings,
+            plugins: ["EmbedFiles"]
         ),
 
         // The pipeline
@@ -388,6 +391,7 @@ if let suites = Context.environment["COURIER_SUITES"] {
             return
         }
         for case .byNameItem(let name, _) in target.dependencies { keep(name) }
+        for case .plugin(let name, _) in target.plugins ?? [] { keep(name) }
     }
     for suite in suites.split(separator: ",") { keep(String(suite)) }
     package.products = []

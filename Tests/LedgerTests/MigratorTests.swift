@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Administration
+import Foundation
 import Ledger
 import PostgresClient
 import TestSupport
@@ -10,6 +11,16 @@ import Verification
 @Suite struct MigratorTests {
     /// A database that lacks some.
     private static let earlier = Array(Migration.all.prefix(3))
+
+    @Test func `the migrations are the files of schemas, byte for byte and in order`() throws {
+        let folder = URL(filePath: #filePath).appending(path: "../../../schemas/postgres").standardized
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        #expect(Migration.all.map { "\($0.name).sql" } == files)
+        #expect(Migration.all.map(\.version) == Array(1...Int32(files.count)))
+        for (migration, file) in zip(Migration.all, files) {
+            #expect(try Data(contentsOf: folder.appending(path: file)) == Data(migration.sql.utf8), "\(file)")
+        }
+    }
 
     @Test func `migrating again applies nothing`() async throws {
         try await LedgerDatabase.empty { database in
