@@ -110,7 +110,8 @@ let package = Package(
         .target(
             name: "Verification",
             dependencies: [.product(name: "Crypto", package: "swift-crypto")],
-            swiftSettings: settings
+            swiftSettings: settings,
+            plugins: ["EmbedFiles"]
         ),
 
         // Owned handles around C libraries

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import Testing
 
 @testable import Verification
@@ -8,7 +9,10 @@ import Testing
     static let languages = MessageCatalog.languages
     static let rightToLeft = ["ar", "fa", "he", "ur"]
 
-    private func wording(_ language: String) throws -> MessageCatalog.Wording {
+    private static let folder = URL(filePath: #filePath)
+        .appending(path: "../../../Sources/Verification/Messages/Texts").standardized
+
+    private func texts(_ language: String) throws -> LanguageTexts {
         try #require(MessageCatalog[language])
     }
 
@@ -19,26 +23,52 @@ import Testing
         return tenant.messageOverflows
     }
 
-    @Test func `each language has one text of an SMS and one of an e-mail`() {
-        #expect(Self.languages.count == MessageCatalog.rows.count + 1)
-        #expect(Self.languages.count == 68)
-        #expect(EmailTemplate.languages == Self.languages)
+    @Test func `every file of texts is without a flaw, and named as its language is looked up`() throws {
+        #expect(MessageCatalog.flaws == [])
+        let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)
+        #expect(files.sorted() == Self.languages.map { "\($0).yaml" }.sorted())
         for language in Self.languages {
             #expect(LanguageTag(language)?.catalogKey == language)
         }
     }
 
+    @Test(arguments: [
+        ("emailLink: ", "emialLink: ", "xx.yaml: emialLink is not among sms, smsMinutes, emailTitle, "),
+        ("emailLink: ", "emailTitle: ", "xx.yaml: emailTitle is there twice"),
+        ("emailLink: ", "# emailLink: ", "xx.yaml: emailLink is missing"),
+        ("\"Continue\"", "Continue", "xx.yaml: emailButton must have a text in double quotes"),
+        ("\"Continue\"", "\"\"", "xx.yaml: emailButton must have a text in double quotes"),
+        ("Continue", #"Con"tinue"#, "xx.yaml: emailButton must have a text in double quotes"),
+        ("Continue", #"Con\tinue"#, "xx.yaml: emailButton must have a text in double quotes"),
+        ("Continue", "{code}", "xx.yaml: emailButton must have no other braces"),
+        ("{appName}", "{appname}", "xx.yaml: sms must have {code} and {appName} once and no other braces"),
+        ("{code} is", "{code} {code} is", "xx.yaml: sms must have {code} and {appName} once"),
+        ("expires in {minutes}", "expires in ten", "xx.yaml: smsMinutes must have {minutes} once"),
+    ])
+    func `a flawed file has no texts, and the flaw names file and key`(
+        part: String,
+        flawed: String,
+        flaw: String
+    ) throws {
+        let english = try String(contentsOf: Self.folder.appending(path: "en.yaml"), encoding: .utf8)
+        #expect(english.contains(part))
+        let error = #expect(throws: LanguageTexts.Flaw.self) {
+            try LanguageTexts(file: "xx.yaml", english.replacing(part, with: flawed, maxReplacements: 1))
+        }
+        #expect(error?.description.hasPrefix(flaw) == true, "\(error?.description ?? "no flaw")")
+    }
+
     @Test(arguments: languages)
     func `a built-in text passes the rules for an operator's`(language: String) throws {
-        let wording = try wording(language)
-        for template in [wording.full, wording.withoutMinutes] {
+        let texts = try texts(language)
+        for template in [texts.full, texts.withoutMinutes] {
             let text = template.text { "{\($0.rawValue)}" }
             let checked = try MessageTemplate(checking: text)
             #expect(checked == template)
             #expect(template.pieces.contains(.place(.appName)))
         }
-        #expect(wording.full.pieces.contains(.place(.minutes)))
-        #expect(!wording.withoutMinutes.pieces.contains(.place(.minutes)))
+        #expect(texts.full.pieces.contains(.place(.minutes)))
+        #expect(!texts.withoutMinutes.pieces.contains(.place(.minutes)))
     }
 
     @Test(arguments: languages)
@@ -86,8 +116,8 @@ import Testing
 
     @Test(arguments: rightToLeft)
     func `a text from right to left displays in order whatever letters the name has`(language: String) throws {
-        let wording = try wording(language)
-        for template in [wording.full, wording.withoutMinutes] {
+        let texts = try texts(language)
+        for template in [texts.full, texts.withoutMinutes] {
             // The first strong letter sets the direction; a name is none that can be relied on.
             let firstWords = template.pieces.prefix { $0 != .place(.appName) }.compactMap(\.words)
             #expect(firstWords.contains { $0.hasLetter })

@@ -43,14 +43,14 @@ import Testing
         )
     }
 
-    @Test(arguments: EmailTemplate.languages)
+    @Test(arguments: MessageCatalog.languages)
     func `both parts say the same in every language`(language: String) throws {
         let message = message(language)
-        let wording = EmailWording.find([language])
-        #expect(wording.language == language)
-        let isRightToLeft = ["ar", "fa", "he", "ur"].contains(language)
+        let texts = MessageCatalog.find([language])
+        #expect(texts.language == language)
+        let isRightToLeft = MessagesCatalogTests.rightToLeft.contains(language)
         #expect(message.html.contains("<html lang=\"\(language)\" dir=\"\(isRightToLeft ? "rtl" : "ltr")\">"))
-        for sentence in [wording.title, wording.ignore] {
+        for sentence in [texts.emailTitle, texts.emailIgnore] {
             #expect(message.text.contains(sentence))
             #expect(message.html.contains(sentence))
         }
@@ -75,7 +75,7 @@ import Testing
         #expect(message.text.contains(Self.link))
     }
 
-    @Test(arguments: EmailTemplate.languages)
+    @Test(arguments: MessageCatalog.languages)
     func `a code without a link stands alone in every language`(language: String) throws {
         let message = EmailTemplate.message(
             language: language,
@@ -85,13 +85,12 @@ import Testing
             linkMinutes: 37,
             codeMinutes: 10
         )
-        let wording = EmailWording.find([language])
-        #expect(MessageCatalog[language] != nil)
+        let texts = MessageCatalog.find([language])
         for part in [message.text, message.html] {
             #expect(part.occurrences(of: "012345") == 1)
             #expect(part.contains("10") && !part.contains("37"))
-            #expect(!part.contains("http") && !part.contains("<a ") && !part.contains(wording.button + "<"))
-            #expect(part.contains(wording.title) && part.contains(wording.ignore))
+            #expect(!part.contains("http") && !part.contains("<a ") && !part.contains(texts.emailButton + "<"))
+            #expect(part.contains(texts.emailTitle) && part.contains(texts.emailIgnore))
         }
         #expect(!message.html.contains("<Acme>"))
     }

@@ -105,7 +105,7 @@ struct MessagePreviewCommand: AsyncParsableCommand {
             switch channel {
             case _ where !all: [language ?? rules.defaultLanguage]
             case .sms: rules.messages.languages(in: region)
-            case .email: EmailTemplate.languages
+            case .email: MessageCatalog.languages
             }
         return MessagePreview(
             tenant: rules,

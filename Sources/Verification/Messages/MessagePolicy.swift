@@ -62,11 +62,10 @@ struct MessageForms {
     }
 
     /// A built-in text.
-    init(language: String, _ wording: MessageCatalog.Wording) {
-        self.language = language
+    init(_ texts: LanguageTexts) {
+        language = texts.language
         forms = [
-            (.full, wording.full), (.withoutMinutes, wording.withoutMinutes),
-            (.nameAndCode, MessageCatalog.nameAndCode),
+            (.full, texts.full), (.withoutMinutes, texts.withoutMinutes), (.nameAndCode, MessageCatalog.nameAndCode),
         ]
     }
 }
@@ -83,9 +82,9 @@ extension MessagePolicy {
                 if let template = own?.templates[key] ?? templates[key] {
                     return MessageForms(language: key, own: template)
                 }
-                if let wording = MessageCatalog[key] { return MessageForms(language: key, wording) }
+                if let texts = MessageCatalog[key] { return MessageForms(texts) }
             }
         }
-        return MessageForms(language: "en", MessageCatalog.english)
+        return MessageForms(MessageCatalog.english)
     }
 }

@@ -26,7 +26,7 @@ extension MessageTemplate {
         guard count(.appName) <= 1, count(.minutes) <= 1 else {
             throw Flaw("must have {appName} and {minutes} at most once each")
         }
-        guard !words.contains(where: { $0.contains { $0 == "{" || $0 == "}" } }) else {
+        guard !hasOtherBraces else {
             throw Flaw("must have no braces but those of {code}, {appName} and {minutes}")
         }
         // What is put in a place may join its neighbours, as in `{appName}.com`: a letter stands for it.
@@ -39,7 +39,14 @@ extension MessageTemplate {
         guard codeStandsApart else { throw Flaw("must keep {code} apart from letters, digits and other places") }
     }
 
+    /// True for a text with each of these places once, no other one and no other braces.
+    func hasExactly(_ places: Set<Place>) -> Bool {
+        !hasOtherBraces && Place.allCases.allSatisfy { count($0) == (places.contains($0) ? 1 : 0) }
+    }
+
     private func count(_ place: Place) -> Int { pieces.count { $0 == .place(place) } }
+
+    private var hasOtherBraces: Bool { words.contains { $0.contains { $0 == "{" || $0 == "}" } } }
 
     private var words: [String] {
         pieces.compactMap { if case .words(let words) = $0 { words } else { nil } }

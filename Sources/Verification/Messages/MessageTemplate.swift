@@ -24,21 +24,18 @@ package struct MessageTemplate: Sendable, Equatable {
     /// Reads a text; braces that hold no place's name are words.
     init(_ text: String) {
         var pieces: [Piece] = []
-        var words = ""
-        var rest = Substring(text)
-        while let first = rest.first {
-            let place = Place.allCases.first { rest.hasPrefix("{\($0.rawValue)}") }
-            guard let place else {
-                words.append(first)
-                rest = rest.dropFirst()
-                continue
-            }
-            if !words.isEmpty { pieces.append(.words(words)) }
-            words = ""
+        var words = text[...]
+        var brace = text.startIndex
+        while let found = text[brace...].utf8.firstIndex(of: UInt8(ascii: "{")) {
+            let end = text[found...].utf8.firstIndex(of: UInt8(ascii: "}")) ?? text.endIndex
+            brace = text.utf8.index(after: found)
+            guard end != text.endIndex, let place = Place(rawValue: String(text[brace..<end])) else { continue }
+            if words.startIndex < found { pieces.append(.words(String(words[..<found]))) }
             pieces.append(.place(place))
-            rest = rest.dropFirst(place.rawValue.count + 2)
+            brace = text.utf8.index(after: end)
+            words = text[brace...]
         }
-        if !words.isEmpty { pieces.append(.words(words)) }
+        if !words.isEmpty { pieces.append(.words(String(words))) }
         self.pieces = pieces
         wordsSize = pieces.reduce(.plain(0)) { size, piece in
             if case .words(let words) = piece { size + TextSize(words) } else { size }

@@ -10,7 +10,7 @@ extension EmailContent {
         let linkParagraphs = link.map { paragraphs(of: $0) } ?? ""
         return """
             <!doctype html>
-            <html lang="\(wording.language)" dir="\(direction)">
+            <html lang="\(texts.language)" dir="\(direction)">
             <head>
             <meta charset="utf-8">
             <meta name="viewport" content="width=device-width,initial-scale=1">
@@ -19,8 +19,8 @@ extension EmailContent {
             <body dir="\(direction)" style="\(Self.bodyStyle)">
             <div style="max-width:480px;margin:0 auto">
             <p style="margin:0 0 8px;color:#57606a"><bdi>\(escaped(appName))</bdi></p>
-            <h1 style="margin:0 0 16px;font-size:22px;line-height:1.3">\(escaped(wording.title))</h1>\(linkParagraphs)\(codeParagraph)
-            <p style="margin:0;color:#57606a;font-size:14px">\(escaped(wording.ignore))</p>
+            <h1 style="margin:0 0 16px;font-size:22px;line-height:1.3">\(escaped(texts.emailTitle))</h1>\(linkParagraphs)\(codeParagraph)
+            <p style="margin:0;color:#57606a;font-size:14px">\(escaped(texts.emailIgnore))</p>
             </div>
             </body>
             </html>
@@ -32,13 +32,14 @@ extension EmailContent {
         """
 
         <p style="margin:0 0 16px">\(escaped(linkSentence))</p>
-        <p style="margin:0 0 16px"><a href="\(escaped(link))" style="\(Self.buttonStyle)">\(escaped(wording.button))</a></p>
+        <p style="margin:0 0 16px"><a href="\(escaped(link))" style="\(Self.buttonStyle)">\(escaped(texts.emailButton))</a></p>
         <p dir="ltr" style="margin:0 0 16px;font-size:13px;word-break:break-all">\(escaped(link))</p>
         """
     }
 
+    /// By the letters of the title; the blocks U+0590 to U+08FF are of scripts from right to left.
     private var direction: String {
-        ["ar", "fa", "he", "ur"].contains(wording.language) ? "rtl" : "ltr"
+        texts.emailTitle.unicodeScalars.contains { (0x590...0x8ff).contains($0.value) } ? "rtl" : "ltr"
     }
 
     private static let bodyStyle = """

@@ -5,9 +5,6 @@
 /// Both parts say the same. The link stands in the open in each, so that a person sees where it leads and can copy it;
 /// nothing is loaded from anywhere, and nothing tells that the e-mail was read.
 package enum EmailTemplate {
-    /// The languages that have a text.
-    package static let languages: [String] = EmailWording.all.map(\.language).sorted()
-
     /// The subject and the two parts.
     ///
     /// A language without a text falls back along its tag, then to `defaultLanguage`, then to `en`. The link is taken as
@@ -23,7 +20,7 @@ package enum EmailTemplate {
         codeMinutes: Int
     ) -> (subject: String, text: String, html: String) {
         let content = EmailContent(
-            wording: EmailWording.find([language, defaultLanguage]),
+            texts: MessageCatalog.find([language, defaultLanguage]),
             appName: appName,
             link: link,
             code: code,
@@ -36,7 +33,7 @@ package enum EmailTemplate {
 
 /// One e-mail before it becomes its parts.
 struct EmailContent {
-    let wording: EmailWording
+    let texts: LanguageTexts
     let appName: String
     let link: String?
     let code: VerificationCode?
@@ -44,9 +41,9 @@ struct EmailContent {
     let codeMinutes: Int
 
     /// The title first: its letters, and not the name's, set the direction of the line.
-    var subject: String { "\(wording.title) – \(appName)" }
+    var subject: String { "\(texts.emailTitle) – \(appName)" }
 
-    var linkSentence: String { wording.link.text { $0 == .minutes ? String(linkMinutes) : "" } }
+    var linkSentence: String { texts.emailLink.text { $0 == .minutes ? String(linkMinutes) : "" } }
 
     /// The sentence with the code, its words by `spell` and the code by `emphasize`.
     func codeSentence(
@@ -65,12 +62,10 @@ struct EmailContent {
     }
 
     /// Beside a link the code is the other way; alone it is named as in an SMS.
-    private var codeTemplate: MessageTemplate {
-        link == nil ? (MessageCatalog[wording.language] ?? MessageCatalog.english).full : wording.code
-    }
+    private var codeTemplate: MessageTemplate { link == nil ? texts.full : texts.emailCode }
 
     var text: String {
-        [appName, wording.title, link.map { "\(linkSentence)\n\($0)" }, codeSentence(), wording.ignore]
+        [appName, texts.emailTitle, link.map { "\(linkSentence)\n\($0)" }, codeSentence(), texts.emailIgnore]
             .compactMap(\.self).joined(separator: "\n\n") + "\n"
     }
 }
