@@ -181,7 +181,8 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            swiftSettings: settings
+            swiftSettings: settings,
+            plugins: ["EmbedFiles"]
         ),
 
         // What workers' logs tell, as a page and on a terminal

@@ -27,24 +27,9 @@ struct PageRoutes: Sendable {
     }
 
     private static func html(nonce: String) -> String {
-        """
-        <!doctype html>
-        <html lang="en">
-        <head>
-        <meta charset="utf-8">
-        <meta name="viewport" content="width=device-width, initial-scale=1">
-        <meta name="color-scheme" content="light dark">
-        <title>code-courier sandbox</title>
-        <style nonce="\(nonce)">\(Page.style)\(Page.mailStyle)</style>
-        </head>
-        <body>
-        \(Page.markup)\(Page.mailMarkup)
-        <script nonce="\(nonce)">\(Page.phoneScript)\(Page.mailScript)\(Page.script)</script>
-        </body>
-        </html>
-        """
+        let script = Embedded.`phones.js` + Embedded.`mail.js` + Embedded.`page.js`
+        return Embedded.`page.html`
+            .replacing("<style></style>", with: "<style nonce=\"\(nonce)\">\(Embedded.`page.css`)</style>")
+            .replacing("<script></script>", with: "<script nonce=\"\(nonce)\">\(script)</script>")
     }
 }
-
-/// The parts of the web page.
-enum Page {}
