@@ -186,7 +186,12 @@ let package = Package(
         ),
 
         // What workers' logs tell, as a page and on a terminal
-        .target(name: "LogReading", dependencies: ["Verification"], swiftSettings: settings),
+        .target(
+            name: "LogReading",
+            dependencies: ["Verification", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: settings,
+            plugins: ["EmbedFiles"]
+        ),
 
         // The command, where parts meet
         .executableTarget(

@@ -22,7 +22,7 @@ packages=(
 )
 
 test_packages=(
-    # the browser that tests the sandbox's page
+    # the browser that tests the sandbox's page and the report
     chromium
     # the mail server of the tests
     python3-aiosmtpd

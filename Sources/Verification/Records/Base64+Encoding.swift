@@ -2,7 +2,7 @@
 
 extension Base64 {
     /// The padded text that spells bytes.
-    static func encode(_ bytes: [UInt8]) -> String {
+    package static func encode(_ bytes: [UInt8]) -> String {
         let digits = digits(of: bytes, last: ("+", "/"))
         return digits + String(repeating: "=", count: (4 - digits.utf8.count % 4) % 4)
     }

@@ -26,8 +26,6 @@ enum Figure {
 
     static func percent(_ share: Double) -> String { decimal(share * 100, places: share < 0.1 ? 2 : 1) + " %" }
 
-    static func bytes(_ number: Double) -> String { whole(number / 1_048_576) + " MiB" }
-
     /// The two greatest units, such as `2 d 3 h`, `4 min 5 s` and `1.2 s`.
     static func span(_ duration: Duration) -> String {
         let seconds = max(0, duration.microseconds / 1_000_000)

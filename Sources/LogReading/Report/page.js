@@ -1,0 +1,202 @@
+// The page, from the history of a fleet: times are milliseconds since 1970.
+
+const fleet = JSON.parse(document.getElementById('history').textContent);
+const { timeline } = fleet;
+const main = document.querySelector('main');
+
+function section(title, words, ...parts) {
+  main.append(make('section', {}, make('h2', {}, title), note(words), ...parts));
+}
+
+/** A section of one chart, or the words that there is nothing to show. */
+function barSection(title, words, nothing, caption, unit, rows) {
+  if (rows.length === 0) section(title, nothing);
+  else section(title, words, barChart(caption, unit, rows));
+}
+
+/** A value of each piece of time that any worker told of; null for the others. */
+function values(value) {
+  return timeline.pieces.map((piece) => piece.seconds > 0 ? value(piece) : null);
+}
+
+const pair = (...charts) => make('div', { class: 'pair' }, ...charts);
+const only = (name, values, style = 'c-sent') => [{ name, style, values }];
+
+// The head
+
+/** True where entries were read and none of them is of the time that was asked for. */
+const isOfOtherTimes = fleet.entries === 0 && fleet.lines > fleet.broken;
+
+function headline() {
+  if (fleet.first === undefined) {
+    return `No ${isOfOtherTimes ? 'entry in the time asked for' : 'line'} in ${fleet.sources.join(', ')}`;
+  }
+  const counts = `${count(fleet.workers.length, 'worker')} · ${count(fleet.lines, 'line')} from ${list(fleet.sources)}`;
+  return `${time(fleet.first)} to ${time(fleet.last)} UTC, ${span(fleet.last - fleet.first)} · ${counts}`;
+}
+
+function facts() {
+  const { sent = 0, rejected = 0, failed = 0, unknown = 0 } = fleet.decisions;
+  const decided = fleet.requests - fleet.repeats;
+  const lags = timeline.pieces.map(({ lag }) => lag).filter((lag) => lag !== undefined);
+  const toProvider = fleet.latencies.find(({ stage }) => stage === 'request_to_provider');
+  const fact = (name, value, part = 0, all = 0) => make('div', {}, make('dt', {}, name), make('dd', {}, value,
+    part > 0 && all > 0 ? [' ', make('small', {}, percent(part / all))] : []));
+  return make('dl', { class: 'facts' },
+    fact('requests', whole(fleet.requests)),
+    fact('of them repeats', whole(fleet.repeats), fleet.repeats, fleet.requests),
+    fact('sent', whole(sent)),
+    fact('rejected', whole(rejected), rejected, decided),
+    fact('failed', whole(failed), failed, decided),
+    fact('outcome unknown', whole(unknown), unknown, sent + unknown),
+    fact('dead letters', whole(fleet.deadLetters)),
+    fact('highest lag', lags.length > 0 ? whole(Math.max(...lags)) : '–'),
+    fact('to the provider, p50', toProvider ? `${short(toProvider.p50)} ms` : '–'));
+}
+
+/** What a reader has to know before believing the rest. */
+function doubts() {
+  const doubts = [], gaps = fleet.workers.flatMap(({ gaps }) => gaps);
+  if (fleet.foreign.length > 0) {
+    doubts.push(`Left out: ${list(fleet.foreign)}. No line is an entry in format json or otel, as in a compressed log `
+      + 'and in one in format text.');
+  }
+  if (fleet.broken > 0) {
+    doubts.push(`${whole(fleet.broken)} of ${whole(fleet.lines)} lines could not be read: cut off, or not of a worker `
+      + 'in format json or otel.');
+  }
+  if (fleet.heartbeats === 0 && !isOfOtherTimes) {
+    doubts.push('No heartbeat (worker.stats) is among the lines: there is nothing to count. Is log.level above info?');
+  }
+  if (fleet.wentBack) {
+    doubts.push('Logs follow each other here: unless they are sorted, which sort does in format json, their workers\' '
+      + 'lag is not added up.');
+  }
+  if (gaps.length > 0) {
+    doubts.push(`${count(gaps.length, 'gap')} without heartbeat, the longest ${span(Math.max(...gaps))}: lines are `
+      + 'missing, or the worker was down. Counts of these times may be missing.');
+  }
+  return doubts.map((doubt) => make('p', { class: 'doubt' }, doubt));
+}
+
+document.querySelector('header').append(make('p', {}, headline()), facts(), ...doubts());
+
+// What heartbeats tell
+
+function trafficSection() {
+  const events = ordered(Object.keys(fleet.decisions)).map((status, index) => ({
+    name: status,
+    style: colour(status, index),
+    values: values(({ decisions, seconds }) => (decisions[status] ?? 0) / seconds),
+  }));
+  section('Throughput', 'What was read from the requests topic, and the events that were published, by status.', pair(
+    timeChart('Requests', 'a second', only('requests', values(({ requests, seconds }) => requests / seconds))),
+    events.length > 0 ? timeChart('Events', 'a second', events, true) : []));
+}
+
+function latencySection() {
+  if (fleet.latencies.length === 0) return section('Latency', 'No stage was measured.');
+  const meanings = {
+    request_to_provider: 'from the record\'s time to the provider\'s call',
+    request_to_event: 'from the record\'s time to the acknowledged event',
+    queue: 'from the record\'s time to its decision',
+    dispatch: 'from the claim to the provider\'s call',
+    provider: 'the provider\'s call',
+  };
+  const chart = ({ stage }) => {
+    const unit = Object.hasOwn(meanings, stage) ? `ms, ${meanings[stage]}` : 'ms';
+    return timeChart(stage, unit, ['p50', 'p90', 'p99'].map((name) => ({
+      name,
+      style: colour(name),
+      values: values(({ latencies }) => latencies.find((each) => each.stage === stage)?.[name]),
+    })));
+  };
+  section('Latency', 'Milliseconds by stage. p50 and p90 are means over the workers, p99 is the worst of them.',
+    table('Latency in ms, whole time', ['stage', 'p50', 'p90', 'p99', 'max'],
+      fleet.latencies.map(({ stage, p50, p90, p99, max }) => [stage, ...[p50, p90, p99, max].map(short)])),
+    pair(...fleet.latencies.map(chart)));
+}
+
+function backlogSection() {
+  const charts = [
+    ['Lag', 'records behind, all partitions', values(({ lag }) => lag)],
+    ['Due sends', 'waiting in PostgreSQL', values(({ dueSends }) => dueSends)],
+    ['Outbox', 'events not yet published', values(({ outbox }) => outbox)],
+  ].filter(([, , values]) => values.some((value) => value != null));
+  section('Backlog',
+    'The most of each piece of time. Records wait in Kafka, sends in PostgreSQL once their request was decided.',
+    pair(...charts.map(([title, unit, values]) => timeChart(title, unit, only(title, values)))));
+}
+
+function unknownSection() {
+  const share = values(({ decisions: { unknown = 0, sent = 0 } }) =>
+    unknown + sent > 0 ? 100 * unknown / (unknown + sent) : null);
+  section('Unknown outcomes',
+    'Messages of which nobody can know whether the provider took them, of those that were handed over.',
+    timeChart('Unknown', '%', only('unknown', share, 'c-unknown')));
+}
+
+function pauseSection() {
+  const { pauses, omittedPauses } = fleet;
+  if (pauses.length === 0) return section('Breakers', 'No provider was passed over.');
+  section('Breakers',
+    'A breaker passes a provider over that fails. A pause is over when the next message may ask it again.',
+    pauseChart(pauses, omittedPauses, Math.min(timeline.start, fleet.first), Math.max(timeline.end, fleet.last)));
+}
+
+// What all lines tell
+
+function problemSection() {
+  const { problems, retries } = fleet;
+  const parts = [];
+  if (retries.length > 0) {
+    const words = retries.map(({ name, sum }) => `${name} ${whole(sum)}`).join(', ');
+    parts.push(make('p', {}, `Failures that were retried: ${words}.`));
+  }
+  if (problems.length > 0) {
+    const head = ['event', 'severity', 'lines', 'first', 'last', 'of'];
+    parts.push(table('Warnings and errors', head, problems.map(({ event, severity, count, first, last, detail }) =>
+      [event, severity, whole(count), time(first), time(last), detail])));
+  }
+  section('Errors', parts.length === 0 ? 'No warning, no error, no retry.' :
+    'Lines of warnings and errors that say the same, the gravest first.', ...parts);
+}
+
+function workerSection() {
+  if (fleet.workers.length === 0) return section('Workers', 'No line names its worker.');
+  const head = [
+    'worker', 'first line', 'last line', 'uptime', 'end', 'heartbeats', 'gaps', 'requests', 'peak memory', 'CPU cores',
+  ];
+  const row = (worker) => [
+    worker.name, time(worker.first), time(worker.last), worker.uptime === undefined ? '–' : span(worker.uptime),
+    worker.hasStopped ? 'stopped' : '–', String(worker.heartbeats),
+    worker.gaps.length > 0 ? `${worker.gaps.length}, longest ${span(Math.max(...worker.gaps))}` : 'none',
+    whole(worker.requests), worker.peakBytes === undefined ? '–' : `${whole(worker.peakBytes / 1_048_576)} MiB`,
+    short(worker.cores),
+  ];
+  section('Workers',
+    'A row for each host and process number. In a container a worker that is started again keeps both and its row.',
+    table('Workers', head, fleet.workers.map(row)));
+}
+
+function lineSection() {
+  section('Lines', 'What this page was made from: the readable lines by their event.',
+    folded(table('Lines by event', ['event', 'lines'], fleet.events.map(({ name, sum }) => [name, whole(sum)]))));
+}
+
+if (fleet.heartbeats > 0) {
+  trafficSection();
+  barSection('Regions', 'Outcomes by the region of the recipient; XX is a region that the number does not tell.',
+    'No region was counted.', 'Outcomes by region', 'events', fleet.regions);
+  barSection('Providers', 'What providers answered. A message that one refuses may be counted at the next one again.',
+    'No provider was asked.', 'Answers by provider', 'calls', fleet.providers);
+  latencySection();
+  backlogSection();
+  barSection('Refusals', 'Requests that were refused, by the reason that their events give.', 'No request was refused.',
+    'Refusals by reason', 'requests', fleet.rules.map(({ name, sum }) => ({ name, sums: { rejected: sum } })));
+  unknownSection();
+  pauseSection();
+}
+problemSection();
+workerSection();
+lineSection();
