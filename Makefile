@@ -3,7 +3,7 @@
 # Both need Debian 12 with Swift 6.3 and, for the packages they install, root or sudo.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check check-schemas test test-kafka faults bench build docs lint format stop clean
+.PHONY: help demo check check-schemas test test-kafka faults bench build docs lint format numbers stop clean
 
 help:
 	@echo 'code-courier delivers one-time verification codes from Kafka to phones.'
@@ -33,6 +33,9 @@ help:
 	@echo '  make docs          render the reference of the code into .local/docs'
 	@echo '  make lint          check style, scripts, schemas, test vectors and pages, without building'
 	@echo '  make format        bring the Swift files into the style that lint asks for'
+	@echo '  make numbers       write the numbering plans anew, from the libphonenumber that is named in'
+	@echo '                     deploy/local/numbers-requirements.txt, and compare them with its own answers'
+	@echo '  make numbers CHECK=1  compare what is there'
 	@echo '  make stop          stop PostgreSQL and the broker that a shell or a cut-off run has left'
 	@echo '  make clean         stop them and delete what was made: .build and .local'
 	@echo ''
@@ -77,6 +80,11 @@ lint:
 
 format:
 	swift format --in-place --recursive --parallel Sources Tests Package.swift
+
+numbers:
+	@deploy/local/install.sh tests
+	@deploy/local/wheels.sh numbers
+	@.local/python/bin/python deploy/number_plans.py .local/numbers/*.whl $(if $(filter-out 0 no false,$(CHECK)),--check)
 
 stop:
 	@deploy/local/stop.sh

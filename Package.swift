@@ -89,12 +89,10 @@ let package = Package(
         .systemLibrary(name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CLibidn2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-        .target(
-            name: "CPhoneNumbers",
-            linkerSettings: [.linkedLibrary("phonenumber"), .linkedLibrary("protobuf"), .linkedLibrary("re2")]
-        ),
-
         .target(name: "CPatterns", linkerSettings: [.linkedLibrary("re2")]),
+
+        // The numbering plans
+        .target(name: "CPhoneNumbers", exclude: ["number-plans.txt"]),
 
         // What the build was told
         .target(
@@ -250,14 +248,10 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .target(
-            name: "PhoneNumberLibrary",
-            path: "Tests/PhoneNumberLibrary",
-            linkerSettings: [.linkedLibrary("phonenumber")]
-        ),
         .testTarget(
             name: "PhoneNumbersTests",
-            dependencies: ["CPhoneNumbers", "PhoneNumberLibrary", "PhoneNumbers", "TestTools", "Verification"],
+            dependencies: ["PhoneNumbers", "Verification"],
+            exclude: ["number-sample.txt"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -3,7 +3,7 @@
 import Verification
 
 extension Example {
-    /// Numbers that the metadata of 2022 refuse, or give another type or region, though today's plans have them.
+    /// Numbers that the metadata of 2022 refuse, or give another type or region.
     static let changed: [Example] = [
         // The example numbers of the plans that have changed.
         Example("BJ", "+2290195123456", .mobile),
@@ -17,7 +17,6 @@ extension Example {
         Example("MA", "+212528812345", .fixedLine),
         Example("MQ", "+596810123456", .premiumRate),
         Example("MU", "+2302190123", .pager),
-        Example("NG", "+2342033123456", .fixedLine),
         Example("PM", "+508810123456", .premiumRate),
         Example("RE", "+262939901234", .voip),
         Example("SC", "+2488512345", .premiumRate),
@@ -25,21 +24,25 @@ extension Example {
         Example("SR", "+5979012345", .premiumRate),
         Example("UY", "+59821123", .uan),
         Example("WF", "+681921234", .voip),
-        Example("XX", "+870201234567", .voip),
         Example("YT", "+262939801234", .voip),
 
         // Numbers of persons, from ranges that were handed out since.
         Example("AU", "+61483700000", .mobile),
         Example("CA", "+12572000000", .fixedLineOrMobile),
+        Example("CA", "+12732000000", .fixedLineOrMobile),
         Example("CH", "+41680000000", .mobile),
         Example("DE", "+4915310004034", .mobile),
+        Example("EC", "+593930000000", .mobile),
         Example("ET", "+251700201733", .mobile),
         Example("IL", "+972510449844", .mobile),
         Example("MA", "+212723002351", .mobile),
-        Example("RO", "+40600000696", .mobile),
+        Example("MA", "+212730000000", .mobile),
         Example("SA", "+966574020882", .mobile),
+        Example("TR", "+905822000000", .mobile),
         Example("UA", "+380790108231", .mobile),
         Example("UG", "+256721003017", .mobile),
+        Example("UG", "+256734000000", .mobile),
         Example("US", "+19832000000", .fixedLineOrMobile),
+        Example("VN", "+84140000000", .mobile),
     ]
 }

@@ -34,6 +34,11 @@ import Verification
         try check(example)
     }
 
+    @Test(arguments: Example.changed)
+    func `a range that was handed out since 2022 is known`(example: Example) throws {
+        try check(example)
+    }
+
     @Test(arguments: Example.rare)
     func `a rare type is named`(example: Example) throws {
         try check(example)
@@ -87,7 +92,7 @@ import Verification
         #expect(try !facts(of: text).isValid)
     }
 
-    @Test(arguments: ["+80012345678", "+870773111632"])
+    @Test(arguments: ["+80012345678", "+870773111632", "+870201234567"])
     func `a code of no region has no candidates`(text: String) throws {
         let facts = try facts(of: text)
         #expect(facts.isValid)

@@ -67,7 +67,7 @@ import Verification
     @Test func `an empty plan asks elsewhere`() throws {
         let number = try #require(PhoneNumber("+4915123456789"))
         let facts = FixedNumbers().facts(of: number)
-        #expect(NumberPlan().facts(of: number, as: .policy) { facts } == facts)
+        #expect(NumberPlan().facts(of: number) { facts } == facts)
     }
 
     @Test func `plans are equal when their rows are`() {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds the suites of what speaks to C libraries with AddressSanitizer and runs them: librdkafka, libpq, libcurl and
-# libphonenumber. An access outside of what was allocated, or after it was freed, ends the run with both stacks, and so does
-# what nobody freed by the end.
+# Builds the suites of what speaks to C libraries with AddressSanitizer and runs them: librdkafka, libpq, libcurl. An
+# access outside of what was allocated, or after it was freed, ends the run with both stacks, and so does what nobody freed
+# by the end.
 #
 # COURIER_TEST_POSTGRES_URL names the PostgreSQL; Kafka is librdkafka's own cluster.
 set -euo pipefail
@@ -10,7 +10,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
 cd "$root"
 
-export COURIER_SUITES=KafkaClientTests,PostgresClientTests,SMTPClientTests,PhoneNumbersTests
+export COURIER_SUITES=KafkaClientTests,PostgresClientTests,SMTPClientTests
 unset COURIER_TEST_KAFKA COURIER_TEST_KAFKA_CLUSTER COURIER_TEST_KAFKA_REPLICAS
 flags=(--build-tests --sanitize=address --scratch-path .build/addresses)
 swift build "${flags[@]}" >&2

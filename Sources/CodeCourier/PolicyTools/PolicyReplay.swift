@@ -74,7 +74,7 @@ struct PolicyReplay {
         guard case .request(let request, _) = candidate.content, case .phone(let number) = request.recipient else {
             return "-"
         }
-        return plan.facts(of: number, as: .policy) { numbers.facts(of: number) }.region.code
+        return plan.facts(of: number) { numbers.facts(of: number) }.region.code
     }
 }
 

@@ -16,7 +16,7 @@ struct RequestView {
         tenant = policy.tenants[request.tenant]
         self.now = now
         if case .phone(let number) = request.recipient {
-            facts = policy.numberPlan.facts(of: number, as: .policy) { numbers.facts(of: number) }
+            facts = policy.numberPlan.facts(of: number) { numbers.facts(of: number) }
         } else {
             facts = nil
         }

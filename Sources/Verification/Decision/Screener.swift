@@ -68,7 +68,7 @@ package struct Screener: Sendable {
         guard case .phone(let number) = request.recipient else {
             return apply(Screener.rules(for: request.channel), request, tenant, nil, observe)
         }
-        let facts = policy.numberPlan.facts(of: number, as: .policy) { numbers.facts(of: number) }
+        let facts = policy.numberPlan.facts(of: number) { numbers.facts(of: number) }
         observe(.testNumber, .passes)
         func ordinary() -> Screening { apply(Screener.rules(for: .sms), request, tenant, facts, observe) }
         guard let testNumber = tenant.testNumbers.first(where: { $0.number == number }) else { return ordinary() }

@@ -138,7 +138,6 @@ extension NumberFacts.Table {
     fileprivate var suffix: String {
         switch self {
         case .metadata: ""
-        case .builtIn: ".builtIn"
         case .policy: ".override"
         }
     }

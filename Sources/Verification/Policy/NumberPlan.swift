@@ -12,24 +12,15 @@ package struct NumberPlan: Sendable, Equatable {
     /// The lengths of the prefixes, longest first.
     private let prefixLengths: [Int]
 
-    /// For the first three digits of a number whether any row may have it: calling codes have one to three.
-    ///
-    /// Most numbers end their lookup here.
-    private let leads: [Bool]
-
     package init(_ overrides: [NumberPlanOverride] = []) {
         var rows: [RangeKey: Int] = [:]
-        var leads = [Bool](repeating: false, count: overrides.isEmpty ? 0 : 1000)
         for (index, override) in overrides.enumerated() {
             for length in override.lengths {
-                guard let key = RangeKey(prefix: override.prefix.utf8, length: length) else { continue }
-                rows[key] = index
-                for lead in key.leads { leads[lead] = true }
+                if let key = RangeKey(prefix: override.prefix.utf8, length: length) { rows[key] = index }
             }
         }
         self.overrides = overrides
         self.rows = rows
-        self.leads = leads
         prefixLengths = Set(overrides.map(\.prefix.utf8.count)).sorted(by: >)
     }
 
@@ -41,7 +32,6 @@ package struct NumberPlan: Sendable, Equatable {
     package func override(of number: PhoneNumber) -> NumberPlanOverride? {
         guard !rows.isEmpty else { return nil }
         let digits = number.e164.utf8.dropFirst()
-        guard let lead = RangeKey.lead(of: digits), leads[lead] else { return nil }
         let length = digits.count
         for prefixLength in prefixLengths where prefixLength <= length {
             guard let key = RangeKey(prefix: digits.prefix(prefixLength), length: length) else { continue }
@@ -53,17 +43,13 @@ package struct NumberPlan: Sendable, Equatable {
     /// The facts about a number: the row's where there is one, else those of `facts`, which is asked then only.
     ///
     /// A range that is switched off keeps its region, so that a refusal names it.
-    package func facts(
-        of number: PhoneNumber,
-        as table: NumberFacts.Table,
-        else facts: () -> NumberFacts
-    ) -> NumberFacts {
+    package func facts(of number: PhoneNumber, else facts: () -> NumberFacts) -> NumberFacts {
         switch override(of: number)?.verdict {
         case nil:
             return facts()
         case .valid(let region, let type):
             let candidates = region == .unknown ? [] : [region]
-            return NumberFacts(region: region, candidates: candidates, isValid: true, type: type, table: table)
+            return NumberFacts(region: region, candidates: candidates, isValid: true, type: type, table: .policy)
         case .invalid:
             let other = facts()
             return NumberFacts(
@@ -71,7 +57,7 @@ package struct NumberPlan: Sendable, Equatable {
                 candidates: other.candidates,
                 isValid: false,
                 type: .unknown,
-                table: table
+                table: .policy
             )
         }
     }
@@ -89,23 +75,6 @@ private struct RangeKey: Hashable {
             return nil
         }
         bits = digits << 8 | UInt64(prefix.count) << 4 | UInt64(length)
-    }
-
-    /// The three-digit beginnings that numbers with the prefix can have.
-    var leads: Range<Int> {
-        let prefixLength = Int(bits >> 4 & 15)
-        var first = Int(bits >> 8)
-        var width = 1
-        for _ in 3..<max(3, prefixLength) { first /= 10 }
-        for _ in min(3, prefixLength)..<3 {
-            first *= 10
-            width *= 10
-        }
-        return first..<first + width
-    }
-
-    static func lead(of digits: some Collection<UInt8>) -> Int? {
-        digits.count < 3 ? nil : number(digits.prefix(3)).map { Int(clamping: $0) }
     }
 
     private static func number(_ digits: some Collection<UInt8>) -> UInt64? {

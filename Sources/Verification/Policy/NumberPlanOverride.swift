@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a range of phone numbers is, where the metadata of the installed library do not know or are wrong.
+/// What a range of phone numbers is, where the plans of the build are older or wrong.
 package struct NumberPlanOverride: Sendable, Hashable {
     /// What the numbers of the range are.
     package enum Verdict: Sendable, Hashable {

@@ -20,11 +20,8 @@ package struct NumberFacts: Sendable, Hashable {
 
     /// The tables of numbering plans, the later the stronger.
     package enum Table: Sendable, Hashable {
-        /// The metadata of the installed library.
+        /// The plans that the build embeds.
         case metadata
-
-        /// The overrides that come with this program.
-        case builtIn
 
         /// The overrides of the policy in force.
         case policy

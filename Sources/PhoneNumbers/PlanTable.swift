@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CPhoneNumbers
+import Verification
+
+/// The numbering plans of the world: one automaton over the digits that follow a calling code.
+///
+/// A state's outcome is the answer for a number that ends in it. The head of `number-plans.txt` gives the file's form.
+struct PlanTable: Sendable {
+    static let embedded = PlanTable(String(cString: phone_numbers_plans()))
+
+    /// The version of libphonenumber, and the day of its metadata as YYYY-MM-DD.
+    let version: String
+    let date: String
+
+    /// By calling code, 1 to 999; nil for a code that no region has.
+    private var codes = [CallingCode?](repeating: nil, count: 1000)
+
+    /// The state behind each digit: ten for each state.
+    private var next: [UInt16] = []
+
+    /// For each state the place of its answer in `CallingCode.facts`.
+    private var outcomes: [UInt16] = []
+
+    /// Reads the file; a text of another form ends the process.
+    init(_ text: String) {
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n")).drop { $0.first == UInt8(ascii: "#") }
+            .map { $0.split(separator: UInt8(ascii: " ")).map { String(Substring($0)) } }
+        guard let head = lines.first, head.count == 2 else { preconditionFailure("the number plans have no version") }
+        (version, date) = (head[0], head[1])
+        for words in lines.dropFirst() {
+            if let code = Int(words[0]) {
+                codes[code] = CallingCode(words.dropFirst())
+            } else {
+                addState(words)
+            }
+        }
+        let states = codes.compactMap { $0?.start } + next
+        precondition(next.count == 10 * outcomes.count && states.allSatisfy { $0 < outcomes.count })
+    }
+
+    private mutating func addState(_ words: [String]) {
+        outcomes.append(CallingCode.outcome(words[0]))
+        for run in words.dropFirst() {
+            let parts = run.split(separator: "*").compactMap { UInt16($0) }
+            next += repeatElement(parts[0], count: parts.count == 1 ? 1 : Int(parts[1]))
+        }
+    }
+
+    /// The facts about the digits of a number, calling code included.
+    func facts(of digits: some Sequence<UInt8>) -> NumberFacts {
+        var code = 0
+        var found: CallingCode?
+        var state = 0
+        for byte in digits {
+            let digit = Int(byte - UInt8(ascii: "0"))
+            if found != nil {
+                state = Int(next[10 * state + digit])
+            } else {
+                code = 10 * code + digit
+                // No code begins with another one, and none has more than three digits.
+                guard code < codes.count else { break }
+                found = codes[code]
+                state = found.map { Int($0.start) } ?? 0
+            }
+        }
+        guard let found else {
+            return NumberFacts(region: .unknown, candidates: [], isValid: false, type: .unknown)
+        }
+        return found.facts[Int(outcomes[state])]
+    }
+}
+
+/// A calling code and the answers for its numbers.
+private struct CallingCode: Sendable {
+    /// The state of a number of which only the calling code is read.
+    let start: UInt16
+
+    /// For each region, in the file's order, an answer for each type of number.
+    ///
+    /// An invalid number belongs to the region of a code that no other one shares. A code of no region has one place.
+    let facts: [NumberFacts]
+
+    init(_ words: some Collection<String>) {
+        let regions = words.dropFirst().compactMap { Region($0) }
+        guard let start = words.first.flatMap({ UInt16($0) }), regions.count == words.count - 1 else {
+            preconditionFailure("a calling code has no state or no regions")
+        }
+        self.start = start
+        let sorted = regions.sorted()
+        let invalid = NumberFacts(
+            region: regions.count == 1 ? regions[0] : .unknown,
+            candidates: sorted,
+            isValid: false,
+            type: .unknown
+        )
+        facts = (regions.isEmpty ? [.unknown] : regions).flatMap { region in
+            let candidates = regions.isEmpty ? [] : [region]
+            return NumberType.allCases.map { type in
+                guard type != .unknown else { return invalid }
+                return NumberFacts(region: region, candidates: candidates, isValid: true, type: type)
+            }
+        }
+    }
+
+    /// The place in `facts` of an outcome: `-`, a type, or a type of the region at a place, `mobile:2`.
+    static func outcome(_ word: String) -> UInt16 {
+        let parts = word.split(separator: ":")
+        let type = word == "-" ? .unknown : NumberType(rawValue: String(parts[0]))
+        guard let place = type.flatMap({ NumberType.allCases.firstIndex(of: $0) }) else {
+            preconditionFailure("a state has no outcome")
+        }
+        let region = parts.count == 2 ? Int(parts[1]) ?? 0 : 0
+        return UInt16(region * NumberType.allCases.count + place)
+    }
+}
