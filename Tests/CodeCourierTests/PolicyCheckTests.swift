@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import PhoneNumbers
 import TestSupport
 import Testing
 import Verification
@@ -30,6 +31,7 @@ struct PolicyCheckTests {
         let lines = PolicySummary(policy: policy, now: .test).lines(file: "policy.yaml")
         let expected = [
             "policy.yaml: version 2026-11-20.1, no faults",
+            "numbering plans of \(PhoneNumberDirectory.release); 0 corrections",
             "tenant default",
             "  regions               only DE, FR, GB, IN, US; only confirmed recipients in IN",
             "  regions, mfa_sign_in  all",

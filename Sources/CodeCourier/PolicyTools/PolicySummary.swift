@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import PhoneNumbers
 import Verification
 
 /// What a policy says, in the order in which it decides, for the eyes of an operator.
@@ -13,7 +14,7 @@ struct PolicySummary {
     func lines(file: String) -> [String] {
         var lines = ["\(file): version \(policy.version), no faults"]
         let corrections = policy.numberPlan.overrides.count
-        if corrections > 0 { lines.append("\(corrections) corrections to the numbering plans") }
+        lines.append("numbering plans of \(PhoneNumberDirectory.release); \(corrections) corrections")
         for (name, tenant) in policy.tenants.sorted(by: { $0.key < $1.key }) {
             lines += ["", "tenant \(name)"] + table(tenant).lines
         }
