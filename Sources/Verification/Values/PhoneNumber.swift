@@ -2,7 +2,7 @@
 
 /// A phone number in E.164 form: `+`, a digit 1–9, then 6 to 14 digits.
 ///
-/// The check is strict and comes before any library: libphonenumber itself parses vanity letters and longer strings.
+/// The check is strict: vanity letters and longer strings, which libphonenumber's parser takes, are no numbers.
 /// The type describes itself masked, so that a number reaches a log only by asking for `e164`.
 package struct PhoneNumber: Sendable, Hashable, CustomStringConvertible {
     /// The whole number, `+` included.
