@@ -91,9 +91,6 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(name: "CPatterns", linkerSettings: [.linkedLibrary("re2")]),
 
-        // The numbering plans
-        .target(name: "CPhoneNumbers", exclude: ["number-plans.txt"]),
-
         // What the build was told
         .target(
             name: "CBuild",
@@ -101,7 +98,7 @@ let package = Package(
             cSettings: [.define("COURIER_COMMIT", to: "\"\(commit)\"")]
         ),
 
-        // Texts, pages and SQL, built in as strings
+        // Texts, pages, SQL and tables, built in as strings
         .plugin(name: "EmbedFiles", capability: .buildTool(), path: "Sources/EmbedFiles"),
 
         // Pure values and functions, and the ports
@@ -117,7 +114,12 @@ let package = Package(
         .target(name: "KafkaClient", dependencies: ["CLibrdkafka", "PinnedThread"], swiftSettings: handleSettings),
         .target(name: "PostgresClient", dependencies: ["CLibpq", "PinnedThread"], swiftSettings: handleSettings),
         .target(name: "SMTPClient", dependencies: ["CLibcurl"], swiftSettings: handleSettings),
-        .target(name: "PhoneNumbers", dependencies: ["CPhoneNumbers", "Verification"], swiftSettings: settings),
+        .target(
+            name: "PhoneNumbers",
+            dependencies: ["Verification"],
+            swiftSettings: settings,
+            plugins: ["EmbedFiles"]
+        ),
 
         // Adapters of the ports
         .target(

@@ -22,7 +22,7 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PLANS = ROOT / "Sources/CPhoneNumbers/number-plans.txt"
+PLANS = ROOT / "Sources/PhoneNumbers/number-plans.txt"
 SAMPLE = ROOT / "Tests/PhoneNumbersTests/number-sample.txt"
 
 HEAD = """\

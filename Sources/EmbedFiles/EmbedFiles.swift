@@ -3,11 +3,11 @@
 import Foundation
 import PackagePlugin
 
-/// Builds the texts, pages and SQL in a target's folder into it, as the strings of an enum `Embedded`.
+/// Builds the texts, pages, SQL and tables in a target's folder into it, as the strings of an enum `Embedded`.
 ///
 /// SwiftPM's `.embedInCode` makes arrays of bytes: 57 kB of them take the compiler 4 s, and a string less than 0.1 s.
 @main struct EmbedFiles: BuildToolPlugin {
-    private static let kinds: Set = ["css", "html", "js", "sql", "yaml"]
+    private static let kinds: Set = ["css", "html", "js", "sql", "txt", "yaml"]
 
     func createBuildCommands(context: PluginContext, target: any Target) -> [Command] {
         guard let module = target.sourceModule else { return [] }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CPhoneNumbers
 import Verification
 
 /// The numbering plans of the world: one automaton over the digits that follow a calling code.
 ///
 /// A state's outcome is the answer for a number that ends in it. The head of `number-plans.txt` gives the file's form.
 struct PlanTable: Sendable {
-    static let embedded = PlanTable(String(cString: phone_numbers_plans()))
+    static let embedded = PlanTable(Embedded.`number-plans.txt`)
 
     /// The version of libphonenumber, and the day of its metadata as YYYY-MM-DD.
     let version: String

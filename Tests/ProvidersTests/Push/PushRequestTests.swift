@@ -3,6 +3,7 @@
 import Crypto
 import FoundationEssentials
 import TestSupport
+import TestTools
 import Testing
 import Verification
 
