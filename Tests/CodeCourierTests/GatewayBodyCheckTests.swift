@@ -78,6 +78,27 @@ import Testing
         #expect((fault?.contains("holds JSON inside of a value") ?? false) == isFault)
     }
 
+    @Test func `a check names the line and the key of a value that holds JSON, and what to do`() throws {
+        let text = """
+            postgres: { url: "postgresql://courier_worker@127.0.0.1/courier" }
+            policy: { path: policy.yaml }
+            providers:
+              - name: body
+                kind: http
+                url: "https://gateway.example.com/send"
+                body: '{"to": "{to}", "data": ["{\\"text\\": \\"{text}\\"}"]}'
+              - name: query
+                kind: http
+                method: GET
+                url: "https://gateway.example.com/send?to={to}&data=%5B%22{text}%22%5D"
+            """
+        let faults = try ScratchFolder().faults(text).sorted()
+        #expect(faults.count == 2, "\(faults)")
+        #expect(faults.last?.hasPrefix("courier.yaml:7: providers[0].body: holds JSON inside of a value") == true)
+        #expect(faults.first?.hasPrefix("courier.yaml:11: providers[1].url: holds JSON inside of a value") == true)
+        #expect(faults.allSatisfy { $0.contains("or use another body") })
+    }
+
     @Test(arguments: bad) func `a body that some message would break is refused with the reason`(
         body: String,
         contentType: GatewayConfiguration.ContentType,

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
+import Foundation
 
 /// The descriptors that hold a connection to a port of 127.0.0.1, as the kernel counts them: it lists no socket as
 /// established or half closed that nobody holds.
 func openConnections(to port: Int) throws -> Int {
-    let table = try String(decoding: Data(contentsOf: URL(filePath: "/proc/self/net/tcp")), as: UTF8.self)
+    // The kernel hands the table over a page at a time.
+    let file = try FileHandle(forReadingFrom: URL(filePath: "/proc/self/net/tcp"))
+    let table = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
     let digits = String(port, radix: 16, uppercase: true)
     let peer = ":" + String(repeating: "0", count: 4 - digits.count) + digits
     return table.split(separator: "\n").count { line in

@@ -47,7 +47,7 @@ import Testing
         #expect(!TwilioSignature.isValid(record, [Array("wrong".utf8)], &attempts))
     }
 
-    /// The codes that are computed for a callback, whose provider has secrets none of which made its signature.
+    /// The HMACs that are computed for a callback, whose provider has secrets none of which made its signature.
     private func attempts(_ callback: String, _ scheme: ReceiptSecrets.Scheme, secrets: Int) throws -> Int {
         guard case .object(let object) = try JSONScanner.parse(Array(callback.utf8)) else { return 0 }
         let record = try ReceiptRecord(object, ReceiptSecrets())
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: [2, 3, 5, 40])
-    func `a forged callback costs 16 codes at most, however many secrets and spellings there are`(
+    func `a forged callback costs 16 HMACs at most, however many secrets and spellings there are`(
         secrets: Int
     ) throws {
         // An address that a proxy may have spelt in more than eight ways.
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `a callback that is too long or has no signature costs no code`() throws {
+    @Test func `a callback that is too long or has no signature costs no HMAC`() throws {
         let long = twilio.merging(["Padding": String(repeating: "x", count: 20_000)]) { $1 }
         let headers = ReceiptSample.twilioSignature(url, long)
         #expect(try attempts(ReceiptSample.callback(long, url: url, headers: headers), .twilio, secrets: 1) == 0)
