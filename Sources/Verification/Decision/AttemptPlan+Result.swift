@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension AttemptPlan {
-    /// What became of the send that the plan was made for, by the plan's end, with so much of its time left.
+    /// The result of the planned send when the plan ends with `end`; `timeLeft` is the time until the send's deadline.
     package func result(_ end: SendDisposition, of send: ClaimedSend, timeLeft: Duration) -> SendResult {
         let disposition = settled(end, timeLeft)
-        // Who refused the repetition is not who may have the message.
+        // The provider that failed the repetition is not the one that may have the message: the event must not name it.
         let isOfAnother = repetition != nil && disposition != end
         return SendResult(
             send: send.reference,
@@ -17,7 +17,8 @@ extension AttemptPlan {
         )
     }
 
-    /// The call that a row keeps: of a retry the one to the provider that it is for, which the next claim asks first.
+    /// The call that the send's row keeps: for a retry, the call to the provider to retry at, which the next claim
+    /// calls first.
     private func attempt(of disposition: SendDisposition) -> SendResult.Attempt? {
         guard case .retry = disposition, let retryProvider, retryProvider != told?.attempt.provider else {
             return told?.attempt
@@ -31,7 +32,7 @@ extension AttemptPlan {
         )
     }
 
-    /// The result of a claim that goes no further: another one calls the next provider.
+    /// The result of a claim that stops before its next call: another claim calls that provider.
     package func handedBack(_ send: ClaimedSend) -> SendResult? {
         var plan = self
         guard case .finish(let disposition) = plan.runOut() else { return nil }
@@ -44,13 +45,14 @@ extension AttemptPlan {
         )
     }
 
-    /// What the end means for a send that may be, or has been, handed over twice.
+    /// The final disposition of a send that may be, or has been, handed over twice.
     ///
-    /// An unknown outcome becomes one more attempt where the operator prefers two messages to none, and there is a provider
-    /// for it. When that attempt surely failed, the first one is as unknown as before.
+    /// With `repeatsUnknown`, an unknown outcome becomes one more attempt if some provider is left for it. If that
+    /// attempt surely fails, the first attempt's outcome is still unknown.
     private func settled(_ end: SendDisposition, _ timeLeft: Duration) -> SendDisposition {
         switch (end, repetition) {
-        // What comes back later than its time allows has to be told that at that time.
+        // A retry after the deadline would find the send expired: retry at the deadline, so that its end is published
+        // on time.
         case (.retry(let delay), _):
             return .retry(after: min(delay, timeLeft))
         case (.unknown(let reason), nil) where repeatsUnknown && attempts < Self.maximumAttempts:
@@ -64,7 +66,8 @@ extension AttemptPlan {
         }
     }
 
-    /// The answer that is told of those a send got: the one that came nearest to an acceptance, and of equal ones the last.
+    /// The answer that the event reports: of all answers to a send the closest to an acceptance, and of equals the
+    /// last.
     struct Told: Sendable {
         let attempt: SendResult.Attempt
         private let rank: Int
@@ -78,7 +81,7 @@ extension AttemptPlan {
 }
 
 extension ProviderOutcome {
-    /// How near to an acceptance it is.
+    /// The order of outcomes by closeness to an acceptance.
     fileprivate var rank: Int {
         switch self {
         case .refused, .impossible: 0
@@ -94,7 +97,7 @@ extension SendResult.Attempt {
     init(provider: String, answer: ProviderAnswer, encoding: TextEncoding?) {
         self.init(
             provider: provider,
-            // The id of a message that was refused is none that a receipt of the send may name.
+            // A refused message's id must not match receipts of the send.
             messageID: [.accepted, .unknown].contains(answer.outcome) ? answer.messageID : nil,
             segments: answer.segments ?? encoding?.segments,
             encoding: encoding?.alphabet.rawValue,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The calls to providers for one claim of a send: which one next, and what the answers come to.
+/// The calls to providers for one claim of a send: chooses each next provider, and the disposition at the end.
 ///
-/// Another provider is asked, or the same one later, only after an answer that the message was surely not taken. When an
-/// answer is lost, a provider that takes an idempotency key is called again with the same key; from then on only the
-/// provider's acceptance tells more than that nobody can know.
+/// The plan calls another provider, or retries the same one later, only after an answer that proves the message was not
+/// taken. After a lost answer, a provider that accepts idempotency keys is called again with the same key; from then on
+/// the outcome is unknown unless that provider accepts the message.
 package struct AttemptPlan: Sendable {
-    /// Calls in all for one send, over every claim of it.
+    /// The maximum number of calls for one send, over all of its claims.
     package static let maximumAttempts: Int16 = 3
 
-    /// What a provider that takes nothing now is waited for at most, since it may be back sooner.
+    /// The maximum wait for a paused provider, since it may resume earlier.
     package static let longestPause = Duration.seconds(2)
 
     package enum Step: Sendable, Equatable {
@@ -23,40 +23,40 @@ package struct AttemptPlan: Sendable {
     let repetition: Repetition?
     let repeatsUnknown: Bool
 
-    /// True where other providers are asked after the recipient's opt-out at one.
+    /// Decides if other providers may be called after the recipient opted out at one.
     let onOptOut: OptOutRule
     private var remaining: ArraySlice<String>
 
-    /// The provider that was called last, or is to be called now.
+    /// The provider of the current or the next call.
     package private(set) var provider: String?
 
-    /// The answer to be told of those that the claim got.
+    /// The answer that the result reports.
     private(set) var told: Told?
 
-    /// The providers that refused the message, in earlier claims too: they are not asked again.
+    /// The providers that refused the message, in this or an earlier claim; they are not called again.
     package private(set) var refusers: [String]
     private var isUnknown = false
-    /// True where the recipient has opted out at one of the providers, now or earlier.
+    /// True if the recipient has opted out at one of the providers, in this claim or before it.
     private var isOptedOut: Bool
 
-    /// When the providers that did not take the message may be asked again.
+    /// The delays after which providers that did not take the message may be called again.
     private var waits = RetryWaits()
 
-    /// True where some call was one that counts.
+    /// True after a call that counts as an attempt: any but to a misconfigured provider.
     private var hasAttempt = false
 
-    /// The time until a provider that was passed over may be asked.
+    /// The shortest remaining pause of the skipped providers.
     private var pause: Duration?
 
     /// - Parameters:
-    ///   - providers: the route's, in order.
-    ///   - idempotent: those that take the send's id as an idempotency key.
-    ///   - refusers: those that refused the message in earlier claims.
-    ///   - attempts: calls made by earlier claims.
-    ///   - repetition: of a send that is handed over once more.
-    ///   - repeatsUnknown: whether one whose outcome is unknown is to be (`worker.unknownOutcome: resend_once`).
+    ///   - providers: the route's providers, in order.
+    ///   - idempotent: the providers that accept the send's id as an idempotency key.
+    ///   - refusers: the providers that refused the message in earlier claims.
+    ///   - attempts: the calls made by earlier claims.
+    ///   - repetition: set if the send is handed over once more after an unknown outcome.
+    ///   - repeatsUnknown: true if an unknown outcome gets one more attempt (`worker.unknownOutcome: resend_once`).
     ///   - onOptOut: the policy's rule.
-    ///   - isOptedOut: whether the recipient has opted out before, so that the providers are those still allowed.
+    ///   - isOptedOut: true if the recipient has opted out before, so that `providers` holds only those still allowed.
     package init(
         providers: [String],
         idempotent: Set<String> = [],
@@ -78,12 +78,11 @@ package struct AttemptPlan: Sendable {
         self.isOptedOut = isOptedOut
     }
 
-    /// The first step of the claim.
     package mutating func start() -> Step {
         next()
     }
 
-    /// The step after the answer to a message in an encoding, with so much of the message's time left.
+    /// The step after an answer; `timeLeft` is the time until the message's deadline.
     package mutating func step(
         after answer: ProviderAnswer,
         encoding: TextEncoding? = nil,
@@ -109,15 +108,15 @@ package struct AttemptPlan: Sendable {
         case .notSent, .throttled, .misconfigured:
             waits.note(answer, by: provider, attempts: attempts, timeLeft: timeLeft)
         }
-        // A provider that refuses every message of ours takes none of this one's few attempts.
+        // Misconfiguration says nothing of this message, so it uses up none of the message's few attempts.
         if answer.outcome == .misconfigured { attempts -= 1 } else { hasAttempt = true }
         return next()
     }
 
-    /// The provider that a retry is meant for, since it said when; nil where the claim does not end by one.
+    /// The provider that the retry waits for; nil if no provider may be called again.
     var retryProvider: String? { waits.next?.provider }
 
-    /// The step when the provider was not called, since it takes nothing for now: no attempt is spent.
+    /// The step after the provider was skipped because it is paused; uses up no attempt.
     package mutating func passOver(for wait: Duration) -> Step {
         attempts -= 1
         if isUnknown { return .finish(.unknown(.timeout)) }
@@ -125,14 +124,15 @@ package struct AttemptPlan: Sendable {
         return next()
     }
 
-    /// The end when the provider was not called, since the claim's time is over: no attempt is spent.
+    /// The end when the claim's time is over before the provider was called; uses up no attempt.
     package mutating func runOut() -> Step {
         attempts -= 1
         return .finish(isUnknown ? .unknown(.timeout) : .retry(after: .zero))
     }
 
-    /// The message may have been taken: nobody else is asked, and a refusal proves nothing, as it may be one of the
-    /// repetition.
+    /// Handles an answer while the message may have been taken.
+    ///
+    /// No other provider is called. A refusal proves nothing, since it may be a refusal of the repetition.
     private mutating func stepInDoubt(after outcome: ProviderOutcome) -> Step {
         isUnknown = true
         switch outcome {
@@ -155,11 +155,12 @@ package struct AttemptPlan: Sendable {
             attempts += 1
             return .call(provider: provider)
         }
-        // Every provider of the route has been asked. One that could not be reached may be asked again.
+        // Every provider of the route was called or skipped; those that could not be reached may be called again.
         let delays = [waits.next?.delay, pause.map { min($0, Self.longestPause) }].compactMap(\.self)
         guard let delay = delays.min() else { return exhausted() }
         if !hasAttempt, pause == nil {
-            // Nobody could have taken it: the claim counts once, so that the message's end is told before its time is over.
+            // No provider could have taken the message. The claim counts as one attempt, so that the send fails before
+            // its deadline.
             attempts += 1
             if attempts >= Self.maximumAttempts { return exhausted() }
         }

@@ -1,38 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A record on its way to a decision, with all that can be known before the database is asked.
+/// A record to decide, with everything that is known before the database is queried.
 ///
-/// A class, since it is large, never changes, and stands in many places of a batch.
+/// A class, since it is large, never changes, and is referenced from many parts of a batch.
 package final class Candidate: Sendable {
     package indirect enum Content: Sendable {
-        /// No request can be read: the record goes to the dead letters.
+        /// The record holds no readable request and becomes a dead letter.
         case deadLetter(DeadLetterReason)
 
-        /// A request whose fields break their rules, and what that comes to.
+        /// A request whose fields break their rules, and the resulting refusal.
         case invalid(InvalidRequest, Refusal)
 
-        /// A readable request, and what the rules without memory say of it.
+        /// A readable request, and the verdict of the stateless rules.
         case request(VerificationRequest, Screening)
     }
 
     package let record: InboundRecord
     package let content: Content
 
-    /// What the record is remembered by.
+    /// The key under which the record's decision is stored.
     ///
-    /// A record without a readable request id is remembered by its own place.
+    /// A record without a readable request id is stored under its place.
     package let key: RequestKey
 
     package let place: RecordPlace
 
-    /// Of the payload, keyed.
     package let digest: UUIDValue
 
-    /// The ids of the verification and the send that this record may become; fresh for every attempt to decide it.
+    /// The ids of the verification and the send that this record may create; fresh for every attempt to decide it.
     package let verificationID: VerificationID
     package let sendID: SendID
 
-    /// All that the request may carry on with, whatever time it is decided at: what to lock and to read for it.
+    /// The values for the later rules at every possible decision time: their rows are locked and read.
     package let possiblyPassed: [Screening.Passed]
 
     package init(
@@ -57,7 +56,7 @@ package final class Candidate: Sendable {
         }
     }
 
-    /// The same record as a dead letter, remembered by its place.
+    /// The same record as a dead letter, stored under its place.
     package func deadLetter(_ reason: DeadLetterReason) -> Candidate {
         Candidate(
             record: record,
@@ -69,7 +68,7 @@ package final class Candidate: Sendable {
         )
     }
 
-    /// The refusal of a request that does not get as far as its request id: tenant, shape and number come before.
+    /// The refusal by a rule that is checked before the request id: tenant, shape or number.
     package var refusalBeforeID: Refusal? {
         switch content {
         case .invalid(_, let refusal): refusal
@@ -78,13 +77,12 @@ package final class Candidate: Sendable {
         }
     }
 
-    /// The hints that were left out of its request, by their fields.
+    /// The fields of the hints that were unreadable and left out of the request.
     package var unreadHints: [String] {
         guard case .request(let request, _) = content else { return [] }
         return request.unreadHints
     }
 
-    /// The trace that the record belongs to.
     package var trace: TraceContext? {
         switch content {
         case .deadLetter: nil
@@ -93,15 +91,15 @@ package final class Candidate: Sendable {
         }
     }
 
-    /// What the request carries on with, when the rules without memory let it get that far.
+    /// The values for the later rules, if the stateless rules let the request pass.
     package var passed: Screening.Passed? {
         guard case .request(_, .passed(let passed)) = content else { return nil }
         return passed
     }
 
-    /// The same when what depends on the time of the decision is decided.
+    /// The candidate with the time-dependent rules applied.
     ///
-    /// The time is the database's, so that no worker's clock refuses what another lets through.
+    /// `now` is the database's time, so that all workers decide alike whatever their clocks show.
     package func at(_ now: Timestamp) -> Candidate {
         guard case .request(let request, let screening) = content else { return self }
         let current = screening.at(now)

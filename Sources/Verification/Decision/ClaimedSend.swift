@@ -1,59 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A send that this worker holds: what it needs to hand the message over.
+/// A send claimed by this worker, with everything needed to hand the message over.
 ///
-/// A class, since it is large, never changes, and goes from stage to stage.
+/// A class, since it is large, never changes, and is passed from stage to stage.
 package final class ClaimedSend: Sendable {
     package let reference: SendReference
     package let tenant: String
     package let purpose: Purpose
 
-    /// Of a phone number.
+    /// The phone number's region; nil on other channels.
     package let region: Region?
     package let recipient: Recipient
     package let credential: Credential
     package let rendering: Rendering
 
-    /// Where the link of an e-mail leads; nil for an e-mail with the code alone.
+    /// The target of an e-mail's link; nil for an e-mail with the code alone.
     package let actionCode: RequestActionCode?
 
-    /// After it the message is never handed over.
+    /// The time after which the message is never handed over.
     package let deadline: Timestamp
 
-    /// What was left until then at the moment of the claim.
+    /// The time until `deadline`, measured at the claim.
     package let timeLeft: Duration
 
-    /// What is left of the credential's validity at the moment of the claim.
+    /// The time until the credential expires, measured at the claim.
     package let validityLeft: Duration
 
-    /// The same of the code beside a link; nil without a link.
+    /// The time until the code beside a link expires, measured at the claim; nil without a link.
     ///
-    /// It may be over: then only the link is worth sending.
+    /// It may be negative: then only the link is worth sending.
     package let shortCodeLeft: Duration?
     package let generation: Int32
 
-    /// Calls to providers made for this send before.
+    /// The calls to providers that earlier claims made for this send.
     package let attempts: Int16
 
-    /// A send to a test number: no provider is called.
+    /// True for a send to a test number: no provider is called.
     package let isFictional: Bool
 
-    /// The providers that refused the message in earlier claims: they are not asked again.
+    /// The providers that refused the message in earlier claims; they are not called again.
     package let refusers: [String]
 
-    /// The provider that an earlier claim ended by waiting for: it is asked first.
+    /// The provider that the last retry waited for; it is called first.
     package let retryProvider: String?
 
-    /// What the one more attempt after an unknown outcome has to heed; nil for the first one.
+    /// The constraints of the one more attempt after an unknown outcome; nil for a first attempt.
     package let repetition: Repetition?
 
-    /// The providers that have taken an earlier message of the verification, or may have.
+    /// The providers that took, or may have taken, an earlier message of the verification.
     package let usedProviders: [String]
 
-    /// The provider at which the person has opted out during the verification, if one has said so.
+    /// The provider at which the person opted out during the verification, if any.
     package let optedOutAt: String?
 
-    /// The verification as the claim left it, where that is known.
+    /// The verification as of the claim, if known.
     package let verification: StoredVerification?
 
     package init(
@@ -105,7 +105,7 @@ package final class ClaimedSend: Sendable {
     package var id: SendID { reference.id }
     package var isRepeat: Bool { repetition != nil }
 
-    /// The link of an e-mail.
+    /// The link to send in an e-mail; nil for a credential that is no link.
     package var link: ActionLink? {
         guard case .link(let token, _) = credential, let actionCode else { return nil }
         return ActionLink(

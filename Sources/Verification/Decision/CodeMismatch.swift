@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A send whose code, as this worker's keys derive it, is not the one whose hash is stored: it must not leave.
+/// A send whose code, as derived by this worker's keys, does not match the stored hash: it must not be sent.
 package struct CodeMismatch: Sendable, Equatable {
     package let send: SendReference
     package let codeKey: KeyID
@@ -14,7 +14,6 @@ package struct CodeMismatch: Sendable, Equatable {
 }
 
 extension Credential {
-    /// Derives the credential that a verification has now.
     init?(of verification: StoredVerification, key: RingKey) {
         self.init(
             verification.channel,
@@ -25,9 +24,9 @@ extension Credential {
         )
     }
 
-    /// Whether the hashes of a verification are of this credential, as far as their key is still known.
+    /// True unless a hash of the verification is known to be of another credential; an unknown hash key proves nothing.
     ///
-    /// A test number's code is the policy's, and nothing is derived for it.
+    /// A test number's code comes from the policy and is derived from no key.
     func mayBe(of verification: StoredVerification, _ keys: CodeKeys) -> Bool {
         guard !verification.isFictional, let key = keys.hash[verification.hashKey] else { return true }
         let pairs = [(secret, verification.codeHash as [UInt8]?), (shortCode?.digits, verification.shortCode?.hash)]

@@ -3,10 +3,10 @@
 /// A send whose lease or delay has run out.
 package struct DueSend: Sendable {
     package enum State: String, Sendable {
-        /// Waits for its next attempt.
+        /// The send waits for its next attempt.
         case pending
 
-        /// Its worker never came to the mark: the message surely never left.
+        /// Its worker never marked it as dispatching: the message was surely not sent.
         case claimed
 
         /// Its worker may have handed the message over.
@@ -19,19 +19,18 @@ package struct DueSend: Sendable {
     package let deadline: Timestamp
     package let attempts: Int16
 
-    /// Whether the one more attempt after an unknown outcome has been made.
+    /// True if the one more attempt after an unknown outcome was made.
     package let isRepeated: Bool
 
-    /// The providers that refused the message in earlier claims.
     package let refusers: [String]
 
-    /// The provider of the newest attempt that is told: of a retry the one that it waited for.
+    /// The provider of the last recorded attempt; for a retry, the provider that it waits for.
     package let retryProvider: String?
 
-    /// The providers that refused the message, and last the one that it was marked for; nil where they were not written.
+    /// The providers that refused the message, then the one it was marked for; nil if they were not stored.
     package let triedProviders: [String]?
 
-    /// Nil when the row's text is not one that this program writes.
+    /// The parameters of the message's text; nil if the row holds none that this version can read.
     package let rendering: Rendering?
 
     package init(

@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the decisions of a batch change in the database, and what follows from them.
+/// The changes that a batch's decisions make in the database, with the new sends and the events to publish.
 package struct IntakeChanges: Sendable {
     package var insertedVerifications: [StoredVerification] = []
     package var updatedVerifications: [StoredVerification] = []
 
-    /// Requests of which something else is to be remembered than the facts say.
+    /// The requests whose row has to change.
     package var requests: [RequestKey: KnownRequest] = [:]
 
-    /// The slots of the verifications that get a send.
+    /// The new verification of each slot that gets a send.
     package var slots: [SlotKey: VerificationID] = [:]
 
-    /// Windows with the admissions of this batch.
+    /// The windows that count admissions of this batch.
     package var windows: [LimitKey: WindowChange] = [:]
 
-    /// Windows of IP addresses that refused a request of this batch.
+    /// The windows of IP addresses that refused a request of this batch.
     package var fullWindows: [LimitKey: LimitWindow] = [:]
 
-    /// Admissions of this batch by tenant.
     package var admissions: [String: Int] = [:]
 
     /// The new sends, each claimed by the deciding worker.
     package var sends: [ClaimedSend] = []
 
-    /// What to publish, in the order of the decisions.
+    /// The records to publish, in the order of the decisions.
     package var outbox: [OutboxRecord] = []
 
     package init() {}

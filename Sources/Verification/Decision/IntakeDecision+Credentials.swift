@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a message hands over, and what is kept of it.
+// Credentials, their hashes, and sealed data.
 extension IntakeDecision {
-    /// The credential that is out already, while all of it lives long enough and its key is known.
+    /// The credential sent before, if all of it stays valid long enough and its key is known.
     ///
-    /// A test number's code may have been changed in the policy, so it always counts as a new one. So does one that other
-    /// keys derive than those it was hashed with: the stored hash would refuse it.
+    /// A test number always gets a new credential, since the policy may have changed its code. A credential that the
+    /// current keys derive differently is not reused either: the stored hash would reject it.
     func sameCredential(_ verification: StoredVerification, _ passed: Screening.Passed) -> Credential? {
         guard passed.testNumber == nil,
             verification.wholeUntil - facts.now >= passed.tenant.resend.sameCodeWhileLeft,
@@ -46,7 +46,7 @@ extension IntakeDecision {
         }
     }
 
-    /// Seals with the key of the recipient, so that one is never lost without the other.
+    /// Seals with the key of the recipient's seal, so that both become unreadable together.
     mutating func seal(_ text: String, _ verification: StoredVerification) -> [UInt8]? {
         keys.seal[verification.sealKey].flatMap {
             RecipientSeal.seal(text, for: verification.id, key: $0, using: &randomness)

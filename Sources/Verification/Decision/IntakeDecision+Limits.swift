@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The limits, which come last and count only what they let through.
+// Rate limits: checked last, so that they count only requests that every other rule admits.
 extension IntakeDecision {
     /// Counts a request in all its windows, or refuses it and counts it in none.
     mutating func admits(_ candidate: Candidate, _ request: VerificationRequest, _ passed: Screening.Passed) -> Bool {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Decisions without a verification.
+// Decisions that create no verification.
 extension IntakeDecision {
     mutating func answer(_ candidate: Candidate, status: DeliveryStatus?, reason: String, rule: String) {
         guard var known = requests[candidate.key] else { return }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The same request again.
+// Repeated requests: records with a request id that was decided before.
 extension IntakeDecision {
-    /// Remembers that the request id has come once more.
     mutating func see(_ candidate: Candidate, _ known: KnownRequest) {
         var newest = known
         newest.see(candidate.place)

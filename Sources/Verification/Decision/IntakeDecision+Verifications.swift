@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Decisions that make or continue a verification.
+// Decisions that create or continue a verification.
 extension IntakeDecision {
     mutating func begin(_ candidate: Candidate, _ request: VerificationRequest, _ passed: Screening.Passed) {
         guard admits(candidate, request, passed) else { return }
@@ -62,7 +62,7 @@ extension IntakeDecision {
         belong(candidate, to: verification.id)
         let validity = passed.tenant.validity(of: request)
         if let credential = sameCredential(verification, passed) {
-            // While no message has left, the credential's life has not begun.
+            // The credential's validity begins with the first message that is sent.
             let isFirst = verification.sendsUsed == 0
             if isFirst {
                 verification.restart(at: facts.now, validity: validity)
@@ -103,7 +103,7 @@ extension IntakeDecision {
         slots[passed.slot] = verification.id
         changes.slots[passed.slot] = verification.id
         let latest = request.asked(before: facts.now) + settings.maxRequestAge
-        // Without its link an e-mail is worth nothing once the code is over.
+        // An e-mail with a link is worth sending after its code has expired, any other message is not.
         let end = request.hasLink ? verification.expiresAt : verification.wholeUntil
         let deadline = min(request.deadline ?? latest, latest, end)
         let actionCode = request.hasLink ? request.actionCode : nil

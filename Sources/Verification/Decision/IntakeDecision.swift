@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The decision on a batch of requests on its way: candidates by the facts and the rules.
+/// The decision on one batch of requests, made from the facts and the rules.
 ///
-/// Candidates are decided one after the other in the order of their records, each seeing what the ones before it
-/// changed, so a batch comes to the same as its records one by one. The rules, in order:
+/// Candidates are decided one by one in the order of their records. Each sees the changes of those before it, so the
+/// result does not depend on how records are batched. The rules, in order:
 ///
-/// 1. readable, else a dead letter
-/// 2. the same record again: nothing
+/// 1. unreadable: a dead letter
+/// 2. a record that was decided before: nothing
 /// 3. tenant, shape, number (`Screener`)
-/// 4. the same request id: the same answer, or a conflict
+/// 4. a known request id: the same answer, or a conflict
 /// 5. time: too old to be sent
 /// 6. test number, region, type of number, domain of a link, app verification (`Screener`)
 /// 7. slot: locked, resend window, sends used up
-/// 8. limits, which count only what gets this far
+/// 8. limits, which count only requests that pass all rules above
 /// 9. send
 struct IntakeDecision {
     let facts: IntakeFacts
@@ -28,7 +28,7 @@ struct IntakeDecision {
     var updated: Set<VerificationID> = []
     var changes = IntakeChanges()
 
-    /// For the nonces of seals.
+    /// Randomness for the nonces of seals.
     var randomness: any RandomNumberGenerator
 
     init(facts: IntakeFacts, rules: IntakeRules, randomness: any RandomNumberGenerator) {
@@ -44,7 +44,6 @@ struct IntakeDecision {
         tenantUsage = facts.tenantUsage
     }
 
-    /// The changes that a batch comes to.
     consuming func changes(by candidates: [Candidate]) -> IntakeChanges {
         makeRoom(for: candidates.count)
         for candidate in candidates { decide(candidate.at(facts.now)) }
@@ -53,7 +52,7 @@ struct IntakeDecision {
         return changes
     }
 
-    /// For requests that are nearly all new ones, each with a verification and two windows.
+    /// Nearly all requests are new, each with a verification and two windows.
     private mutating func makeRoom(for count: Int) {
         verifications.reserveCapacity(facts.verifications.count + count)
         inserted.reserveCapacity(count)
@@ -65,7 +64,7 @@ struct IntakeDecision {
         if let known = requests[candidate.key], known.verificationID != candidate.verificationID {
             if known.hasSeen(candidate.place) { return }
             see(candidate, known)
-            // A row whose verification is gone tells nothing any more: the request is decided like a new one.
+            // The row's verification no longer exists: decide the request like a new one.
             if known.verificationID.map({ verifications[$0] != nil }) ?? true {
                 repeated(candidate, known)
                 return
@@ -105,13 +104,13 @@ struct IntakeDecision {
             begin(candidate, request, passed)
             return
         }
-        // The row of an id is kept for a day, the verification that it began for as long as it lives.
+        // A request's row is kept for a day. A verification may live longer and still names the request that began it.
         if current.requestID == candidate.key.requestID {
             belong(candidate, to: id)
             publish(candidate, current, reason: EventSummary.repeatReason, rule: "request_id")
             return
         }
-        // A test number knows neither windows nor a last send, and a lock of its own making must not keep a test out.
+        // A test number has no resend windows and no maximum of sends, and a lock must not block the next test.
         let isFictional = passed.testNumber != nil
         switch current.state {
         case .approved, .expired, .cancelled:

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the database knows of a batch, read under the locks that the decisions need.
+/// The rows that a batch's decisions depend on, read under the locks that the decisions need.
 package struct IntakeFacts: Sendable {
     /// The database's clock, after the locks were granted.
     package let now: Timestamp
 
-    /// A memory for every candidate's key: of its own request, or of one from before.
+    /// The stored request of every candidate's key: the candidate's own new row, or an earlier one.
     package let requests: [RequestKey: KnownRequest]
 
-    /// The verification that each slot points to; a new slot points to none.
+    /// The verification that each slot points to; a new slot has no entry.
     package let slots: [SlotKey: VerificationID]
 
-    /// The verifications that slots and requests point to.
+    /// The verifications that `slots` and `requests` point to.
     package let verifications: [VerificationID: StoredVerification]
 
-    /// The admissions of recipients and IP addresses; a key without a window has none.
+    /// The admissions of recipients and IP addresses; a key without admissions has no entry.
     package let windows: [LimitKey: LimitWindow]
 
-    /// The admissions of each tenant within each of its limits.
     package let tenantUsage: [TenantLimit: Int]
 
     package init(
@@ -37,7 +36,6 @@ package struct IntakeFacts: Sendable {
     }
 }
 
-/// One limit of a whole tenant.
 package struct TenantLimit: Sendable, Hashable {
     package let tenant: String
     package let limit: RateLimit

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What requests are decided by.
 package struct IntakeRules: Sendable {
     package let policy: Policy
     package let keys: CodeKeys
     package let settings: Settings
 
-    /// Makes the randomness of a batch, for the nonces of its seals.
+    /// Creates the randomness of one batch, for the nonces of its seals.
     private let randomness: @Sendable () -> any RandomNumberGenerator
 
-    /// What a decision takes from the worker's configuration.
+    /// The part of the worker's configuration that decisions depend on.
     package struct Settings: Sendable {
         /// `ce_source` of the events.
         package let source: String
 
-        /// A request older than this is never sent.
+        /// The maximum age of a request; older ones are never sent.
         package let maxRequestAge: Duration
 
         package init(source: String, maxRequestAge: Duration) {
@@ -35,9 +34,9 @@ package struct IntakeRules: Sendable {
         self.randomness = randomness
     }
 
-    /// True where a candidate is too old to be sent: its time decides before its person, whose rows it needs no more.
+    /// True if a candidate is too old to be sent, so that it is decided without its recipient's rows.
     ///
-    /// The time of one that cannot be read is that of its record.
+    /// An unreadable candidate is as old as its record.
     package func isTooLate(_ candidate: Candidate, at now: Timestamp) -> Bool {
         let oldest = now - settings.maxRequestAge
         guard case .request(let request, _) = candidate.content else {
@@ -47,7 +46,7 @@ package struct IntakeRules: Sendable {
         return isStale || request.deadline.map { $0 <= now } ?? false
     }
 
-    /// Decides a batch of requests: a pure function of the candidates and the facts that are known of them.
+    /// Decides a batch of requests: a pure function of the candidates and the facts about them.
     package func decide(_ candidates: [Candidate], facts: IntakeFacts) -> IntakeChanges {
         IntakeDecision(facts: facts, rules: self, randomness: randomness()).changes(by: candidates)
     }

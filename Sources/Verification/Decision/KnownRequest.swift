@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is remembered of a request id.
+/// The stored decision of a request id.
 package struct KnownRequest: Sendable, Equatable {
-    /// Where its newest record stands.
     package private(set) var place: RecordPlace
 
-    /// The newest record in each other partition: nearly always none.
+    /// The newest record in each other partition; nearly always empty.
     private var others: [RecordPlace] = []
     package let digest: UUIDValue
 
-    /// The verification the request belongs to; nil when the request was refused.
+    /// The verification that the request belongs to; nil if the request was refused.
     package var verificationID: VerificationID?
 
     /// The decision of a request without a verification.
@@ -17,14 +16,13 @@ package struct KnownRequest: Sendable, Equatable {
     package var reason: String?
     package var rule: String?
 
-    /// What is remembered of a request that a candidate begins.
     package init(of candidate: Candidate) {
         place = candidate.place
         digest = candidate.digest
         verificationID = candidate.verificationID
     }
 
-    /// What a row tells; `places` counts where it is there.
+    /// A request as its row stores it; `places`, if present, replaces `place`.
     package init(
         place: RecordPlace,
         places: String?,
@@ -44,10 +42,8 @@ package struct KnownRequest: Sendable, Equatable {
         self.rule = rule
     }
 
-    /// Whether a record is one that has been decided before.
     func hasSeen(_ record: RecordPlace) -> Bool { place.covers(record) || others.contains { $0.covers(record) } }
 
-    /// Remembers one more record with this id.
     package mutating func see(_ record: RecordPlace) {
         var places = [place] + others
         let earlier = places.firstIndex { $0.isBeside(record) }.map { places.remove(at: $0) }
@@ -55,7 +51,7 @@ package struct KnownRequest: Sendable, Equatable {
         others = places
     }
 
-    /// The newest record of every partition, the newest of all first; nil where `place` and its time are all there is.
+    /// The newest record of every partition, the newest of all first; nil if `place` and its timestamp are enough.
     package var places: String? {
         if others.isEmpty, place.latest == place.time { return nil }
         return ([place] + others).map(\.text).joined(separator: " ")

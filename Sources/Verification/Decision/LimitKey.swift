@@ -2,7 +2,7 @@
 
 import Crypto
 
-/// A person, or an address whose admissions a window counts.
+/// A recipient or an IP address whose admissions a window counts.
 package struct LimitKey: Sendable, Hashable, Comparable {
     package enum Scope: String, Sendable {
         case recipient
@@ -11,13 +11,13 @@ package struct LimitKey: Sendable, Hashable, Comparable {
 
     package let scope: Scope
 
-    /// The key of the row: the first 10 bytes of the fingerprint, and 6 of SHA-256 over `scope ‖ tenant`.
+    /// The key of the row: the first 10 bytes of the fingerprint, then 6 bytes of SHA-256 over `scope ‖ tenant`.
     ///
-    /// Fingerprints are keyed, so that ten of their bytes tell any two apart; as the first ones they find the rows of a
-    /// recipient for all tenants.
+    /// Fingerprints are keyed hashes, so ten of their bytes are enough to be unique. They come first so that a prefix
+    /// finds the rows of a recipient for all tenants.
     package let digest: UUIDValue
 
-    /// Makes a key by a keyed fingerprint, of 32 bytes.
+    /// Creates a key from a keyed fingerprint of 32 bytes.
     package init(scope: Scope, tenant: String, fingerprint: [UInt8]) {
         var fields = FieldJoiner(reserving: 64)
         fields.append(scope.rawValue)
@@ -27,12 +27,11 @@ package struct LimitKey: Sendable, Hashable, Comparable {
         self.init(scope: scope, digest: UUIDValue(owner.reduce(value) { $0 << 8 | UInt128($1) }))
     }
 
-    /// The key that a row has.
     package init(scope: Scope, digest: UUIDValue) {
         self.scope = scope
         self.digest = digest
     }
 
-    /// The one order in which rows are locked.
+    /// The order in which rows are locked everywhere, against deadlocks.
     package static func < (left: LimitKey, right: LimitKey) -> Bool { left.digest < right.digest }
 }

@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The admissions of one key, as far back as its limits look: a sliding window.
+/// The admissions of one key within its longest limit: a sliding window.
 ///
-/// It counts exactly while it has at most `exactEntries`. Its row is written whole at each admission, so beyond that
-/// admissions that are close together become one entry, which counts until the newest of them is forgotten. No time of
-/// `per` ever has more than `count` admissions, and a place becomes free less than `per / 256` later than it might.
+/// It counts exactly up to `exactEntries` entries. Its row is rewritten at each admission, so beyond that, admissions
+/// close to each other are merged into one entry, which counts until the newest of them leaves the window. No span of
+/// `per` ever has more than `count` admissions, and capacity is freed at most `per / 256` late.
 package struct LimitWindow: Sendable, Equatable {
     fileprivate struct Entry: Sendable, Equatable {
-        /// Of the newest of its admissions.
+        /// The time of the newest of its admissions.
         let time: Timestamp
         let count: UInt32
     }
 
-    /// In the order of their times.
     private var entries: [Entry] = []
 
-    /// The default limits, of which the largest has 500, stay exact; 12 bytes each make 6 KB.
+    /// The maximum number of entries before any are merged: at 12 bytes each, 6 KB.
+    ///
+    /// The largest default limit is 500, so the default limits are exact.
     package static let exactEntries = 512
 
     package init() {}
 
-    /// The first of the limits that one more admission would break, or nil.
+    /// The first of the limits that one more admission would exceed, or nil.
     ///
-    /// An admission counts for less than `per`: at exactly `per` later it is forgotten.
+    /// An admission counts for less than `per`: at exactly `per` later it no longer counts.
     func firstBroken(of limits: [RateLimit], at now: Timestamp) -> RateLimit? {
         limits.first { used(in: $0, at: now) >= $0.count }
     }
 
-    /// Whether nothing of it should have been refused.
+    /// True if the window exceeds none of the limits.
     func holds(_ limits: [RateLimit], at now: Timestamp) -> Bool {
         limits.allSatisfy { used(in: $0, at: now) <= $0.count }
     }
@@ -37,7 +38,7 @@ package struct LimitWindow: Sendable, Equatable {
         return entries.lazy.filter { $0.time > start }.reduce(0) { $0 + Int($1.count) }
     }
 
-    /// The admissions of both that a limit looks back to.
+    /// The admissions of both windows that some limit still counts.
     func joined(with other: LimitWindow, under limits: [RateLimit], at now: Timestamp) -> LimitWindow {
         var both = self
         both.entries = (other.entries + entries).sorted { $0.time < $1.time }
@@ -51,7 +52,7 @@ package struct LimitWindow: Sendable, Equatable {
         entries.removeAll { $0.time <= horizon }
     }
 
-    /// Counts one admission, and forgets those that no limit looks back to.
+    /// Counts one admission, and removes those that no limit counts any more.
     package mutating func admit(at now: Timestamp, limits: [RateLimit]) {
         forget(under: limits, at: now)
         if let last = entries.last, last.time == now {
@@ -62,10 +63,10 @@ package struct LimitWindow: Sendable, Equatable {
         }
     }
 
-    /// Makes one entry of those that share a grain of time.
+    /// Merges the entries that fall into the same grain of time.
     ///
-    /// Grains lie where they lie whenever this is done, and each one is within one of every coarser size. So an entry stays
-    /// within the grain of its oldest admission, however often it is joined with others.
+    /// Grains are aligned to multiples of their size, which is a power of two, so each grain lies within one of every
+    /// larger size. An entry therefore stays within the grain of its oldest admission, however often it is merged.
     private mutating func coarsen(under limits: [RateLimit], at now: Timestamp) {
         guard entries.count > Self.exactEntries else { return }
         var coarse: [Entry] = []
@@ -80,19 +81,19 @@ package struct LimitWindow: Sendable, Equatable {
         entries = coarse
     }
 
-    /// The largest power of two of microseconds that is at most a 256th of the shortest limit that still counts this age.
+    /// The largest power of two, in microseconds, up to 1/256 of the shortest limit that still counts this age.
     private static func grain(under limits: [RateLimit], ofAge age: Duration) -> Int64 {
         let shortest = limits.lazy.map(\.per).filter { $0 > age }.min() ?? .zero
         let most = max(1, shortest.microseconds / 256)
         return 1 << (Int64.bitWidth - 1 - most.leadingZeroBitCount)
     }
 
-    /// When the window may be forgotten.
+    /// The time from which the window no longer matters; nil if it is empty.
     func expiry(under limits: [RateLimit]) -> Timestamp? {
         entries.lazy.map(\.time).max().map { $0 + (limits.lazy.map(\.per).max() ?? .zero) }
     }
 
-    /// As a row keeps it: 12 bytes an entry, microseconds since 1970 and a count, big-endian.
+    /// The row's format: 12 bytes an entry, microseconds since 1970 and a count, both big-endian.
     package var encoded: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(entries.count * 12)
@@ -103,7 +104,7 @@ package struct LimitWindow: Sendable, Equatable {
         return bytes
     }
 
-    /// Reads what `encoded` wrote; an incomplete last entry is left out.
+    /// Reads the format of `encoded`; ignores an incomplete last entry.
     package init(encoded bytes: [UInt8]) {
         for start in stride(from: 0, through: bytes.count - 12, by: 12) {
             let time = bytes[start..<start + 8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -114,7 +115,7 @@ package struct LimitWindow: Sendable, Equatable {
 }
 
 extension LimitWindow.Entry {
-    /// Both as one, which is forgotten with the newer one.
+    /// Both as one entry, with the time of the newer one.
     fileprivate func joined(with newer: Self) -> Self {
         let (sum, isTooLarge) = count.addingReportingOverflow(newer.count)
         return Self(time: max(time, newer.time), count: isTooLarge ? .max : sum)

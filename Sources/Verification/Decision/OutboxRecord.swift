@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A record to publish, written with the change that it tells.
+/// A record to publish, written in the same transaction as the change that it reports.
 ///
-/// It describes itself by its place: a dead letter's value may hold anything. A class, since it is large, never changes,
-/// and goes from stage to stage.
+/// Its description shows only its stream and sequence, since a dead letter's value may hold anything. A class, since it
+/// is large, never changes, and is passed from stage to stage.
 package final class OutboxRecord: Sendable, Equatable, Redacted {
-    /// The verification, or an id made from the record that was refused.
+    /// The verification's id, or an id derived from the record that was refused.
     package let stream: UUIDValue
     package let sequence: Int32
     package let isDeadLetter: Bool
@@ -13,10 +13,10 @@ package final class OutboxRecord: Sendable, Equatable, Redacted {
     package let value: [UInt8]?
     package let headers: [RecordField]
 
-    /// Bytes of value and headers.
+    /// The size of key, value and headers in bytes.
     package let size: Int
 
-    /// For the statistics of the worker that decided; not part of what is stored and published.
+    /// The event's summary for the statistics of the deciding worker; neither stored nor published.
     package let summary: EventSummary?
 
     package var description: String { "record \(stream)-\(sequence)" }
@@ -40,10 +40,10 @@ package final class OutboxRecord: Sendable, Equatable, Redacted {
         self.summary = summary
     }
 
-    /// The same with the event id that it has where a database writes on this timeline.
+    /// The same record with the event id that it gets on this timeline of the database.
     ///
-    /// A standby that takes over may lack a verification's last events and give their numbers again: consumers must not
-    /// take one for the other. On the first timeline, where nothing was taken over yet, the id is as it is.
+    /// A promoted standby may lack a verification's last events and assign their sequence numbers again: consumers must
+    /// not mistake one event for the other. Timeline 1, before any failover, keeps the plain id.
     package func written(on timeline: Int32) -> OutboxRecord {
         if isDeadLetter || timeline == 1 { return self }
         return OutboxRecord(
@@ -59,7 +59,7 @@ package final class OutboxRecord: Sendable, Equatable, Redacted {
         )
     }
 
-    /// Whether both are the same record, wherever they come from.
+    /// Compares what is published; `summary` is ignored.
     package static func == (left: OutboxRecord, right: OutboxRecord) -> Bool {
         left.stream == right.stream && left.sequence == right.sequence && left.isDeadLetter == right.isDeadLetter
             && left.key == right.key && left.value == right.value && left.headers == right.headers

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Settles sends: a pure function of what became of them and of their verifications.
+/// Settles sends: a pure function of their results and their verifications.
 package enum OutcomeDecision {
-    /// The verifications that change, and the events that tell it.
+    /// The changed verifications, and the events that report the changes.
     package struct Changes: Sendable {
         package var verifications: [StoredVerification] = []
         package var outbox: [OutboxRecord] = []
@@ -10,9 +10,9 @@ package enum OutcomeDecision {
 
     /// Settles a batch in its order.
     ///
-    /// `results` are only those whose send's row took the result, so that every event belongs to one change;
-    /// `verifications` are theirs, locked, and one that is gone has no event; `now` is the database's clock. `late` are the
-    /// claims of sends that were `unknown` when their holder told of them.
+    /// `results` are those that changed their send's row, so that every event belongs to one change. `late` are the
+    /// claims of sends that were `unknown` when their holder reported the result. `verifications` are those of the
+    /// results, locked; a result without one publishes no event. `now` is the database's time.
     package static func settle(
         _ results: [SendResult],
         late: Set<SendClaim> = [],
@@ -41,9 +41,10 @@ package enum OutcomeDecision {
         return changes
     }
 
-    /// Settles a send that was `unknown`, as a receipt does: another one may have followed, whose window and state stay.
+    /// Settles a send that was `unknown`, as a receipt would: a later send may exist, whose resend window and state are
+    /// kept.
     ///
-    /// One that surely never left gives back what it had used, so far as no other one uses it.
+    /// A send that surely never left is refunded, as far as no later send depends on it.
     private static func settleLate(
         _ result: SendResult,
         _ verification: inout StoredVerification,
@@ -52,7 +53,7 @@ package enum OutcomeDecision {
     ) {
         let isNewest = !verification.sendOpen && result.send.number == verification.sendsUsed
         verification.sequence += 1
-        // A verification that ran out stays expired for whoever asks again.
+        // Repeated requests are answered with the status: an expired verification stays `expired` for them.
         if verification.state != .expired, isNewest || !result.disposition.isRefunded { verification.status = status }
         noteProviders(result, &verification)
         guard result.disposition.isRefunded else { return }
@@ -78,7 +79,7 @@ package enum OutcomeDecision {
         verification.sequence += 1
         verification.status = status
         noteProviders(result, &verification)
-        // A receipt comes when its send is over, and perhaps another one open.
+        // A receipt arrives after its send has ended, perhaps while the next one is open.
         if result.disposition == .delivered { return }
         verification.sendOpen = false
         if result.disposition.isRefunded {
@@ -87,7 +88,7 @@ package enum OutcomeDecision {
             return
         }
         verification.resendAfter = now + result.send.resendWindow
-        // A verification that has run out stays so: its slot may have gone to another one.
+        // An expired verification stays expired: its slot may belong to another one.
         let isAlive = verification.state == .live && verification.expiresAt > now
         if let validity = result.send.validity, result.disposition == .sent, isAlive {
             verification.restart(at: now, validity: validity)

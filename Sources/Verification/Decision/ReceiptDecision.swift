@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A receipt on its way to the send that it speaks of.
+/// A receipt to be matched with the send that it reports on.
 package struct ReceivedReceipt: Sendable {
-    /// Made from the record's place, so that the same record is the same receipt.
+    /// The id derived from the record's place, so that a redelivered record is the same receipt.
     package let id: UUIDValue
     package let receipt: Receipt
 
-    /// As it came, for the dead letters.
+    /// The original record, for the dead letters.
     package let record: InboundRecord
 
-    /// When it came first; nil when it comes now.
+    /// The time of the first arrival; nil if it arrives now.
     package let receivedAt: Timestamp?
 
-    /// How often its send has been looked for.
+    /// The number of times its send was looked up.
     package let tries: Int16
 
     package init(id: UUIDValue, receipt: Receipt, record: InboundRecord, receivedAt: Timestamp?, tries: Int16) {
@@ -23,7 +23,6 @@ package struct ReceivedReceipt: Sendable {
         self.tries = tries
     }
 
-    /// A receipt that has come just now.
     package init(_ receipt: Receipt, in record: InboundRecord) {
         self.init(
             id: .digest(of: FieldJoiner(), and: record),
@@ -35,7 +34,7 @@ package struct ReceivedReceipt: Sendable {
     }
 }
 
-/// A send as a receipt finds it.
+/// A send as stored when its receipt is processed.
 package struct ReportedSend: Sendable {
     package enum State: String, Sendable {
         case pending
@@ -56,7 +55,7 @@ package struct ReportedSend: Sendable {
     package let encoding: String?
     package var errorCode: String?
 
-    /// When the receipt that settled it says that it arrived, by the provider's clock.
+    /// The arrival time by the provider's clock, from the receipt that settled the send.
     package internal(set) var arrivedAt: Timestamp?
 
     package init(
@@ -78,17 +77,17 @@ package struct ReportedSend: Sendable {
     }
 }
 
-/// Settles sends by what providers said of them later: a pure function.
+/// Settles sends by their providers' receipts: a pure function.
 ///
-/// A receipt settles a send that was handed over, or of which nobody knows it; what is settled never goes back. One that
-/// outruns its send waits for it, for a time.
+/// A receipt settles a send that was handed over, or whose outcome is unknown; a settled send never changes again. A
+/// receipt that arrives before its send's outcome is recorded waits for it, for a limited time.
 package enum ReceiptDecision {
     package struct Changes: Sendable {
         package var sends: [SendID: ReportedSend] = [:]
         package var verifications: [VerificationID: StoredVerification] = [:]
         package var outbox: [OutboxRecord] = []
 
-        /// What is looked at again at its time.
+        /// The receipts to process again, each at its due time.
         package var waiting: [(receipt: ReceivedReceipt, due: Timestamp)] = []
     }
 
@@ -96,7 +95,7 @@ package enum ReceiptDecision {
         /// `ce_source` of the events.
         package let source: String
 
-        /// How long a receipt waits for its send.
+        /// The maximum time that a receipt waits for its send.
         package let grace: Duration
 
         package init(source: String, grace: Duration = .seconds(3600)) {
@@ -107,8 +106,8 @@ package enum ReceiptDecision {
 
     /// Settles a batch in its order.
     ///
-    /// `sends` are those that the receipts name by either id, `verifications` theirs, and `held` those that another
-    /// transaction holds; `now` is the database's clock.
+    /// `sends` are the locked sends that the receipts name by either id, `verifications` their verifications, and
+    /// `held` the sends that another transaction locks; `now` is the database's time.
     package static func settle(
         _ receipts: [ReceivedReceipt],
         sends: [ReportedSend],
@@ -152,7 +151,7 @@ package enum ReceiptDecision {
             let receipt = received.receipt
             guard let send = send(of: receipt) else {
                 if isOfHeldSend(receipt) {
-                    // However long the other transaction takes: its send is there.
+                    // The send exists but is locked: retry every second until the lock is released.
                     changes.waiting.append((received, now + .seconds(1)))
                 } else {
                     wait(received)
@@ -168,13 +167,13 @@ package enum ReceiptDecision {
             }
         }
 
-        /// Whether a receipt speaks of the message that counts: a send may have been offered to several providers.
+        /// True if the receipt reports on the message that counts: a send may have been offered to several providers.
         private func isOfMessage(_ receipt: Receipt, _ send: ReportedSend) -> Bool {
             if let known = send.messageID, let named = receipt.providerMessageID { return known == named }
             guard let provider = send.provider, provider != receipt.provider else { return true }
-            // Nobody took a test number's message; whoever tries out receipts may say what they like of it.
+            // A test number's message has no provider, so test receipts may name any.
             if verifications[send.reference.verificationID]?.isFictional == true { return true }
-            // Nobody knows who took it, if anybody: that another one did not deliver it says nothing.
+            // The taker is unknown: a provider that reports `undelivered` proves nothing about the others.
             return send.state == .unknown && receipt.status != .undelivered
         }
 
@@ -194,7 +193,7 @@ package enum ReceiptDecision {
                 changes.outbox.append(.deadLetter(received.record, reason: .unknownReceipt, at: now))
                 return
             }
-            // Most of those that wait long are of no send of ours, and come up again ever more seldom.
+            // Back off: a receipt that waits long usually belongs to no send of ours.
             let delay = Duration.seconds(1 << Int64(min(max(received.tries, 0), 9)))
             changes.waiting.append((received, now + min(delay, left)))
         }
@@ -202,7 +201,7 @@ package enum ReceiptDecision {
         private mutating func settle(_ old: ReportedSend, by receipt: Receipt) {
             var send = old
             send.state = receipt.status.sendState
-            // Nobody knew who has it: now its provider has said so.
+            // The receipt identifies the provider that took the message.
             if old.state == .unknown || send.provider == nil { send.provider = receipt.provider }
             send.messageID = send.messageID ?? receipt.providerMessageID
             send.errorCode = receipt.errorCode
@@ -212,7 +211,7 @@ package enum ReceiptDecision {
             changes.sends[send.reference.id] = send
             guard var verification = verifications[send.reference.verificationID] else { return }
             verification.sequence += 1
-            // A verification that ran out stays expired for whoever asks again.
+            // Repeated requests are answered with the status: an expired verification stays `expired` for them.
             if verification.state != .expired { verification.status = receipt.status.deliveryStatus }
             if let provider = send.provider, !verification.usedProviders.contains(provider) {
                 verification.usedProviders.append(provider)

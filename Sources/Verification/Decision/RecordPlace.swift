@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The place of a record: its partition, its offset there, and its time.
+/// The place of a record: its topic, partition, offset and timestamp.
 package struct RecordPlace: Sendable, Hashable {
-    /// 32 bits of the topic's name (FNV-1a), which tell the few topics apart that a fleet ever reads.
+    /// The 32-bit FNV-1a hash of the topic's name, enough to distinguish the few topics that a fleet reads.
     package let topic: Int32
     package let partition: Int32
     package let offset: Int64
 
-    /// In milliseconds since 1970, as Kafka counts; nil for a record without a time.
+    /// Milliseconds since 1970, Kafka's unit; nil for a record without a timestamp.
     package let time: Int64?
 
-    /// The latest time of the records with one request id up to this one; nil when nobody knows it.
+    /// The latest timestamp of this and all earlier records with the same request id; nil if unknown.
     package private(set) var latest: Int64?
 
     package init(topic: Int32, partition: Int32, offset: Int64, time: Int64?) {
@@ -33,17 +33,18 @@ package struct RecordPlace: Sendable, Hashable {
 
     func isBeside(_ other: RecordPlace) -> Bool { topic == other.topic && partition == other.partition }
 
-    /// Whether a record is this one or one before it.
+    /// True if the record is this one or an earlier one.
     ///
-    /// A topic that is made anew, or that of another cluster, gives its offsets a second time: a record with the same
-    /// offset has the same time, too, and one with an earlier offset is no younger than the latest up to here.
+    /// Offsets alone do not prove it: they repeat in a recreated topic and in another cluster. If timestamps are known,
+    /// the same offset must have the same timestamp, and an earlier offset a timestamp no later than `latest`.
     func covers(_ record: RecordPlace) -> Bool {
         guard isBeside(record), record.offset <= offset else { return false }
         guard let limit = record.offset == offset ? time : latest, let own = record.time else { return true }
         return record.offset == offset ? own == limit : own <= limit
     }
 
-    /// The place of the next record with the same request id; producers' clocks differ.
+    /// The place of the next record with the same request id; its timestamp may be earlier, since producers' clocks
+    /// differ.
     func followed(by next: RecordPlace) -> RecordPlace {
         guard offset < next.offset else { return next }
         var next = next
@@ -51,13 +52,13 @@ package struct RecordPlace: Sendable, Hashable {
         return next
     }
 
-    /// The place as a text of numbers.
+    /// The place as numbers separated by slashes, as a row stores it.
     var text: String {
         let times = [time, latest].map { $0.map(String.init) ?? "" }
         return "\(topic)/\(partition)/\(offset)/\(times[0])/\(times[1])"
     }
 
-    /// Nil for a text that is no place.
+    /// Reads the format of `text`; nil for any other text.
     init?(_ text: some StringProtocol) {
         let numbers = text.split(separator: "/", omittingEmptySubsequences: false).map { Int64($0) }
         guard numbers.count == 5, let topic = numbers[0].flatMap(Int32.init(exactly:)),

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A `rejected` decision: its reason, the rule that made it, and the field at fault where there is one.
+/// A `rejected` decision: its reason, the rule that refused, and the invalid field if there is one.
 package struct Refusal: Sendable, Equatable {
     package let reason: RejectionReason
     package let rule: String
     package let field: String?
 
-    /// What the event can tell of the recipient.
+    /// The recipient's region for the event; nil if unknown.
     package let region: Region?
 
-    /// Whether tenant, shape or number refused, which come before the request id and the time.
+    /// True for a refusal by tenant, shape or number: rules that are checked before the request id and the time.
     var comesBeforeID: Bool {
         switch reason {
         case .unknownTenant, .invalidRequest, .invalidPhoneNumber: true

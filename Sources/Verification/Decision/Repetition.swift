@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The one more attempt for a send whose outcome nobody can know (`worker.unknownOutcome: resend_once`).
+/// The one more attempt for a send whose outcome is unknown (`worker.unknownOutcome: resend_once`).
 package struct Repetition: Sendable, Equatable {
-    /// Why the outcome is unknown, and stays so unless a provider takes the repeat.
+    /// The reason why the outcome is unknown; it stays unknown unless a provider takes the repeat.
     package let reason: SendDisposition.UnknownReason
 
-    /// The providers that refused the message, and last the one that may have it; nil where nobody knows which.
+    /// The providers that refused the message, then the one that may have it; nil if that one is not known.
     package let triedProviders: [String]?
 
     package init(reason: SendDisposition.UnknownReason, triedProviders: [String]?) {
@@ -13,13 +13,12 @@ package struct Repetition: Sendable, Equatable {
         self.triedProviders = triedProviders
     }
 
-    /// The provider that may have the message.
     package var doubtful: String? { triedProviders?.last }
 
-    /// Those of a route's providers that the repeat may go to, in their order, and last the one that may have the message.
+    /// The route's providers that the repeat may go to, in order, the one that may have the message last.
     ///
-    /// That one would deliver it twice, unless it takes the send's id as an idempotency key. So would any, where nobody
-    /// knows which one has it.
+    /// That provider would deliver the message twice, unless it accepts the send's id as an idempotency key. If it is
+    /// not known, only providers with idempotency keys are safe.
     package func order(_ providers: [String], idempotent: Set<String>) -> [String] {
         guard let triedProviders, let doubtful else { return providers.filter(idempotent.contains) }
         let others = providers.filter { !triedProviders.contains($0) }

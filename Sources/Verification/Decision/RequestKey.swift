@@ -9,8 +9,8 @@ package struct RequestKey: Sendable, Hashable, Comparable {
 
     /// The key of the request's row: the first 16 bytes of SHA-256 over `tenant ‖ requestID`.
     ///
-    /// It stands for both, so that a batch is looked up and locked by short keys of one length. It is not keyed: a key that
-    /// rotates would give a request id that comes again another row.
+    /// It replaces both texts, so that a batch is looked up and locked by short keys of one length. It is not a keyed
+    /// hash: after a key rotation the same request id would get another row.
     package let digest: UUIDValue
 
     package init(tenant: String, requestID: String) {
@@ -22,7 +22,9 @@ package struct RequestKey: Sendable, Hashable, Comparable {
         digest = UUIDValue(digest: SHA256.hash(data: fields.bytes))
     }
 
-    /// What a record is remembered by that has no readable request id; a topic that is made anew begins at offset 0 again.
+    /// The key of a record without a readable request id.
+    ///
+    /// It includes the timestamp, since offsets repeat in a recreated topic.
     static func place(of record: InboundRecord) -> RequestKey {
         let time = record.timestamp.map { "/\($0.microseconds / 1000)" } ?? ""
         return RequestKey(tenant: "", requestID: "\(record.source)/\(record.offset)\(time)")
@@ -30,7 +32,7 @@ package struct RequestKey: Sendable, Hashable, Comparable {
 
     package static func == (left: RequestKey, right: RequestKey) -> Bool { left.digest == right.digest }
 
-    /// The one order in which rows of requests are locked.
+    /// The order in which rows of requests are locked everywhere, against deadlocks.
     package static func < (left: RequestKey, right: RequestKey) -> Bool { left.digest < right.digest }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(digest) }

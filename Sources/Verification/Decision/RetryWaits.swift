@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// When the providers that did not take a message may be asked again, and which of them the retry is for.
+/// The delays after which providers that did not take a message may be called again, and the choice of the one to
+/// retry.
 struct RetryWaits: Sendable, Equatable {
     struct Wait: Sendable, Equatable {
         let provider: String?
         let delay: Duration
 
-        /// True where the provider said so itself: by its time, or by the word that it takes too many messages.
+        /// True if the provider requested the delay: by a retry-after time, or by throttling.
         let isAsked: Bool
 
-        /// True where the provider refuses every message of ours.
+        /// True if the provider refuses every message of ours.
         let isMisconfigured: Bool
     }
 
-    /// A provider that said when is waited for up to this long, although another one may be tried sooner.
+    /// The maximum requested delay that is preferred to a shorter delay of another provider.
     static let longestAsked = Duration.seconds(10)
 
     private var waits: [Wait] = []
 
-    /// True where some provider takes messages again only when this one's time is over.
+    /// True if some provider accepts messages again only after this message's deadline.
     private var isTooLateForOne = false
 
     var isEmpty: Bool { waits.isEmpty && !isTooLateForOne }
 
-    /// Notes when a provider may be asked again: after the time that it names, unless the message is too late by then.
+    /// Adds a provider's delay: the one it requests, unless that ends after the deadline, else exponential backoff.
     mutating func note(_ answer: ProviderAnswer, by provider: String?, attempts: Int16, timeLeft: Duration) {
         let usual: Duration = answer.outcome == .throttled ? .seconds(2) : .seconds(1)
         let growth = 1 << Int(min(max(attempts, 1), 5) - 1)
@@ -42,10 +43,10 @@ struct RetryWaits: Sendable, Equatable {
         )
     }
 
-    /// The wait of the provider that the retry is for; nil where none may be asked again.
+    /// The delay of the provider to retry; nil if none may be called again.
     ///
-    /// Of those that said when the soonest; else the soonest of those that could not be reached. One that is misconfigured
-    /// is asked again only where there is no other.
+    /// Providers that requested a delay of at most `longestAsked` are preferred to others, and then the shortest delay
+    /// wins. A misconfigured provider is called again only if there is no other.
     var next: Wait? {
         let usable = waits.filter { !$0.isMisconfigured }
         let asked = usable.filter { $0.isAsked && $0.delay <= Self.longestAsked }

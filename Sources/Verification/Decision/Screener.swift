@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The rules that need no memory: tenant, shape, what the channel asks of number or address, app verification.
+/// The stateless rules: tenant, shape, the channel's rules for number or address, app verification.
 ///
-/// Their order is that of the decision, so that the first rule to refuse is the one the event names.
+/// They run in the order of the decision, so the event names the first rule that refuses.
 package struct Screener: Sendable {
     private let policy: Policy
     private let keys: CodeKeys
     private let numbers: any NumberDirectory
     private let cell: UInt8
 
-    /// A screener whose candidates have ids that name a cell.
+    /// Creates a screener whose candidates' ids name a cell.
     package init(policy: Policy, keys: CodeKeys, numbers: any NumberDirectory, cell: UInt8 = 0) {
         self.policy = policy
         self.keys = keys
@@ -19,7 +19,8 @@ package struct Screener: Sendable {
 
     /// Reads and screens one record.
     ///
-    /// `now` is the worker's clock, for new ids only: whatever depends on the time is decided later, by the database's.
+    /// `now` is the worker's time and is used for new ids only: rules that depend on time are decided later, by the
+    /// database's clock.
     package func candidate(
         for record: InboundRecord,
         now: Timestamp,
@@ -41,7 +42,7 @@ package struct Screener: Sendable {
         case .deadLetter(let reason):
             return candidate(.deadLetter(reason), .place(of: record), record.value ?? [])
         case .invalid(let invalid):
-            // An id belongs to its tenant: one whose tenant cannot be read is nobody's.
+            // Request ids are unique per tenant, so without a readable tenant the record's place is the key.
             let key: RequestKey =
                 invalid.field == "tenant"
                 ? .place(of: record) : RequestKey(tenant: invalid.tenant, requestID: invalid.requestID)
@@ -54,7 +55,7 @@ package struct Screener: Sendable {
 
     /// Applies the rules in order.
     ///
-    /// `observe` is told of each step that was taken and what it said; an explanation shows that.
+    /// `observe` is called with each step and its verdict; `policy explain` prints them.
     package func screen(
         _ request: VerificationRequest,
         observing observe: (ScreeningStep, RuleVerdict) -> Void = { _, _ in }
@@ -113,7 +114,7 @@ package struct Screener: Sendable {
         let fingerprint = keys.fingerprint(of: request.recipient)
         let slot = SlotKey(tenant: request.tenant, purpose: request.purpose, fingerprint: fingerprint)
         var limits: [LimitKey] = []
-        // What no limit counts is no row either, which batches with the same address would wait for.
+        // A window that no limit counts gets no row: other batches would wait for its lock.
         if testNumber == nil, !tenant.limits.perRecipient.isEmpty {
             limits.append(slot.person)
         }

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the rules without memory say of a request.
+/// The verdict of the stateless rules on a request.
 package enum Screening: Sendable {
     case refused(Refusal)
     case passed(Passed)
 
-    /// A test number until a time, and from then on whatever the rules for other numbers say.
+    /// A test number until a time; from then on the verdict of the rules for other numbers.
     indirect case testNumber(Passed, until: Timestamp, then: Screening)
 
-    /// What is said at a time.
     package func at(_ now: Timestamp) -> Screening {
         guard case .testNumber(let passed, let until, let then) = self else { return self }
         return now < until ? .passed(passed) : then
     }
 
-    /// All that a request may carry on with, whatever the time.
+    /// The values for the later rules at every possible decision time.
     var possiblyPassed: [Passed] {
         switch self {
         case .refused: []
@@ -28,21 +27,21 @@ package enum Screening: Sendable {
         return refusal.reason == .unknownTenant
     }
 
-    /// What a request that got through carries on with.
+    /// The values that the later rules need of a request that passed.
     package final class Passed: Sendable {
         package let slot: SlotKey
 
-        /// Of a phone number.
+        /// The phone number's region; nil on other channels.
         package let region: Region?
         package let tenant: TenantPolicy
 
-        /// The windows that the request counts in: its recipient's, and its IP address's where it has one.
+        /// The windows that count the request: its recipient's, and its IP address's if there is one.
         package let limits: [LimitKey]
 
-        /// Set for a test number: a fixed code, no message, no window and no limit.
+        /// Set for a test number: it gets a fixed code, no message, and no limits.
         package let testNumber: TestNumber?
 
-        /// Rules that saw something to record and let the request through.
+        /// The notes of rules that let the request pass but recorded something.
         package let notes: [String]
 
         package init(

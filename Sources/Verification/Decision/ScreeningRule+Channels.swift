@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The rules that only e-mail links or silent pushes have.
+// The rules that apply only to e-mail links or silent pushes.
 extension Screener {
-    /// An action code that a link can be made of, or none, for a code alone; what Firebase Authentication asks of one.
+    /// Checks the action code of an e-mail link, by Firebase Authentication's rules; an e-mail with a code alone has
+    /// none.
     ///
-    /// The link is opened in the app or on its page, never by this program, so `handleCodeInApp` must say so. What is
-    /// not encrypted may only lead to the developer's own machine.
+    /// The link is opened in the app or on its page, never by this program, so `handleCodeInApp` must be true. An
+    /// unencrypted URL may only lead to the developer's own machine.
     static let actionCode: Rule = { request, _, _ in
         guard let actionCode = request.actionCode, let field = fault(of: actionCode) else { return .passes }
         return .refuses(Refusal(.invalidRequest, rule: "shape.\(field)", field: field))
@@ -19,10 +20,10 @@ extension Screener {
         return nil
     }
 
-    /// Both the link and what it leads on to are on domains that the tenant has authorised.
+    /// Requires that the link and its target are on domains that the tenant has authorised.
     ///
-    /// A domain does not speak for its subdomains: whoever can have one made at a hosting company could have links sent
-    /// there in the tenant's name.
+    /// An authorised domain does not include its subdomains: anyone who gets a subdomain at a hosting company could
+    /// have links sent there in the tenant's name.
     static let linkDomain: Rule = { request, _, tenant in
         guard let actionCode = request.actionCode else { return .passes }
         let authorized = tenant.emailLinks.authorizedDomains
@@ -36,7 +37,8 @@ extension Screener {
         return .passes
     }
 
-    /// A silent push proves that an app is genuine and nothing about a person.
+    /// Requires the purpose of app verification: a silent push proves that an app is genuine, and nothing about a
+    /// person.
     static let pushPurpose: Rule = { request, _, _ in
         guard request.purpose != .appVerification else { return .passes }
         return .refuses(Refusal(.invalidRequest, rule: "shape.purpose", field: "purpose"))

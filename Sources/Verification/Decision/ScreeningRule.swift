@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one rule without memory says.
+/// The verdict of one stateless rule.
 package enum RuleVerdict: Sendable, Equatable {
     case passes
 
-    /// The request goes on; the note names the rule and what it saw.
+    /// The request passes; the note names the rule and what it found.
     case isNoted(String)
     case refuses(Refusal)
 }
 
-/// The steps of a screening in the order of the decision, by the names under which an explanation shows them.
+/// The steps of a screening in the order of the decision, by the names that `policy explain` prints.
 package enum ScreeningStep: String, Sendable, CaseIterable {
     case tenant
     case channel
@@ -28,18 +28,17 @@ package enum ScreeningStep: String, Sendable, CaseIterable {
 }
 
 extension Screener {
-    /// The facts are those of a phone number, nil on the other channels.
+    /// A rule; the facts are those of a phone number, nil on the other channels.
     typealias Rule = @Sendable (VerificationRequest, NumberFacts?, TenantPolicy) -> RuleVerdict
 
-    /// A rule and the step that it is.
     struct NamedRule: Sendable {
         let step: ScreeningStep
         let apply: Rule
     }
 
-    /// The rules of a channel for what is no test number, in the order of the decision.
+    /// The rules of a channel for ordinary recipients, in the order of the decision.
     ///
-    /// A silent push is itself the verification of an app, so it need not show one.
+    /// A silent push is itself an app verification, so it needs no other one.
     static func rules(for channel: Channel) -> [NamedRule] {
         switch channel {
         case .sms: phoneRules
@@ -48,9 +47,9 @@ extension Screener {
         }
     }
 
-    /// What the rules of a channel are the steps of, in the order of the decision.
+    /// The steps of a channel's rules, in the order of the decision.
     ///
-    /// Those before `onlyTestNumbers` refuse with reasons that come before a request's id is looked up, and no others do.
+    /// Exactly the rules before `onlyTestNumbers` are checked before a request's id is looked up.
     package static func steps(of channel: Channel) -> [ScreeningStep] { rules(for: channel).map(\.step) }
 
     private static let phoneRules = [
@@ -105,7 +104,7 @@ extension Screener {
         }
     }
 
-    /// What the last line of a text binds its code to is among the tenant's own sites and apps, where it names them.
+    /// Requires that the autofill domain and app hash belong to the tenant, if the tenant lists its own.
     ///
     /// A phone offers the code to that site, and hands the whole text to that app.
     private static let autofill: Rule = { request, facts, tenant in
@@ -124,7 +123,7 @@ extension Screener {
         func refuse(_ reason: RejectionReason, _ rule: String) -> RuleVerdict {
             .refuses(Refusal(reason, rule: "appVerification.\(rule)", region: facts?.region))
         }
-        // What speaks against an app is heard, whatever else is missing: a score may come without a verdict.
+        // A failed verdict or a low score refuses even if no verdict is required; a score may come without a verdict.
         let shown = request.appVerification
         if shown?.verdict == .fail { return refuse(.appVerificationFailed, "verdict") }
         if let score = shown?.score, score < minimumScore { return refuse(.appVerificationFailed, "minimumScore") }
@@ -134,7 +133,7 @@ extension Screener {
 }
 
 extension NumberFacts.Table {
-    /// What a rule's name ends in, so that an event tells which table to correct.
+    /// The suffix of the rule's name, so that an event shows which table to correct.
     fileprivate var suffix: String {
         switch self {
         case .metadata: ""

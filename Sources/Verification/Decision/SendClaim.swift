@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One claim of a send: a worker may have lost it and hold the next one of the same send.
+/// One claim of a send, distinct from later claims of the same send, also by the same worker.
 package struct SendClaim: Sendable, Hashable {
     package let send: SendID
     package let fence: Int32

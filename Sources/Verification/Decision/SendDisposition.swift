@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a send goes on or ends.
+/// The end of a send, or its next step.
 package enum SendDisposition: Sendable, Equatable {
-    /// A provider has the message.
     case sent
 
-    /// A receipt says that the message, which a provider had taken, has arrived.
+    /// A receipt reports that the message arrived.
     case delivered
 
-    /// Every allowed provider surely refused.
+    /// No provider took the message, and no further attempt follows.
     case failed(FailureReason)
 
-    /// Nobody can know whether the message left.
+    /// The message may have been sent or not.
     case unknown(UnknownReason)
 
-    /// The message was surely not handed over, and its time is over.
+    /// The message was surely not handed over, and its deadline is over.
     case expiredUnsent
 
-    /// The message was surely not handed over; another claim tries again after the delay.
+    /// The message was surely not handed over; another claim retries after the delay.
     case retry(after: Duration)
 
-    /// Nobody can know whether the message left; it is handed over once more, with the same code.
+    /// The message may have been sent or not; it is handed over once more, with the same code.
     case repeatOnce
 
     package enum FailureReason: String, Sendable {
@@ -28,19 +27,17 @@ package enum SendDisposition: Sendable, Equatable {
         case providerUnavailable = "provider_unavailable"
         case fraudBlocked = "fraud_blocked_by_provider"
 
-        /// The person wants no messages.
         case optedOut = "opted_out"
     }
 
     package enum UnknownReason: String, Sendable {
-        /// The answer was lost.
+        /// The provider's answer was lost.
         case timeout
 
-        /// The worker died between the mark and the outcome.
+        /// The worker died between marking the send and recording its outcome.
         case workerLost = "worker_lost"
     }
 
-    /// The state that the send's row gets.
     package var sendState: String {
         switch self {
         case .sent: "sent"
@@ -71,7 +68,6 @@ package enum SendDisposition: Sendable, Equatable {
         }
     }
 
-    /// The rule that the event names.
     var rule: String {
         switch self {
         case .sent, .retry, .repeatOnce: "send"
@@ -81,7 +77,7 @@ package enum SendDisposition: Sendable, Equatable {
         }
     }
 
-    /// Whether a provider has the message, or may have it.
+    /// True if a provider has, or may have, the message.
     var mayHaveLeft: Bool {
         switch self {
         case .sent, .delivered, .unknown, .repeatOnce: true
@@ -89,10 +85,10 @@ package enum SendDisposition: Sendable, Equatable {
         }
     }
 
-    /// True where the person's sends and window are as if this send had not been: it surely never left.
+    /// True if the send is not counted in the person's sends and resend window, since the message surely never left.
     ///
-    /// Else a person who corrects a number or presses again would wait for a message that does not exist, and longer each
-    /// time. Limits against abuse have counted the request when it was let through, and keep it.
+    /// Otherwise a person who corrects a number or requests again would wait for a message that does not exist, and
+    /// longer each time. Limits against abuse counted the request at its admission and still do.
     var isRefunded: Bool {
         switch self {
         case .failed, .expiredUnsent: true

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One claim of a send: what is needed to settle it.
+/// One claim of a send, with the data needed to settle it.
 package struct SendReference: Sendable, Equatable {
     package let id: SendID
     package let verificationID: VerificationID
 
-    /// The fencing token: a write that names an older one changes nothing.
+    /// The fencing token: a write with an older one changes nothing.
     package let fence: Int32
 
-    /// 1, 2, … within the verification.
+    /// The number of the send within its verification: 1, 2, ….
     package let number: Int16
     package let requestID: String
     package let resendWindow: Duration
 
-    /// Fresh validity from the moment of this send; nil when it repeats a code.
+    /// The validity that begins with this send; nil if the send repeats a code.
     package let validity: Duration?
     package let trace: TraceContext?
 
-    /// When the request's record was appended to its topic; only the worker that decided knows it.
+    /// The time when the request's record was appended to its topic; only the worker that decided knows it.
     package let appendedAt: Timestamp?
 
     package init(
@@ -42,14 +42,13 @@ package struct SendReference: Sendable, Equatable {
         self.appendedAt = appendedAt
     }
 
-    /// Whether both are the same claim, whichever worker speaks of it: only one knows `appendedAt`.
+    /// Compares the claims; `appendedAt` is ignored, since only the deciding worker knows it.
     package static func == (left: SendReference, right: SendReference) -> Bool {
         left.id == right.id && left.verificationID == right.verificationID && left.fence == right.fence
             && left.number == right.number && left.requestID == right.requestID
             && left.resendWindow == right.resendWindow && left.validity == right.validity && left.trace == right.trace
     }
 
-    /// The claim after this one.
     package var reclaimed: SendReference {
         SendReference(
             id: id,

@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What became of a claimed send.
+/// The result of a claimed send.
 ///
-/// A class, since it is large, never changes, and goes from stage to stage.
+/// A class, since it is large, never changes, and is passed from stage to stage.
 package final class SendResult: Sendable {
     package let send: SendReference
     package let disposition: SendDisposition
 
-    /// Calls to providers made for the send, earlier claims included, but those to providers that refuse us altogether.
+    /// The calls to providers over all claims of the send, except those to misconfigured providers.
     package let attempts: Int16
     package let attempt: Attempt?
 
-    /// The provider that may have the message from before it was repeated.
+    /// The provider that may have the message from before the repetition.
     package let doubtful: String?
 
-    /// The providers that refused the message.
     package let refusers: [String]
 
-    /// The verification as it was when the send was claimed, where that is known.
+    /// The verification as of the claim, if known.
     package let verification: StoredVerification?
 
-    /// The call to a provider that is told.
+    /// The call to a provider that the event reports.
     package struct Attempt: Sendable, Equatable {
         package let provider: String
         package let messageID: String?
 
-        /// Of an SMS.
+        /// The number of SMS segments; nil on other channels.
         package let segments: Int?
         package let encoding: String?
         package let errorCode: String?

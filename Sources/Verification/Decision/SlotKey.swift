@@ -6,7 +6,7 @@ package struct SlotKey: Sendable, Hashable {
     package let purpose: Purpose
     package let fingerprint: [UInt8]
 
-    /// The recipient, whose row has the slots of all purposes.
+    /// The key of the recipient's row, which has the slots of all purposes.
     package let person: LimitKey
 
     package init(tenant: String, purpose: Purpose, fingerprint: [UInt8]) {

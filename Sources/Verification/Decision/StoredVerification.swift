@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A verification as its row holds it.
+/// A verification as its row stores it.
 package struct StoredVerification: Sendable, Equatable {
-    /// How far the verification has come.
+    /// The state of a verification.
     ///
-    /// `live` ends as one of the others; `locked` still becomes `expired` when its time is over.
+    /// `live` ends as one of the others; `locked` becomes `expired` when its validity ends.
     package enum State: String, Sendable {
         case live
         case approved
@@ -13,7 +13,7 @@ package struct StoredVerification: Sendable, Equatable {
         case cancelled
     }
 
-    /// A code that is approved like the secret it stands beside, and is over earlier.
+    /// The code beside a link: either of the two is approved, and the code expires earlier.
     package struct ShortCode: Sendable, Equatable {
         package let hash: [UInt8]
         package var until: Timestamp
@@ -29,13 +29,12 @@ package struct StoredVerification: Sendable, Equatable {
     package var hashKey: KeyID
     package var generation: Int32
 
-    /// Of the credential's secret: the code, the token of a link, what a push hands over.
+    /// The hash of the credential's secret: the code, the link's token, or the push's secret.
     package var codeHash: [UInt8]
 
-    /// The code beside a link.
     package var shortCode: ShortCode?
 
-    /// Digits that a person types; nil for a push.
+    /// The number of digits that a person types; nil for a push.
     package var codeLength: Int16?
     package var state: State
 
@@ -46,24 +45,24 @@ package struct StoredVerification: Sendable, Equatable {
     package var sendsUsed: Int16
     package var maxSends: Int16
 
-    /// Whether a send has no outcome yet: until it has one, nobody sends again.
+    /// True while a send has no outcome yet: no other send begins until it has.
     package var sendOpen: Bool
 
-    /// The number of the newest event.
+    /// The sequence number of the newest event.
     package var sequence: Int32
     package var resendAfter: Timestamp
     package var expiresAt: Timestamp
     package var policyVersion: String
 
-    /// The providers that have taken a message of it, or may have: a resend prefers another one.
+    /// The providers that took, or may have taken, a message of this verification: a resend prefers others.
     package var usedProviders: [String]
 
-    /// The provider at which the person has opted out of messages, if one has said so.
+    /// The provider at which the person opted out, if any.
     package var optedOutAt: String?
 
     private let origin: Shared<Origin>
 
-    /// What never changes.
+    /// The fields that never change.
     private struct Origin: Sendable, Equatable {
         let requestID: String
         let tenant: String
@@ -148,7 +147,6 @@ package struct StoredVerification: Sendable, Equatable {
         self.optedOutAt = optedOutAt
     }
 
-    /// The request that began it.
     package var requestID: String { origin.value.requestID }
     package var tenant: String { origin.value.tenant }
     package var purpose: Purpose { origin.value.purpose }
@@ -156,19 +154,19 @@ package struct StoredVerification: Sendable, Equatable {
     package var subject: String? { origin.value.subject }
     package var fingerprint: [UInt8] { origin.value.fingerprint }
 
-    /// Of a phone number.
+    /// The phone number's region; nil on other channels.
     package var region: Region? { origin.value.region }
     package var masked: String { origin.value.masked }
     package var sealed: [UInt8]? { origin.value.sealed }
     package var sealKey: KeyID { origin.value.sealKey }
 
-    /// Of a test number.
+    /// True for a test number.
     package var isFictional: Bool { origin.value.isFictional }
 
-    /// Until when everything that was sent can be approved.
+    /// The time until which both the credential and its short code are valid.
     var wholeUntil: Timestamp { shortCode.map { min($0.until, expiresAt) } ?? expiresAt }
 
-    /// Lets the credential's life begin now; the code beside a link keeps its distance from the end.
+    /// Begins the credential's validity now; the short code's expiry moves by the same amount.
     mutating func restart(at now: Timestamp, validity: Duration) {
         let end = now + validity
         if let short = shortCode { shortCode?.until = short.until + (end - expiresAt) }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a sweep does with the sends and verifications it finds: pure functions.
+/// The decisions of a sweep on the sends and verifications it finds: pure functions.
 package enum SweepDecision {
     package struct Swept: Sendable {
-        /// To hand over now; their fence is already the raised one.
+        /// The sends to hand over now, with their fencing tokens already incremented.
         package var claims: [ClaimedSend] = []
         package var results: [SendResult] = []
 
-        /// Of the results, those of sends whose code is not the one that was hashed.
+        /// The sends among the results whose code does not match the stored hash.
         package var mismatches: [CodeMismatch] = []
     }
 
-    /// Claims what surely never left and is in time, and settles the rest.
+    /// Claims the sends that surely never left and are within their deadline, and settles the rest.
     ///
-    /// With `repeatsUnknown` a send that may have left is claimed once more, while it is in time.
-    /// There are `capacity` claims at most; what is beyond stays due for the next sweep or another worker.
+    /// With `repeatsUnknown`, a send that may have left is claimed once more within its deadline. At most `capacity`
+    /// sends are claimed; the rest stays due for the next sweep or another worker.
     package static func decide(
         _ due: [DueSend],
         _ verifications: [VerificationID: StoredVerification],
@@ -26,7 +26,7 @@ package enum SweepDecision {
         var swept = Swept()
         for send in due {
             guard let verification = verifications[send.reference.verificationID] else {
-                // It ended before and is past retention: there is nobody to tell.
+                // The verification ended and is past retention, so no event is published.
                 swept.results.append(send.result(send.state == .dispatching ? .unknown(.workerLost) : .expiredUnsent))
                 continue
             }
@@ -34,14 +34,14 @@ package enum SweepDecision {
             if send.state == .dispatching && !(isRepeat && send.deadline > now && verification.state == .live) {
                 swept.results.append(send.result(.unknown(.workerLost)))
             } else if send.deadline <= now || verification.state != .live {
-                // What has been handed over once may have left, whatever became of the second time.
+                // A repeated send may have left the first time, whatever happened the second time.
                 swept.results.append(send.result(send.isRepeated ? .unknown(.timeout) : .expiredUnsent))
             } else if swept.claims.count >= capacity {
                 continue
             } else if let claim = send.claim(of: verification, keys, isRepeat: isRepeat || send.isRepeated, now: now) {
                 swept.claims.append(claim)
             } else {
-                // The key that sealed the recipient or derives the credential is gone from the ring, or is another one.
+                // The key of the recipient's seal or of the credential is missing from the key ring, or differs.
                 if let mismatch = send.mismatch(with: verification, keys) { swept.mismatches.append(mismatch) }
                 let mayHaveLeft = isRepeat || send.isRepeated
                 swept.results.append(send.result(mayHaveLeft ? .unknown(.workerLost) : .failed(.providerUnavailable)))
@@ -50,7 +50,7 @@ package enum SweepDecision {
         return swept
     }
 
-    /// Ends verifications that ran out unapproved, or whose recipient was erased.
+    /// Expires verifications that ended without approval, or whose recipient was erased.
     package static func expire(
         _ verifications: [StoredVerification],
         now: Timestamp,
@@ -151,7 +151,9 @@ extension DueSend {
         return Credential(of: verification, key: key)
     }
 
-    /// A test number's code is the policy's, and is derived from no key.
+    /// The mismatch between the stored hash and the derived credential, if any.
+    ///
+    /// A test number's code comes from the policy and is derived from no key.
     fileprivate func mismatch(with verification: StoredVerification, _ keys: CodeKeys) -> CodeMismatch? {
         guard let credential = credential(verification, keys), !credential.mayBe(of: verification, keys) else {
             return nil

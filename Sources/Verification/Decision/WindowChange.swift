@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A window with the admissions of a batch.
+/// A window that includes the admissions of a batch.
 package struct WindowChange: Sendable {
     package let window: LimitWindow
 
-    /// When it may be forgotten.
+    /// The time from which the window no longer matters.
     package let expiry: Timestamp
 
-    /// The limits that count it, and when the batch was let through.
+    /// The limits that the window serves, and the time of the batch's admissions.
     private let limits: [RateLimit]
     private let now: Timestamp
 
@@ -18,7 +18,7 @@ package struct WindowChange: Sendable {
         expiry = window.expiry(under: limits) ?? now
     }
 
-    /// The same behind what another batch let through first; nil where some of it would have been refused then.
+    /// The window merged with one that another batch wrote first; nil if some admission would then exceed a limit.
     package func following(_ earlier: LimitWindow) -> WindowChange? {
         let both = window.joined(with: earlier, under: limits, at: now)
         return both.holds(limits, at: now) ? WindowChange(both, under: limits, at: now) : nil
@@ -26,8 +26,8 @@ package struct WindowChange: Sendable {
 }
 
 extension IntakeChanges {
-    /// The same behind windows that others have begun since the facts were read; nil where something would be decided
-    /// otherwise.
+    /// The changes merged with windows that other transactions created after the facts were read; nil if a decision
+    /// would differ.
     package func following(_ begun: [LimitKey: LimitWindow]) -> IntakeChanges? {
         var changes = self
         for (key, earlier) in begun {
