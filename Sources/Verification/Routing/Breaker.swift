@@ -1,42 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Keeps messages away from a provider that takes none, and lets one through at a time to find out when it does again.
+/// A circuit breaker: stops messages to a failing provider, and sends single probes until it accepts messages again.
 ///
-/// It opens after failures in a row, after a silence, and for a pause that the provider asks for. While it is open the
-/// provider is passed over. When the pause is over one real message goes through as a probe: its answer closes the breaker
-/// or opens it for longer. A probe without an answer is given up, so that no breaker stays open for good.
+/// It opens after consecutive failures, after a silence, and for a pause that the provider requests. While it is open,
+/// the provider is skipped. When the pause is over, one real message is sent as a probe: its answer closes the breaker
+/// or opens it for longer. A probe without an answer is abandoned, so that no breaker stays open for good.
 ///
-/// Answers to calls that began before the breaker opened change nothing: hundreds may be under way, and each would
-/// double the pause.
+/// Answers to calls that began before the breaker opened are ignored: hundreds may be in flight, and each would double
+/// the pause.
 package struct Breaker: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
-    /// Failures in a row that open it.
+    /// The number of consecutive failures that open the breaker.
     package static let failuresToOpen = 5
 
-    /// The first pause; each one that follows without an answer in between is twice as long.
+    /// The first pause; each further one without a success in between is twice as long.
     package static let firstPause = Duration.seconds(1)
 
-    /// The longest pause after failures: what a probe every few seconds costs is little beside a healed provider
-    /// that people wait for.
+    /// The longest pause after failures.
+    ///
+    /// A probe every few seconds costs little, and a longer pause would delay messages to a provider that has
+    /// recovered.
     package static let longestPause = Duration.seconds(4)
 
-    /// The longest pause where a probe is pointless: a throttled caller, or one that an operator has to set right.
+    /// The longest pause when early probes are pointless: after throttling, or when an operator has to fix the
+    /// configuration.
     package static let longestForbearance = Duration.seconds(30)
 
-    /// However long a provider asks to wait.
+    /// The longest pause that a provider can request.
     package static let longestRetryAfter = Duration.seconds(60)
 
-    /// With this many calls under way and not one answer for so long, a provider counts as dead.
+    /// The minimum silence, with `failuresToOpen` calls in flight, after which a provider counts as dead.
     ///
-    /// A call has 10 s, in which every message of that time would be lost with it. A provider that is slow and answers
-    /// is given twice the time that its answers take.
+    /// A call may take 10 s, and every message of those 10 s would be lost with it. A slow provider that still answers
+    /// is allowed twice the time of its answers.
     package static let patience = Duration.seconds(2)
 
-    /// How long a probe's answer is waited for, unless said otherwise.
+    /// The default time limit for a probe's answer.
     package static let probeLimit = Duration.seconds(15)
 
-    /// A call that was let through.
+    /// A call that the breaker allowed.
     package struct Call: Sendable, Equatable {
         package let startedAt: Instant
         fileprivate let era: Int
@@ -45,7 +48,7 @@ package struct Breaker: Sendable {
     package enum Entry: Sendable, Equatable {
         case go(Call)
 
-        /// The provider is passed over; it may be asked again after this time.
+        /// The provider is skipped; it may be called again after this time.
         case wait(Duration)
     }
 
@@ -53,21 +56,21 @@ package struct Breaker: Sendable {
         case closed
         case open(until: Instant)
 
-        /// One call is under way; after the time another one may go.
+        /// One probe is in flight; after `until` another one may follow.
         case probing(until: Instant)
     }
 
     private var gate = Gate.closed
     private var failures = 0
 
-    /// Openings since the last answer that a message was looked at.
+    /// The number of openings since the provider last judged a message.
     private var openings = 0
 
-    /// Counts the openings and probes: what a call of an earlier era comes to says nothing of now.
+    /// Incremented at each opening and probe: answers to calls of an earlier era are ignored.
     private var era = 0
     private var underWay = 0
 
-    /// The last answer, or the first call under way.
+    /// The time of the last answer, or of the first call in flight.
     private var quietSince: Instant?
     private var patience = Self.patience
     private let probeLimit: Duration
@@ -75,13 +78,13 @@ package struct Breaker: Sendable {
 
     /// - Parameters:
     ///   - seed: varies the pauses, so that workers do not probe all at once.
-    ///   - probeLimit: more than a call's deadline: after it nobody waits for the probe's answer.
+    ///   - probeLimit: longer than a call's deadline, after which no answer can arrive.
     package init(seed: UInt64 = .random(in: .min ... .max), probeLimit: Duration = Self.probeLimit) {
         jitter = seed
         self.probeLimit = probeLimit
     }
 
-    /// How long until a call may go; nil when one may go now.
+    /// The time until a call is allowed; nil if one is allowed now.
     package func wait(at now: Instant) -> Duration? {
         switch gate {
         case .closed: isSilent(at: now) ? Self.firstPause : nil
@@ -89,12 +92,12 @@ package struct Breaker: Sendable {
         }
     }
 
-    /// Whether the next call is a probe.
+    /// True if the next call is a probe.
     package var isOpen: Bool {
         if case .closed = gate { false } else { true }
     }
 
-    /// Lets a call through, or says how long to wait.
+    /// Allows a call, or returns the time to wait.
     package mutating func begin(at now: Instant) -> Entry {
         if case .closed = gate, isSilent(at: now) { open(for: pause(upTo: Self.longestPause), at: now) }
         if let wait = wait(at: now) { return .wait(wait) }
@@ -108,7 +111,7 @@ package struct Breaker: Sendable {
         return .go(Call(startedAt: now, era: era))
     }
 
-    /// Takes the answer to a call.
+    /// Records the answer to a call.
     package mutating func end(_ call: Call, _ answer: ProviderAnswer, at now: Instant) {
         if answer.outcome == .accepted {
             patience = max(Self.patience, call.startedAt.duration(to: now) * 2, patience * 9 / 10)
@@ -116,7 +119,7 @@ package struct Breaker: Sendable {
         guard call.era == era else { return }
         underWay -= 1
         if answer.untried != nil {
-            // A probe that never left makes room for another one.
+            // A probe that was never sent allows the next one at once.
             if isOpen { gate = .open(until: now) }
             return
         }
@@ -125,7 +128,7 @@ package struct Breaker: Sendable {
         switch answer.outcome {
         case .accepted, .refused, .impossible, .optedOut, .fraud,
             _ where answer.isOfMessage:
-            // A provider that judges messages is alive.
+            // A provider that judges single messages is working.
             gate = .closed
             failures = 0
             openings = 0
@@ -143,7 +146,7 @@ package struct Breaker: Sendable {
         return quietSince.duration(to: now) >= patience
     }
 
-    /// Counts a failure; a pause is at least as long as the provider asks to wait, and else `longest` at most.
+    /// Counts a failure; a pause is at least as long as the provider requests, otherwise at most `longest`.
     private mutating func fail(at now: Instant, shortest: Duration = .zero, longest: Duration) {
         failures += 1
         guard isOpen || failures >= Self.failuresToOpen else { return }
@@ -158,9 +161,9 @@ package struct Breaker: Sendable {
         openings += 1
     }
 
-    /// The next pause: three quarters to the whole of the doubled time.
+    /// The next pause: 75 % to 100 % of the doubled time.
     private mutating func pause(upTo longest: Duration) -> Duration {
-        // Knuth's MMIX generator; the upper bits are the good ones.
+        // Knuth's MMIX linear congruential generator; only its upper bits are random enough.
         jitter = jitter &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
         let whole = min(Self.firstPause * (1 << min(openings, 10)), longest)
         return whole * (768 + Int(jitter >> 56)) / 1024

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one worker knows of all of its providers.
+/// The health of all providers, as seen by one worker.
 package struct HealthBoard: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
     private var providers: [String: ProviderHealth]
     private let channels: [String: Channel]
 
-    /// Those of which it was last told that they are passed over.
+    /// The providers that were last reported as paused.
     private var paused: Set<String> = []
 
-    /// What an answer changes for those who choose a provider.
     package enum Change: Sendable {
-        /// It is passed over from now on.
+        /// The provider is skipped from now on.
         case paused
 
-        /// It takes messages again.
+        /// The provider accepts messages again.
         case resumed
     }
 
     /// - Parameters:
-    ///   - channels: the providers' names, each with the channel it serves.
-    ///   - probeLimit: how long a probe's answer is waited for.
+    ///   - channels: the channel that each provider serves, by the provider's name.
+    ///   - probeLimit: the time limit for a probe's answer.
     package init(channels: [String: Channel], probeLimit: Duration = Breaker.probeLimit) {
         self.channels = channels
         providers = channels.mapValues { _ in ProviderHealth(probeLimit: probeLimit) }
@@ -31,12 +30,12 @@ package struct HealthBoard: Sendable {
         providers[provider]?.state(at: now) ?? ProviderHealth.State()
     }
 
-    /// How long a provider takes no message; nil when it does.
+    /// The time until the provider accepts messages again; nil if it accepts them now.
     package func pause(of provider: String, at now: Instant) -> Duration? {
         providers[provider]?.pause(at: now)
     }
 
-    /// How long none of these takes a message; nil when one does.
+    /// The time until one of the providers accepts messages again; nil if one accepts them now.
     package func pause(of names: [String], at now: Instant) -> Duration? {
         var shortest: Duration?
         for name in names {
@@ -46,12 +45,11 @@ package struct HealthBoard: Sendable {
         return shortest
     }
 
-    /// Whether some provider takes no message.
     package func hasPause(at now: Instant) -> Bool {
         providers.values.contains { $0.pause(at: now) != nil }
     }
 
-    /// The order in which one send asks the providers of a route.
+    /// The order in which one send calls the providers of a route.
     package mutating func order(
         _ route: Route,
         used: Set<String> = [],
@@ -66,17 +64,17 @@ package struct HealthBoard: Sendable {
         return RouteChoice.order(route: route, health: states, used: used, using: &generator)
     }
 
-    /// Lets a call to a provider through, or says how long to wait.
+    /// Allows a call to a provider, or returns the time to wait.
     ///
-    /// Nil for a provider that does not exist.
+    /// Returns nil for a provider that does not exist.
     package mutating func begin(_ provider: String, at now: Instant) -> Breaker.Entry? {
         guard let place = providers.index(forKey: provider) else { return nil }
         return providers.values[place].begin(at: now)
     }
 
-    /// Takes the answer to a call, and returns what is news about the provider, of however many calls under way once.
+    /// Records a call's answer, and returns the change of the provider's availability, if any.
     ///
-    /// A call that the provider never saw is none.
+    /// A change is returned once, however many calls are in flight. Calls that never reached the provider are ignored.
     @discardableResult
     package mutating func end(
         _ call: Breaker.Call,
@@ -93,10 +91,10 @@ package struct HealthBoard: Sendable {
         return paused.remove(provider) == nil ? nil : .resumed
     }
 
-    /// Takes the time that a message took from its provider to the recipient.
+    /// Records the time from handing a message to its provider until it arrived.
     ///
-    /// A slow provider loses points only while another one of its channel is not slow: otherwise the cause is elsewhere,
-    /// and nobody would be better off.
+    /// A slow provider loses points only if another one of its channel is not slow: otherwise the cause is elsewhere,
+    /// and a shift of messages would not help.
     package mutating func noteArrival(_ provider: String, after time: Duration, at now: Instant) {
         providers[provider]?.noteArrival(after: time, at: now)
         guard providers[provider]?.isSlow(at: now) == true else { return }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A provider's points, 0 to 100: what share of its weight in a weighted route it keeps.
+/// A provider's points, 0 to 100: the share of its weight that it keeps in a weighted route.
 ///
 /// The rules and numbers are those by which GOV.UK Notify shifts messages between its providers:
 /// - more than 50 errors within 60 s: 10 points less, at most once in 60 s;
 /// - at least 15 % of the messages of 15 min took longer than 5 min to arrive: 10 points less, at most once in 5 min
-///   (the time is the one from handing a message over to its receipt, so a provider without receipts is never slow);
-/// - 5 min without either: 10 points more. Trouble that goes on is no calm, also while it costs nothing yet.
+///   (measured from handing a message over to its receipt, so a provider without receipts is never slow);
+/// - 5 min without either: 10 points more. Continued errors or slowness restart the 5 min even if they cost no points.
 package struct HealthScore: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
@@ -20,7 +20,7 @@ package struct HealthScore: Sendable {
     private static let slowInterval = Duration.seconds(300)
     private static let calm = Duration.seconds(300)
 
-    /// Fewer messages than these say nothing of a share.
+    /// The minimum number of messages from which a percentage is computed.
     private static let smallestSample = 20
 
     private struct Minute {
@@ -31,10 +31,10 @@ package struct HealthScore: Sendable {
 
     private var points = Self.highest
 
-    /// The last trouble, or the last gain since; nil while there is nothing to gain.
+    /// The last error burst, slowness or gain; nil at the maximum of points.
     private var calmSince: Instant?
 
-    /// The newest errors, one more than are allowed.
+    /// The times of the newest errors, one more than are allowed.
     private var errors: [Instant] = []
     private var oldestError = 0
     private var lostForErrorsAt: Instant?
@@ -48,7 +48,7 @@ package struct HealthScore: Sendable {
         return points
     }
 
-    /// Takes one error: the provider or the way to it failed, not the message.
+    /// Records an error of the provider or of the connection to it, not of the message.
     package mutating func noteError(at now: Instant) {
         if errors.count <= Self.errorsAllowed {
             errors.append(now)
@@ -62,7 +62,7 @@ package struct HealthScore: Sendable {
         if suffer(at: now, unlessWithin: Self.errorWindow, of: lostForErrorsAt) { lostForErrorsAt = now }
     }
 
-    /// Takes the time that a message took to arrive.
+    /// Records the time that a message took to arrive.
     package mutating func noteArrival(after time: Duration, at now: Instant) {
         minutes.removeAll { $0.start.duration(to: now) >= Self.slowWindow }
         if minutes.isEmpty || isOver(.seconds(60), since: minutes.last?.start, at: now) {
@@ -72,7 +72,6 @@ package struct HealthScore: Sendable {
         if time > Self.slowAfter { minutes[minutes.count - 1].slow += 1 }
     }
 
-    /// Whether too many messages arrive late.
     package func isSlow(at now: Instant) -> Bool {
         let recent = minutes.filter { $0.start.duration(to: now) < Self.slowWindow }
         let arrived = recent.reduce(0) { $0 + $1.arrived }
@@ -80,12 +79,12 @@ package struct HealthScore: Sendable {
         return arrived >= Self.smallestSample && slow * 100 >= arrived * Self.slowPercent
     }
 
-    /// Takes points for slowness; whether another provider is any faster, the caller knows.
+    /// Subtracts points for slowness; the caller decides if another provider is faster.
     package mutating func loseForSlowness(at now: Instant) {
         if suffer(at: now, unlessWithin: Self.slowInterval, of: lostForSlownessAt) { lostForSlownessAt = now }
     }
 
-    /// Ends the calm, and takes points unless the same trouble did so a short time ago.
+    /// Restarts the time without trouble, and subtracts points unless the same trouble did so within `time`.
     private mutating func suffer(at now: Instant, unlessWithin time: Duration, of last: Instant?) -> Bool {
         recover(at: now)
         calmSince = now

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one worker knows of one provider: its points, and whether it takes messages at all.
+/// The health of one provider, as seen by one worker: its points, and its availability.
 package struct ProviderHealth: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
-    /// What a choice of providers looks at.
+    /// The values that the choice of a provider uses.
     package struct State: Sendable, Equatable {
-        /// 0 to 100.
         package let points: Int
         package let availability: Availability
 
@@ -23,10 +22,10 @@ package struct ProviderHealth: Sendable {
     package enum Availability: Sendable, Equatable {
         case ready
 
-        /// The next message finds out whether the provider takes any again.
+        /// The next message is a probe.
         case probe
 
-        /// The provider is passed over for this time.
+        /// The provider is skipped for this time.
         case paused(for: Duration)
     }
 
@@ -43,19 +42,18 @@ package struct ProviderHealth: Sendable {
         return State(points: score.points(at: now), availability: availability)
     }
 
-    /// How long the provider is passed over; nil when it is not.
+    /// The time until the provider may be called again; nil if it may be called now.
     package func pause(at now: Instant) -> Duration? {
         breaker.wait(at: now)
     }
 
-    /// Lets a call through, or says how long to wait.
+    /// Allows a call, or returns the time to wait.
     ///
-    /// Each call that goes has to be ended by its answer.
+    /// Each allowed call must be ended with its answer.
     package mutating func begin(at now: Instant) -> Breaker.Entry {
         breaker.begin(at: now)
     }
 
-    /// Takes the answer to a call.
     package mutating func end(_ call: Breaker.Call, _ answer: ProviderAnswer, at now: Instant) {
         breaker.end(call, answer, at: now)
         guard answer.untried == nil, !answer.isOfMessage else { return }
@@ -65,7 +63,7 @@ package struct ProviderHealth: Sendable {
         }
     }
 
-    /// Takes the time that a message took from its provider to the recipient.
+    /// Records the time from handing a message to the provider until it arrived.
     package mutating func noteArrival(after time: Duration, at now: Instant) {
         score.noteArrival(after: time, at: now)
     }

@@ -1,38 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who waits for a turn of which provider in one worker, and the turns that the worker holds.
+/// The messages of one worker that wait for rate-limit tokens of their provider, and the tokens that the worker holds.
 ///
-/// Messages come in by `enter`, ask for turns by `wanted`, and go by `granted`. A provider without a limit lets
-/// everybody go. Turns that nobody uses are forgotten soon: an idle worker must not hoard what others wait for.
+/// A message enters its provider's queue by `enter`; `wanted` returns the tokens to request, and `granted` the messages
+/// that may be sent. A provider without a limit needs no tokens. Unused tokens expire soon: an idle worker must not
+/// hoard tokens that other workers need.
 ///
-/// No more wait than may get a turn in their patience. Who gets none and goes nowhere else is told how long to stay away:
-/// the longer, the more have been sent away before.
+/// A queue admits no more messages than can get a token within their maximum wait. A message that gets no token and
+/// cannot use another provider backs off, and the delay grows with the number of messages that back off already.
 package struct ProviderTurns<Waiter: Sendable>: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
-    /// How long a message waits for its turn.
+    /// The maximum time that a message waits for a token.
     package static var patience: Duration { .seconds(1) }
 
-    /// How long a message that got no turn stays away, at least and at most.
+    /// The shortest and the longest backoff of a message that got no token.
     package static var shortestAbsence: Duration { .seconds(2) }
     package static var longestAbsence: Duration { .seconds(10) }
 
-    /// How long a turn may be kept.
+    /// The time after which an unused token expires.
     package static var shelfLife: Duration { .seconds(1) }
 
-    /// One worker asks for what a provider takes in this time, so that all get their share.
+    /// The time whose tokens one worker requests at once, so that all workers get their share.
     package static var chunk: Duration { .milliseconds(250) }
 
-    /// The shortest time from one answer to the next question.
+    /// The minimum time from one answer to the next request.
     package static var interval: Duration { .milliseconds(50) }
 
     private struct Line: Sendable {
         let rate: RateLimit
 
-        /// How many may wait: as many as there are turns in their patience, and may be left from before it.
+        /// The capacity of the queue: twice the tokens of the maximum wait, since unused ones may be left from before.
         let places: Int
 
-        /// When those who were sent away could have had their turns.
+        /// The time by which the provider could have served all messages that back off.
         var owedUntil: Instant
         var waiters: [(waiter: Waiter, until: Instant)] = []
         var held = 0
@@ -50,23 +51,23 @@ package struct ProviderTurns<Waiter: Sendable>: Sendable {
     package enum Entry: Sendable, Equatable {
         case go
 
-        /// The waiter is in the line and comes back from `granted` or `expired`.
+        /// The message is in the queue; `granted` or `expired` returns it.
         case waits
 
-        /// So many wait already that there is no turn for this one.
+        /// The queue is full: there would be no token for this message.
         case isFull
     }
 
     private var lines: [String: Line]
 
     /// - Parameters:
-    ///   - rates: the limits by provider; others have none.
-    ///   - now: the beginning.
+    ///   - rates: the limits by provider; a provider without an entry has none.
+    ///   - now: the current time.
     package init(rates: [String: RateLimit], at now: Instant) {
         lines = rates.mapValues { Line(rate: $0, at: now) }
     }
 
-    /// Takes a turn that is held, or puts the waiter in the line until a time, where there is a place.
+    /// Uses a held token, or adds the waiter to the queue until a time if there is room.
     package mutating func enter(_ provider: String, _ waiter: Waiter, until: Instant, at now: Instant) -> Entry {
         guard var line = lines.removeValue(forKey: provider) else { return .go }
         defer { lines[provider] = line }
@@ -79,7 +80,7 @@ package struct ProviderTurns<Waiter: Sendable>: Sendable {
         return .waits
     }
 
-    /// What to ask the fleet's store for now; the answer, or its failure, has to come back.
+    /// The tokens to request from the fleet's store now; each request must end in `granted` or `failed`.
     package mutating func wanted(at now: Instant) -> [String: TurnRequest] {
         var wanted: [String: TurnRequest] = [:]
         for (name, line) in lines where !line.isAsking && !line.waiters.isEmpty && line.nextQuestion <= now {
@@ -90,7 +91,7 @@ package struct ProviderTurns<Waiter: Sendable>: Sendable {
         return wanted
     }
 
-    /// When there may be something to ask for or somebody to send away; nil while nobody waits.
+    /// The time of the next possible request or expiry; nil if no message waits.
     package var nextEvent: Instant? {
         lines.values.compactMap { line in
             guard let first = line.waiters.map(\.until).min() else { return nil }
@@ -98,7 +99,7 @@ package struct ProviderTurns<Waiter: Sendable>: Sendable {
         }.min()
     }
 
-    /// Takes what was given and returns those who go, in the order in which they came.
+    /// Adds granted tokens and returns the messages that may be sent, in the order of their arrival.
     package mutating func granted(_ grants: [String: TurnGrant], at now: Instant) -> [Waiter] {
         var going: [Waiter] = []
         for (name, grant) in grants {
@@ -115,7 +116,7 @@ package struct ProviderTurns<Waiter: Sendable>: Sendable {
         return going
     }
 
-    /// Takes the failure of a question: it is asked again after a while.
+    /// Records that a request failed: it is repeated after a while.
     package mutating func failed(_ wanted: some Sequence<String>, at now: Instant) {
         for name in wanted {
             lines[name]?.isAsking = false
@@ -123,7 +124,7 @@ package struct ProviderTurns<Waiter: Sendable>: Sendable {
         }
     }
 
-    /// Returns those whose time is over; they are passed over.
+    /// Removes and returns the messages whose maximum wait is over; they skip the provider.
     package mutating func expired(at now: Instant) -> [Waiter] {
         var gone: [Waiter] = []
         for (name, line) in lines where line.waiters.contains(where: { $0.until <= now }) {
@@ -133,7 +134,7 @@ package struct ProviderTurns<Waiter: Sendable>: Sendable {
         return gone
     }
 
-    /// Counts a message that comes back for a turn, and returns how long it is to stay away.
+    /// Counts a message that backs off, and returns for how long.
     package mutating func sendAway(from provider: String, at now: Instant) -> Duration {
         guard let line = lines[provider] else { return Self.shortestAbsence }
         let owedUntil = min(max(line.owedUntil, now) + line.rate.turn, now + Self.longestAbsence)
@@ -141,20 +142,20 @@ package struct ProviderTurns<Waiter: Sendable>: Sendable {
         return max(now.duration(to: owedUntil), Self.shortestAbsence)
     }
 
-    /// Whether some provider could not have served all by now that were sent away.
+    /// True if more messages back off from some provider than it could have served by now.
     package func isOverfull(at now: Instant) -> Bool {
         lines.values.contains { $0.owedUntil > now }
     }
 }
 
 extension RateLimit {
-    /// The turns of a time, one at least.
+    /// The tokens of a span of time, at least one.
     fileprivate func turns(in time: Duration) -> Int {
         let product = Int64(count).multipliedReportingOverflow(by: time.microseconds)
         let turns = product.overflow ? Int64.max : product.partialValue / max(1, per.microseconds)
         return max(1, Int(clamping: turns))
     }
 
-    /// The time of one turn.
+    /// The time between two tokens.
     fileprivate var turn: Duration { per / max(1, count) }
 }

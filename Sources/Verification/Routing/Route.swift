@@ -2,16 +2,16 @@
 
 /// The providers that may take a message: in a fixed order, or drawn by weight.
 package enum Route: Sendable, Hashable {
-    /// The next one is asked when one surely did not take the message.
+    /// The next provider is called when the previous one surely did not take the message.
     case ordered([String])
 
-    /// Each send draws its order: a provider of weight 70 comes first in 70 of 100 sends when the weights add up to 100.
+    /// Each send draws an order: with weights that sum to 100, a provider of weight 70 is first in 70 % of the sends.
     case weighted([Share])
 
     package struct Share: Sendable, Hashable {
         package let provider: String
 
-        /// 1 to 100, relative to the others of the route.
+        /// 1 to 100, relative to the other weights of the route.
         package let weight: Int
 
         package init(provider: String, weight: Int) {
@@ -20,7 +20,6 @@ package enum Route: Sendable, Hashable {
         }
     }
 
-    /// The names, as the policy lists them.
     package var providers: [String] {
         switch self {
         case .ordered(let names): names
@@ -30,7 +29,7 @@ package enum Route: Sendable, Hashable {
 
     package var isEmpty: Bool { providers.isEmpty }
 
-    /// One of its providers alone; empty where it does not name that one.
+    /// The route reduced to one of its providers; empty if the route does not have it.
     package func only(_ provider: String) -> Route {
         switch self {
         case .ordered(let names): .ordered(names.filter { $0 == provider })

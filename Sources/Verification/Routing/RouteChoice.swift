@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The order in which the providers of a route are asked for one send.
 package enum RouteChoice {
-    /// Below these points a provider is no better choice than the one that sent the message before.
+    /// The minimum points at which a resend prefers a provider to the one that sent the message before.
     static let healthyPoints = 50
 
     /// Orders the providers of a route.
     ///
-    /// An ordered route keeps its order; a weighted one draws without putting back, by weight × points. On a resend the
-    /// providers in `used` come behind a healthy one that is not: the person asks again because the first message did
-    /// not reach them. Providers that are paused come last, since a pause may end before their turn.
+    /// An ordered route keeps its order; a weighted one draws without replacement, by weight × points. On a resend, the
+    /// providers in `used` are placed after a healthy unused one, since the first message did not reach the person.
+    /// Paused providers are last, since their pause may end before they are called.
     package static func order(
         route: Route,
         health: [String: ProviderHealth.State],
@@ -41,7 +40,7 @@ package enum RouteChoice {
         var drawn: [String] = []
         while !left.isEmpty {
             let sum = left.reduce(0) { $0 + $1.weight }
-            // Without any points left the policy's order holds.
+            // Without any points, the policy's order applies.
             var ticket = sum > 0 ? Int.random(in: 0..<sum, using: &generator) : 0
             let index = left.firstIndex { share in
                 ticket -= share.weight

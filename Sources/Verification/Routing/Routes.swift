@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The routes of a tenant.
 package struct Routes: Sendable, Equatable {
-    /// For text messages to every region without a route of its own.
+    /// The route of text messages to regions without an entry in `regions`.
     package var fallback: Route
     package var regions: [Region: Route]
     package var email: Route
 
-    /// For silent pushes by APNs.
+    /// The route of silent pushes by APNs.
     package var push: Route
 
-    /// True where another provider may be asked for a person who has opted out at one.
+    /// Decides if other providers may be called after a person opted out at one.
     package var onOptOut: OptOutRule
 
     package init(
@@ -27,7 +26,7 @@ package struct Routes: Sendable, Equatable {
         self.push = push
     }
 
-    /// The route of a message; empty when the policy has none for the channel.
+    /// The route of a message; empty if the policy has none for the channel.
     package func route(for channel: Channel, region: Region) -> Route {
         switch channel {
         case .sms: regions[region] ?? fallback
@@ -36,9 +35,9 @@ package struct Routes: Sendable, Equatable {
         }
     }
 
-    /// The route of a message to a person who has opted out at one of its providers, if they have.
+    /// The route of a message, reduced to one provider if the person has opted out there.
     ///
-    /// That provider knows when the person takes it back; another one would evade their word.
+    /// Only that provider learns when the person opts in again; any other one would evade the opt-out.
     package func route(for channel: Channel, region: Region, optedOutAt provider: String?) -> Route {
         let route = route(for: channel, region: region)
         guard let provider, onOptOut == .stop else { return route }
@@ -46,11 +45,11 @@ package struct Routes: Sendable, Equatable {
     }
 }
 
-/// The rule on providers after the recipient's opt-out at one of them.
+/// The rule for the remaining providers after the recipient opted out at one.
 package enum OptOutRule: String, Sendable, CaseIterable {
-    /// Nobody else is asked: who sent STOP gets no message by another sender.
+    /// No other provider is called: after STOP, no other sender writes to the person.
     case stop
 
-    /// The next provider is asked, as after a refusal: for those whose law or whose consent allows it.
+    /// The next provider is called, as after a refusal: for operators whose law or consent allows it.
     case next
 }
