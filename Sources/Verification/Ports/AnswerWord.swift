@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which of a provider's words may be kept: ids and codes, and no text that may repeat a number or the message.
+/// Filters texts of providers' answers: ids and codes may be stored, texts that may repeat a number or the message may
+/// not.
 package enum AnswerWord {
-    /// A message id: 1 to 256 characters of any kind but control characters, without white space around them.
+    /// A message id: 1 to 256 characters except control characters, without white space around them.
     ///
-    /// Ids are whatever gateways make of them, such as Base64, addresses and phrases, and receipts repeat them. A text with
-    /// a plus sign before as many digits as a phone number has is none: ids come into events and rows.
+    /// Gateways use anything as an id, such as Base64, addresses and phrases, and receipts repeat it. A text with a
+    /// plus sign before a phone number's count of digits is rejected, since ids are written to events and rows.
     package static func messageID(_ text: String) -> String? {
-        // As nearly every id is: nothing needs to be looked up for its characters.
+        // Nearly every id is printable ASCII, so the common case needs no Unicode properties.
         if text.isASCII(within: 1...256, where: { (0x21...0x7E).contains($0) }) {
             return holdsNumber(text) ? nil : text
         }
@@ -35,7 +36,7 @@ package enum AnswerWord {
         }
     }
 
-    /// An error code: 1 to 64 such characters, with fewer digits in a row than a phone number has.
+    /// An error code: 1 to 64 ASCII letters, digits and `-_.:`, with fewer digits in a row than a phone number has.
     package static func errorCode(_ text: String) -> String? {
         guard let code = word(text, within: 1...64) else { return nil }
         return code.utf8.split { !$0.isASCIIDigit }.allSatisfy { $0.count < 7 } ? code : nil
@@ -49,7 +50,7 @@ package enum AnswerWord {
 }
 
 extension JSONValue {
-    /// A string as it is or a number as it is spelt: providers write ids and codes either way.
+    /// A string, or the literal of a number: providers write ids and codes either way.
     package var word: String? {
         switch self {
         case .string(let text): text

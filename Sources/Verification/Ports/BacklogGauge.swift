@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the whole fleet has left to do, as the database tells it.
+/// Reads the backlog of the whole fleet from the database.
 package protocol BacklogGauge: Sendable {
-    /// Counts in one statement whose cost does not grow with the backlog. Errors mean that the database failed.
+    /// Counts in one statement whose cost does not grow with the backlog; throws if the database failed.
     func backlog() async throws -> Backlog
 }
 
-/// Counts of rows that wait, each at most `Backlog.limit`.
+/// The numbers of rows that wait, each at most `Backlog.limit`.
 package struct Backlog: Sendable, Equatable {
     package static let limit: Int32 = 10_000
 
-    /// Sends that nobody holds and that are due.
+    /// The sends that are due and claimed by no worker.
     package let dueSends: Int
 
-    /// Records that are not known to be published.
+    /// The outbox records that are not known to be published.
     package let outbox: Int
 
-    /// For how long the database's oldest snapshot has stood; what was deleted since is still there.
+    /// The age of the database's oldest snapshot: rows deleted since then cannot be vacuumed.
     package let snapshotAge: Duration
 
     package init(dueSends: Int, outbox: Int, snapshotAge: Duration = .zero) {

@@ -1,78 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The durable record of everything that was decided, as the pipeline sees it.
+/// The durable store of all decisions, as the pipeline sees it.
 ///
-/// Each method is one transaction for a whole batch, and may be repeated after an error: a change that was made is
-/// recognised by its key and not made again. Errors mean that the database failed, never that a request is wrong.
+/// Each method is one transaction for a whole batch, and may be repeated after an error: a change that was already made
+/// is recognised by its key and not made again. An error means that the database failed, never that a request is wrong.
 package protocol Ledger: Sendable {
-    /// Locks and reads the facts of a batch, decides it by the rules, and records the changes.
+    /// Locks and reads the facts of a batch, decides it by the rules, and stores the changes.
     ///
-    /// Candidates whose rows another transaction locks are left out. Throws `UnrecordableBatch` when a value in the batch,
-    /// not the database, is at fault.
+    /// Candidates whose rows another transaction locks are left out. Throws `UnrecordableBatch` if a value in the batch
+    /// is at fault, not the database.
     func intake(_ candidates: [Candidate], by rules: IntakeRules) async throws -> Recorded<IntakeResult>
 
-    /// Marks claims as about to leave, and returns those that may: still ours, and within their deadline.
+    /// Marks claims as dispatching, and returns those that may be sent: still held, and within their deadline.
     ///
-    /// `tried` are the providers that refused a message, and last the one that it is about to be given to, where that is
-    /// to be known if the worker dies.
+    /// `tried` has, for claims whose providers must be known if the worker dies, the providers that refused the message
+    /// and then the one to be called.
     func markDispatching(_ claims: [ClaimedSend], tried: [SendClaim: [String]]) async throws -> Set<SendClaim>
 
-    /// Records what became of claimed sends, and returns the results that wait for a lock that another transaction holds.
+    /// Stores the results of claimed sends, and returns the results that wait for another transaction's lock.
     ///
-    /// A result whose claim has been lost changes nothing. Throws `UnrecordableBatch` where a value is at fault.
+    /// A result whose claim was lost changes nothing. Throws `UnrecordableBatch` if a value is at fault.
     func record(_ results: [SendResult]) async throws -> Recorded<[SendResult]>
 
-    /// Hands claims back of which nothing has left, marked or not, so that others may take them at once.
+    /// Releases claims whose message was surely not sent, marked or not, so that any worker may claim them at once.
     func release(_ claims: [ClaimedSend]) async throws
 
-    /// Takes over sends whose lease or delay has run out: those that surely never left are claimed, up to `capacity`, and the
-    /// others settled.
+    /// Takes over sends whose lease or delay is over: claims up to `capacity` of those surely not sent, and settles the
+    /// others.
     func sweepSends(capacity: Int) async throws -> Recorded<[ClaimedSend]>
 
-    /// Ends verifications that ran out unapproved.
+    /// Expires verifications that ended without approval.
     func sweepExpired() async throws -> Recorded<Void>
 
-    /// Settles sends by what providers say of them; a receipt whose send is not there yet is kept.
+    /// Settles sends by their providers' receipts; a receipt without a known send is kept.
     ///
     /// Receipts whose row another transaction locks are left out.
     func receive(_ receipts: [ReceivedReceipt], deadLetters: [OutboxRecord]) async throws -> Recorded<ReceiptResult>
 
-    /// Looks again for the sends of receipts that wait, and returns of how many; what has waited too long becomes a dead
-    /// letter.
+    /// Looks up the sends of waiting receipts again, and returns the number of receipts.
+    ///
+    /// A receipt that has waited too long becomes a dead letter.
     func sweepReceipts() async throws -> Recorded<Int>
 
-    /// Takes over records that nobody publishes: another worker left them, or they waited behind others of their stream.
+    /// Takes over records that no worker publishes: their worker is gone, or they waited behind others of their stream.
     ///
-    /// Those of a stream come in their order and without a gap, the first unpublished one first.
+    /// Records of one stream are returned in order and without a gap, from the first unpublished one on.
     func sweepOutbox() async throws -> [OutboxRecord]
 
-    /// Forgets records that the broker has; true when some wait behind these.
+    /// Deletes records that the broker acknowledged; returns true if more records wait behind them.
     ///
-    /// To be called now and then without any, too: what was written together is forgotten together, unless some of it
-    /// has to wait for long.
+    /// Also to be called regularly without records: records written together are deleted together, unless some have to
+    /// wait for long.
     @discardableResult func published(_ records: [OutboxRecord]) async throws -> Bool
 
-    /// Lets the unpublished records of these records' streams be taken over after a pause, and not when their lease is
-    /// over.
+    /// Shortens the lease of the unpublished records of these records' streams, so that they can be taken over after a
+    /// pause.
     func giveBack(_ records: [OutboxRecord], after pause: Duration) async throws
 
-    /// Lets records of streams be taken over now whose pause, or lease, is over within this time: what somebody took over
-    /// meanwhile is theirs.
+    /// Makes records of streams available for takeover now if their pause or lease ends within a limit.
+    ///
+    /// A longer lease means that another worker took the records over, and it keeps them.
     func recall(_ streams: [UUIDValue], within limit: Duration) async throws
 
-    /// Ends the database's sessions of this login that stand still in the middle of a transaction, whose locks would else be
-    /// held without limit, and returns how many.
+    /// Terminates this login's sessions that are idle inside a transaction, and returns their number.
+    ///
+    /// Such a session would hold its locks without limit.
     func endStalledSessions() async throws -> Int
 
-    /// Creates the partitions to come, drops those past retention, and forgets a part of what else is old.
+    /// Creates the coming partitions, drops those past retention, and deletes a batch of other old rows.
     ///
-    /// To be called every few seconds: it does what is due for all workers together. Returns how long ago all partitions
-    /// were as they should be.
+    /// To be called every few seconds: it does what is due for all workers together. Returns how long ago all
+    /// partitions were last up to date.
     @discardableResult func maintain() async throws -> Duration
 }
 
 extension Ledger {
-    /// A ledger without sessions has none that stand still.
+    /// By default there are no sessions to terminate.
     package func endStalledSessions() async throws -> Int { 0 }
 
     package func markDispatching(_ claims: [ClaimedSend]) async throws -> Set<SendClaim> {
@@ -80,17 +83,16 @@ extension Ledger {
     }
 }
 
-/// A batch holds something that the database refuses to store, now and at every other time.
+/// A batch holds a value that the database will never accept.
 package struct UnrecordableBatch: Error {
     package init() {}
 }
 
-/// What a batch of records came to.
 package struct IntakeResult: Sendable {
     /// The new sends, each claimed by the deciding worker.
     package let sends: [ClaimedSend]
 
-    /// Candidates whose rows another transaction locks: nothing of them is written.
+    /// The candidates whose rows another transaction locks: nothing was written for them.
     package let waiting: [Candidate]
 
     package init(sends: [ClaimedSend], waiting: [Candidate] = []) {
@@ -99,12 +101,10 @@ package struct IntakeResult: Sendable {
     }
 }
 
-/// The result of a batch of receipts.
 package struct ReceiptResult: Sendable {
-    /// The sends that were settled.
     package let settled: [ReportedSend]
 
-    /// Receipts whose row another transaction locks: nothing of them is written.
+    /// The receipts whose row another transaction locks: nothing was written for them.
     package let waiting: [ReceivedReceipt]
 
     package init(settled: [ReportedSend], waiting: [ReceivedReceipt] = []) {
@@ -113,30 +113,27 @@ package struct ReceiptResult: Sendable {
     }
 }
 
-/// An error of a ledger that tells whether a part of the batch may do.
+/// An error of a ledger that shows if a part of the batch may succeed.
 package protocol BatchFailure: Error {
-    /// The time for a statement was over.
     var isTimeout: Bool { get }
 
-    /// Another transaction locks a row, a table, or a key that it has not committed yet.
+    /// True if another transaction locks a row, a table, or a key that it has not committed yet.
     var isLockConflict: Bool { get }
 }
 
 extension Error {
-    /// Whether a ledger's statement took too long.
     package var isBatchTimeout: Bool { batchFailure?.isTimeout == true }
 
-    /// Whether a ledger's transaction met a lock of another one.
     package var isLockConflict: Bool { batchFailure?.isLockConflict == true }
 
     private var batchFailure: (any BatchFailure)? { self as? any BatchFailure }
 }
 
-/// The value of a transaction, with the records it left to publish.
+/// The result of a transaction, with the outbox records that it wrote.
 package struct Recorded<Value: Sendable>: Sendable {
     package let value: Value
 
-    /// In the order in which they must be published: that of the decisions.
+    /// The records in the order in which they must be published, which is that of the decisions.
     package let outbox: [OutboxRecord]
 
     package init(_ value: Value, outbox: [OutboxRecord]) {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One provider of messages of one channel, as the pipeline sees it.
+/// One provider of messages for one channel, as the pipeline sees it.
 package protocol MessageProvider: Sendable {
-    /// The name by which the policy's routes call it.
+    /// The name that the policy's routes use.
     var name: String { get }
 
-    /// The kind of message it takes; others are never given to it.
+    /// The channel of its messages; messages of other channels are never passed to it.
     var channel: Channel { get }
 
-    /// Whether it takes the send's id as an idempotency key: then a call whose answer was lost may be repeated.
+    /// True if it accepts the send's id as an idempotency key, so that a call whose answer was lost may be repeated.
     var isIdempotent: Bool { get }
 
-    /// Hands one message over and says what is known of it.
+    /// Hands one message over and returns the outcome.
     ///
-    /// Never throws and always returns within `message.callDeadline`: what went wrong is an outcome. It makes one
-    /// attempt; whether another follows is the pipeline's decision.
+    /// Never throws and always returns within `message.callDeadline`: a failure is an outcome. It makes one attempt;
+    /// the pipeline decides if another follows.
     func send(_ message: OutboundMessage) async -> ProviderAnswer
 }
 
@@ -23,26 +23,25 @@ extension MessageProvider {
     package var isIdempotent: Bool { false }
 }
 
-/// What one attempt came to.
+/// The answer to one attempt.
 package struct ProviderAnswer: Sendable, Hashable {
     package let outcome: ProviderOutcome
 
-    /// The provider's own id of the message.
     package let messageID: String?
 
-    /// The number of parts the provider says it split the message into.
+    /// The number of segments that the provider reports.
     package let segments: Int?
 
-    /// The provider's code or a short constant of ours (`timeout`, `connection_refused`): never its text.
+    /// The provider's code or a short constant of ours (`timeout`, `connection_refused`), never the provider's text.
     package let errorCode: String?
 
-    /// How long the provider asks to wait before the next message.
+    /// The time that the provider requests to wait before the next message.
     package let retryAfter: Duration?
 
-    /// Why nothing was tried, which says nothing of the provider; nil for an answer of its own.
+    /// The reason why the provider was not called, which proves nothing about it; nil for an answer of the provider.
     package let untried: Untried?
 
-    /// Whether it concerns this one message or its recipient, and says nothing against the provider.
+    /// True if the answer concerns only this message or its recipient, and is no failure of the provider.
     package let isOfMessage: Bool
 
     package init(
@@ -62,13 +61,13 @@ package struct ProviderAnswer: Sendable, Hashable {
         untried = nil
     }
 
-    /// Nothing left, since the message's time was over first.
+    /// Nothing was sent, since the message's deadline was over.
     package static let tooLate = ProviderAnswer(.tooLate)
 
-    /// Nothing left, since every connection had another message for too long.
+    /// Nothing was sent, since every connection was in use for too long.
     package static let busy = ProviderAnswer(.busy)
 
-    /// Nothing left, since this process has no file descriptor for a connection.
+    /// Nothing was sent, since this process has no file descriptor left for a connection.
     package static let withoutFiles = ProviderAnswer(.tooManyFiles)
 
     package enum Untried: String, Sendable, Hashable {
@@ -83,34 +82,33 @@ package struct ProviderAnswer: Sendable, Hashable {
     }
 }
 
-/// The taxonomy that every provider's answers are mapped to.
+/// The outcomes that every provider's answers are mapped to.
 package enum ProviderOutcome: String, Sendable, Hashable, CaseIterable {
-    /// The provider has the message.
     case accepted
 
-    /// The provider surely did not take the message, and the cause lies with it or the network.
+    /// The provider surely did not take the message, and the cause is the provider or the network.
     case notSent
 
-    /// As `notSent`, because of too many messages: slow down first.
+    /// As `notSent`, because of too many messages: the sender must slow down.
     case throttled
 
-    /// The provider refuses this message or this recipient; another provider may take it.
+    /// The provider refuses this message or this recipient; another provider may accept it.
     case refused
 
     /// The recipient cannot be reached by a text message through this provider.
     case impossible
 
-    /// The recipient wants no messages and has told the provider so, for example by STOP.
+    /// The recipient opted out at the provider, for example by STOP.
     ///
-    /// Nobody else is asked, since another sender would evade the person's word; the policy may say otherwise.
+    /// No other provider is called, since another sender would evade the opt-out; the policy may allow it.
     case optedOut
 
-    /// The provider takes the message for fraud: nobody else is asked.
+    /// The provider classifies the message as fraud: no other provider is called.
     case fraud
 
-    /// The provider refuses us (credentials, sender), so every message: an operator has to act.
+    /// The provider refuses us (credentials, sender) and therefore every message: an operator has to act.
     case misconfigured
 
-    /// Nobody can know whether the provider has the message.
+    /// The provider may have the message or not.
     case unknown
 }

@@ -2,26 +2,26 @@
 
 /// A rendered message for one attempt.
 ///
-/// It describes itself by its send only: the content holds the code. A class, since it is large, never changes, and goes
-/// through many functions that wait.
+/// Its description shows only its send, since the content holds the code. A class, since it is large, never changes,
+/// and is passed through many asynchronous functions.
 package final class OutboundMessage: Sendable, Redacted {
-    /// The reference given to the provider, and its idempotency key where it takes one.
+    /// The reference passed to the provider, and its idempotency key if the provider accepts one.
     package let sendID: SendID
     package let content: MessageContent
 
-    /// What is left of the code's validity: a provider that can drops the message afterwards.
+    /// The code's remaining validity: a provider that supports it drops the message afterwards.
     package let validity: Duration
 
-    /// When that validity ends: the same however often the message is handed over; nil for `validity` from now.
+    /// The time when that validity ends, equal for every attempt of the send; nil for `validity` from now.
     package let expiresAt: Timestamp?
 
-    /// How long the whole call may take, from the connection to the answer's last byte.
+    /// The time limit of the whole call, from connecting to the last byte of the answer.
     package let callDeadline: Duration
 
-    /// When the message is too late: from then on it leaves no more, however long it has waited for a connection.
+    /// The time after which the message must not be sent any more, even if it waited for a connection.
     package let leaveBy: ContinuousClock.Instant
 
-    /// The trace of the request behind it, for providers that pass one on.
+    /// The trace context of the request, for providers that propagate one.
     package let trace: TraceContext?
 
     package init(
@@ -45,7 +45,6 @@ package final class OutboundMessage: Sendable, Redacted {
     package var description: String { "message \(sendID)" }
 }
 
-/// What is handed over, by channel.
 package enum MessageContent: Sendable {
     case sms(TextMessage)
     case email(EmailMessage)
@@ -60,15 +59,14 @@ package enum MessageContent: Sendable {
     }
 }
 
-/// An SMS.
 package struct TextMessage: Sendable {
     package let recipient: PhoneNumber
     package let text: String
 
-    /// The code that stands in the text, for gateways that have texts of their own.
+    /// The code in the text, for gateways that use their own texts.
     package let code: String?
 
-    /// What a country's registry of templates knows the text by.
+    /// The ids of the text in a country's registry of templates.
     package let registration: TemplateRegistration?
 
     package init(
@@ -84,7 +82,7 @@ package struct TextMessage: Sendable {
     }
 }
 
-/// The ids under which a sender and a text are registered, as India's TRAI demands of every SMS (DLT).
+/// The ids under which a sender and a text are registered, as India's TRAI requires for every SMS (DLT).
 package struct TemplateRegistration: Sendable, Hashable {
     package let entityID: String
     package let templateID: String
@@ -95,14 +93,14 @@ package struct TemplateRegistration: Sendable, Hashable {
     }
 }
 
-/// An e-mail in two parts that say the same.
+/// An e-mail with a text part and an HTML part of the same content.
 package struct EmailMessage: Sendable {
     package let recipient: EmailAddress
     package let subject: String
     package let text: String
     package let html: String
 
-    /// The name that stands before the sender's address.
+    /// The display name of the sender.
     package let senderName: String
 
     package init(recipient: EmailAddress, subject: String, text: String, html: String, senderName: String) {
@@ -114,11 +112,11 @@ package struct EmailMessage: Sendable {
     }
 }
 
-/// A silent push that hands a secret to an app.
+/// A silent push that delivers a secret to an app.
 package struct PushMessage: Sendable {
     package let device: DeviceToken
 
-    /// The verification's id: what the app answers with, beside the secret.
+    /// The verification's id, which the app returns together with the secret.
     package let receipt: String
     package let secret: String
 

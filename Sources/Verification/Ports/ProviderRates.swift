@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The limits of providers that the whole fleet shares.
+/// The providers' rate limits, shared by the whole fleet.
 ///
-/// A worker takes turns in chunks, a few times a second, and not one for each message.
+/// A worker takes tokens in chunks, a few times a second, not for each message.
 package protocol ProviderRates: Sendable {
-    /// Takes turns of several providers at once; each gets an answer. Errors mean that the database failed.
+    /// Takes tokens of several providers at once, with one grant for each; throws if the database failed.
     func takeTurns(_ wanted: [String: TurnRequest]) async throws -> [String: TurnGrant]
 }
 
-/// The turns that a worker would like to have of one provider.
+/// The number of rate-limit tokens that a worker requests of one provider.
 package struct TurnRequest: Sendable, Hashable {
     package let count: Int
 
-    /// The limit that holds from now on, whatever it was before.
+    /// The limit in force from now on; it replaces any earlier one.
     package let rate: RateLimit
 
     package init(count: Int, rate: RateLimit) {
@@ -21,11 +21,11 @@ package struct TurnRequest: Sendable, Hashable {
     }
 }
 
-/// The turns that a worker got: each one is a message that may leave within `ProviderTurns.shelfLife`.
+/// The rate-limit tokens that a worker got: each allows one message to be sent within `ProviderTurns.shelfLife`.
 package struct TurnGrant: Sendable, Hashable {
     package let count: Int
 
-    /// How long until there is another turn for anybody.
+    /// The time until the next token is available to any worker.
     package let nextAfter: Duration
 
     package init(count: Int, nextAfter: Duration) {
