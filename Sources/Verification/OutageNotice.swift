@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Says when to tell of an outage: as it begins, again while it lasts, and when it is over.
+/// Decides when an outage is logged: at its start, at intervals while it lasts, and at its end.
 ///
-/// Of an outage that begins behind many short ones the first line may be one too many for the log.
+/// If an outage follows many short ones, the log's rate limit may drop its first line.
 package struct OutageNotice: Sendable {
-    /// How long after the last time it is told again.
     package static let interval = Duration.seconds(30)
 
     private var told: ContinuousClock.Instant?
 
     package init() {}
 
-    /// Whether something fails, as far as is known.
+    /// True during an outage, as far as is known.
     package var isOn: Bool { told != nil }
 
-    /// Notes a failure; true when it is to be told.
+    /// Records a failure; returns true if it should be logged.
     package mutating func failed(at now: ContinuousClock.Instant = .now) -> Bool {
         if let told, now < told + Self.interval { return false }
         told = now
         return true
     }
 
-    /// Notes a success; true when that ends an outage.
+    /// Records a success; returns true if it ends an outage.
     package mutating func succeeded() -> Bool {
         defer { told = nil }
         return isOn

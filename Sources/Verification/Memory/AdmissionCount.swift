@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The admissions of a whole tenant within one sliding window, each in eight bytes.
+/// The admissions of a whole tenant within one sliding window, eight bytes each.
 ///
-/// What has left the window is dropped in the order of the admissions, so a clock that steps back finds it gone.
+/// Admissions that have left the window are removed for good, so a clock that is set back does not count them again.
 struct AdmissionCount {
     private var times: [Timestamp] = []
     private var first = 0
 
-    /// The admissions within `per` before `now`.
     mutating func count(at now: Timestamp, per: Duration) -> Int {
         let start = now - per
         while first < times.count, times[first] <= start { first += 1 }

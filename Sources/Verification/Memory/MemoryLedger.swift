@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The ledger in memory: decides by facts that it keeps itself, for `policy simulate` and for tests.
+/// A ledger in memory, with its own facts, for `policy simulate` and for tests.
 ///
-/// Request ids are remembered by its owner, who knows how many there are and for how long.
+/// The caller stores the request ids, since it knows their number and retention.
 package struct MemoryLedger: Sendable {
     package private(set) var verifications: [VerificationID: StoredVerification] = [:]
     package private(set) var slots: [SlotKey: VerificationID] = [:]
@@ -11,10 +11,9 @@ package struct MemoryLedger: Sendable {
 
     package init() {}
 
-    /// The slots and windows that are held.
     package var size: Int { slots.count + windows.count }
 
-    /// Decides a batch and keeps its changes, save those of `requests`.
+    /// Decides a batch and stores its changes, except those of `requests`.
     package mutating func decide(
         _ candidates: [Candidate],
         by rules: IntakeRules,
@@ -34,7 +33,7 @@ package struct MemoryLedger: Sendable {
         return changes
     }
 
-    /// Settles sends, and returns the events that tell it.
+    /// Settles sends, and returns the events.
     package mutating func settle(_ results: [SendResult], at now: Timestamp, source: String) -> [OutboxRecord] {
         let known = verifications(of: Set(results.map(\.send.verificationID)))
         let changes = OutcomeDecision.settle(results, verifications: known, now: now, source: source)
@@ -42,12 +41,10 @@ package struct MemoryLedger: Sendable {
         return changes.outbox
     }
 
-    /// Keeps verifications as they are now.
     package mutating func keep(_ changed: some Sequence<StoredVerification>) {
         for verification in changed { verifications[verification.id] = verification }
     }
 
-    /// Forgets what is over at a time.
     package mutating func forget(before time: Timestamp) {
         verifications = verifications.filter { $0.value.expiresAt > time }
         slots = slots.filter { verifications[$0.value] != nil }
@@ -83,7 +80,7 @@ package struct MemoryLedger: Sendable {
         )
     }
 
-    /// Only those that a decision may change: it copies what it is given.
+    /// The verifications that a decision may change; a decision copies all it is given, so it gets no more.
     private func verifications(of ids: Set<VerificationID>) -> [VerificationID: StoredVerification] {
         Dictionary(uniqueKeysWithValues: ids.compactMap { id in verifications[id].map { (id, $0) } })
     }
