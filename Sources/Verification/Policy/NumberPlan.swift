@@ -2,11 +2,12 @@
 
 /// A table of number-plan overrides, indexed by prefix.
 ///
-/// The longest prefix that has the number's length decides; of two rows with the same prefix and length the later one.
+/// The longest matching prefix with the number's length decides; of two rows with the same prefix and length, the later
+/// one.
 package struct NumberPlan: Sendable, Equatable {
     package let overrides: [NumberPlanOverride]
 
-    /// The rows by prefix and length.
+    /// The index in `overrides` by prefix and length.
     private let rows: [RangeKey: Int]
 
     /// The lengths of the prefixes, longest first.
@@ -28,7 +29,7 @@ package struct NumberPlan: Sendable, Equatable {
         left.overrides == right.overrides
     }
 
-    /// The row that has a number, or nil.
+    /// The row that matches a number, or nil.
     package func override(of number: PhoneNumber) -> NumberPlanOverride? {
         guard !rows.isEmpty else { return nil }
         let digits = number.e164.utf8.dropFirst()
@@ -40,9 +41,9 @@ package struct NumberPlan: Sendable, Equatable {
         return nil
     }
 
-    /// The facts about a number: the row's where there is one, else those of `facts`, which is asked then only.
+    /// The facts about a number: those of the matching row, or of `facts`, which is called only without one.
     ///
-    /// A range that is switched off keeps its region, so that a refusal names it.
+    /// A disabled range keeps its region, so that a refusal names it.
     package func facts(of number: PhoneNumber, else facts: () -> NumberFacts) -> NumberFacts {
         switch override(of: number)?.verdict {
         case nil:
@@ -63,13 +64,14 @@ package struct NumberPlan: Sendable, Equatable {
     }
 }
 
-/// A prefix and the length of the whole number as one integer: a lookup makes no strings and hashes one word.
+/// A prefix and the length of the whole number as one integer, so that a lookup creates no strings and hashes one word.
 private struct RangeKey: Hashable {
-    /// The prefix as a number, and below it in four bits each its length, which tells apart those that begin with zeros,
-    /// and the whole number's.
+    /// The prefix as a number, then in four bits each the prefix's length and the whole number's length.
+    ///
+    /// The prefix's length distinguishes prefixes with leading zeros.
     private let bits: UInt64
 
-    /// A key from 1 to 15 digits, or nil: rows come from outside.
+    /// A key from 1 to 15 digits; nil for other input, since rows come from outside.
     init?(prefix: some Collection<UInt8>, length: Int) {
         guard let digits = Self.number(prefix), (1...15).contains(prefix.count), (0...15).contains(length) else {
             return nil

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The operator's rules, as one version of the policy file states them.
+/// One version of the operator's policy file.
 package struct Policy: Sendable, Equatable {
-    /// The version that every event names.
     package let version: String
     package let tenants: [String: TenantPolicy]
 
@@ -16,13 +15,12 @@ package struct Policy: Sendable, Equatable {
     }
 }
 
-/// The rules of one tenant.
 package struct TenantPolicy: Sendable, Equatable {
     package var appName: String
     package var defaultLanguage: String
     package var regions: RegionPolicy
 
-    /// The purposes whose region rule replaces `regions`.
+    /// The regions of purposes with a list of their own, which replaces `regions`.
     package var purposeRegions: [Purpose: RegionPolicy]
     package var code: CodePolicy
     package var resend: ResendPolicy
@@ -32,7 +30,7 @@ package struct TenantPolicy: Sendable, Equatable {
     package var testNumbers: [TestNumber]
     package var emailLinks: EmailLinkPolicy
 
-    /// Nil for any domain and any app that a request names.
+    /// The sites and apps for autofill; nil allows any that a request names.
     package var autofill: AutofillPolicy?
     package var routes: Routes
     package var messages: MessagePolicy
@@ -69,24 +67,25 @@ package struct TenantPolicy: Sendable, Equatable {
         self.messages = messages
     }
 
-    /// The test number that a number is at a time, or nil.
+    /// The test number with this phone number, if it is still in use at `now`; otherwise nil.
     package func testNumber(_ number: PhoneNumber, at now: Timestamp) -> TestNumber? {
         testNumbers.first { testNumber in
             testNumber.number == number && testNumber.until.map { now < $0 } ?? true
         }
     }
 
-    /// How long a verification lives from its first send: the link of an e-mail, or the code.
+    /// The validity of a verification's credential from its first send: of the link in an e-mail, otherwise of the
+    /// code.
     func validity(of request: VerificationRequest) -> Duration {
         request.hasLink ? emailLinks.validity : code.validity
     }
 
-    /// How long the code in an e-mail lives.
+    /// The validity of the code in an e-mail.
     func shortCodeValidity(of request: VerificationRequest) -> Duration {
         request.hasLink ? shortCodeValidity : code.validity
     }
 
-    /// How long the code beside a link lives: as any code, and no longer than the link.
+    /// The validity of a code beside a link: as of any code, but at most the link's.
     package var shortCodeValidity: Duration { min(code.validity, emailLinks.validity) }
 
     package func regions(for purpose: Purpose) -> RegionPolicy {
@@ -94,17 +93,17 @@ package struct TenantPolicy: Sendable, Equatable {
     }
 }
 
-/// The form and the life of a code.
+/// The format and the validity of codes.
 package struct CodePolicy: Sendable, Equatable {
-    /// Digits, 4 to 10.
+    /// The number of digits, 4 to 10.
     package var length: Int
 
-    /// From the first send of a generation.
+    /// The validity from the first send of a code.
     ///
     /// NIST SP 800-63B-4 and OWASP ASVS 6.5.5 allow at most 10 minutes.
     package var validity: Duration
 
-    /// Wrong guesses after which the verification is locked.
+    /// The number of wrong guesses that lock the verification.
     ///
     /// PSD2 RTS article 4 allows at most 5.
     package var maxChecks: Int
@@ -116,12 +115,12 @@ package struct CodePolicy: Sendable, Equatable {
     }
 }
 
-/// When a person who asks again gets another message.
+/// The rules for repeated requests of one person.
 package struct ResendPolicy: Sendable, Equatable {
-    /// The windows after sends 1, 2, …: in each a repeated request sends nothing.
+    /// The windows after sends 1, 2, …: a request within a window sends nothing.
     package var windows: [Duration]
 
-    /// While at least this much validity remains, a resend carries the same code.
+    /// The minimum remaining validity at which a resend carries the same code.
     package var sameCodeWhileLeft: Duration
 
     package init(
@@ -132,10 +131,9 @@ package struct ResendPolicy: Sendable, Equatable {
         self.sameCodeWhileLeft = sameCodeWhileLeft
     }
 
-    /// One send more than there are windows.
     package var maxSends: Int { windows.count + 1 }
 
-    /// The window after send `number` (1, 2, …); the last one is followed by no send, so it repeats the last window.
+    /// The window after send `number` (1, 2, …); after the last send it repeats the last window.
     package func window(afterSend number: Int) -> Duration {
         windows.isEmpty ? .zero : windows[min(max(number, 1), windows.count) - 1]
     }

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which regions a tenant's messages may go to.
+/// The regions that a tenant's messages may go to.
 ///
-/// Where mobile numbers do not tell regions apart, a rule on one of them counts for all: who refuses MF refuses the
-/// mobiles of GP, and who allows NO allows those of SJ.
+/// If mobile numbers do not distinguish regions, a rule for one of them applies to all: refusing MF refuses the mobile
+/// numbers of GP, and allowing NO allows those of SJ.
 package struct RegionPolicy: Sendable, Equatable {
-    /// Exactly one of the two ways to state a policy.
+    /// The default for regions that no list names.
     package enum Base: Sendable, Equatable {
-        /// Every region but these.
+        /// Every region except these.
         case allowByDefault(disallowed: Set<Region>)
 
-        /// These regions only.
+        /// Only these regions.
         case allowlistOnly(allowed: Set<Region>)
     }
 
     package var base: Base
 
-    /// Regions to which messages go only when the account has proved the recipient before.
+    /// The regions that get messages only if the account has verified the recipient before.
     package var confirmedOnly: Set<Region>
 
-    /// Of `001` and `XX`, those that a policy that allows by default lets through.
+    /// The entries `001` and `XX` that a policy that allows by default lets through.
     ///
-    /// Numbers of satellite and international networks are dear and nobody's home: they are refused unless a list names
-    /// them.
+    /// Numbers of satellite and international networks are expensive and belong to no region: they are refused unless a
+    /// list names them.
     package var allowedBeyondRegions: Set<Region>
 
     package init(_ base: Base, confirmedOnly: Set<Region> = [], allowedBeyondRegions: Set<Region> = []) {
@@ -31,9 +31,9 @@ package struct RegionPolicy: Sendable, Equatable {
         self.allowedBeyondRegions = allowedBeyondRegions
     }
 
-    /// The reason to refuse a number and the rule that says so, or nil when the policy lets it through.
+    /// The reason and the rule of a refusal, or nil if the policy allows the number.
     ///
-    /// A number with several candidate regions is denied when any of them is.
+    /// A number with several candidate regions is refused if any of them is.
     package func refusal(of facts: NumberFacts, confirmed: Bool) -> RegionRefusal? {
         let hasCandidates = facts.candidates.contains { $0 != .unknown }
         if !hasCandidates, facts.region == .unknown {
@@ -54,7 +54,8 @@ package struct RegionPolicy: Sendable, Equatable {
         }
     }
 
-    /// Decides a number of no region: `XX` in a list stands for international networks, too, since events show them so.
+    /// Decides a number without a region: `XX` in a list includes international networks, since events show them as
+    /// `XX`.
     private func refusal(beyondRegions place: Region, _ isConfirmed: Bool) -> RegionRefusal? {
         let names: Set<Region> = [place, .unknown]
         let (allowed, disallowed): (Set<Region>, Set<Region>) =
@@ -71,11 +72,10 @@ package struct RegionPolicy: Sendable, Equatable {
     }
 }
 
-/// The refusal of a number by its region.
 package struct RegionRefusal: Sendable, Equatable {
     package let reason: RejectionReason
 
-    /// `regions` where a list decides; `regions.001` and `regions.XX` where none names what belongs to no region.
+    /// `regions` if a list decides; `regions.001` or `regions.XX` if no list names a number without a region.
     package let rule: String
 
     package init(_ reason: RejectionReason, rule: String = "regions") {
@@ -85,23 +85,23 @@ package struct RegionRefusal: Sendable, Equatable {
 }
 
 extension Region {
-    /// The regions whose mobile numbers are in the same ranges as this one's, itself among them.
+    /// The regions whose mobile numbers share their ranges with this one's, itself included.
     package var indistinguishable: Set<Region> { Self.groups[self] ?? [self] }
 
-    /// True where a list names the region, or one whose mobile numbers are in the same ranges.
+    /// True if a list names the region, or one that shares its ranges of mobile numbers.
     fileprivate func isNamed(in regions: Set<Region>) -> Bool {
         if regions.contains(self) { return true }
         guard let group = Self.groups[self] else { return false }
         return !regions.isDisjoint(with: group)
     }
 
-    /// The region that stands for this one in facts and events, since its mobile numbers are those of that region's plan.
+    /// The region that facts and events show for mobile numbers of this region, since its plan contains their ranges.
     package var regionOfItsMobiles: Region { Self.groupsByPlan.first { $0.contains(self) }?.first ?? self }
 
-    /// The regions of each plan of mobile numbers, the one first whose plan has them in facts.
+    /// The regions that share ranges of mobile numbers, the one first whose plan defines them.
     ///
-    /// As libphonenumber's metadata say: the mobile patterns of the regions are the same, or one's lie within the other's,
-    /// and no leading digits of a mobile number tell which.
+    /// By libphonenumber's metadata: the mobile patterns of the regions are equal or nested, and no leading digits
+    /// distinguish them.
     private static let groupsByPlan = ["AU CC CX", "FI AX", "GP BL MF", "MA EH", "IT VA", "NO SJ"]
         .map { $0.split(separator: " ").compactMap { Region($0) } }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Numbers that numbering authorities keep free for fiction, so that a test number can never be a person's.
+/// Numbers reserved for fiction by numbering authorities: a test number among them can never belong to a person.
 package enum ReservedNumbers {
     /// The ranges, as patterns in which `x` is any digit.
     package static let patterns = [
@@ -12,7 +12,6 @@ package enum ReservedNumbers {
         "+3363998xxxx",
     ]
 
-    /// Whether a number is in one of the ranges.
     package static func contain(_ number: PhoneNumber) -> Bool {
         patterns.contains { pattern in
             pattern.utf8.count == number.e164.utf8.count

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is done with numbers of internet telephony, which NIST SP 800-63B-4 bars from out-of-band authentication.
+/// The rule for numbers of internet telephony, which NIST SP 800-63B-4 bars from out-of-band authentication.
 package enum VoIPRule: String, Sendable, Equatable {
     case allow
     case record
     case refuse
 }
 
-/// What a request must show of the app that made it.
+/// The required verification of the app that sent a request.
 package enum AppVerificationPolicy: Sendable, Equatable {
-    /// Verification is switched off for tests: only test numbers are served.
+    /// Verification is off for tests: only test numbers are served.
     case off
 
-    /// A verdict must pass where there is one, or in every request; a score below the minimum fails.
+    /// A verdict must pass if present, or in every request if `required`; a score below the minimum fails.
     case on(required: Bool, minimumScore: Double)
 }
 
@@ -21,7 +21,7 @@ package struct RateLimit: Sendable, Hashable, CustomStringConvertible {
     package let count: Int
     package let per: Duration
 
-    /// Such as `2/10s`.
+    /// The limit as text, such as `2/10s`.
     package var description: String { "\(count)/\(per.microseconds / 1_000_000)s" }
 
     package init(count: Int, per: Duration) {
@@ -30,7 +30,7 @@ package struct RateLimit: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// The sliding windows of one tenant.
+/// The rate limits of one tenant, each a sliding window.
 package struct LimitPolicy: Sendable, Equatable {
     package var perRecipient: [RateLimit]
     package var perIP: [RateLimit]
@@ -57,33 +57,31 @@ package struct TestNumber: Sendable, Equatable {
     package let number: PhoneNumber
     package let code: String
 
-    /// From when on the number is an ordinary one; nil for never.
+    /// The end of its use as a test number; nil for never.
     package let until: Timestamp?
 
-    /// What goes wrong with every message to the number; nil for nothing.
+    /// The fault that every message to the number simulates; nil for none.
     package let fault: Fault?
 
-    /// The faults that a test number can have.
     package enum Fault: String, Sendable, CaseIterable {
-        /// The provider refuses: the person has opted out.
+        /// The provider refuses, since the person opted out.
         case optedOut = "opted_out"
 
-        /// The provider refuses: no such number.
+        /// The provider refuses, since the number does not exist.
         case invalid
 
-        /// The provider takes no more messages for now, however often it is asked.
+        /// The provider is throttling, also on every retry.
         case throttled
 
-        /// The provider takes the message after five seconds.
+        /// The provider accepts the message after five seconds.
         case slow
 
-        /// No provider can be reached.
+        /// No provider is reachable.
         case providerDown = "provider_down"
 
-        /// The message is taken and no receipt ever comes.
+        /// The provider accepts the message and sends no receipt.
         case lostReceipt = "lost_receipt"
 
-        /// The message is taken and its receipt comes twice.
         case duplicateReceipt = "duplicate_receipt"
     }
 
@@ -95,9 +93,9 @@ package struct TestNumber: Sendable, Equatable {
     }
 }
 
-/// The sites and apps that the last line of a text may hand its code to.
+/// The sites and apps that the last line of a text may name for autofill.
 package struct AutofillPolicy: Sendable, Equatable {
-    /// Exact hosts, in lower case.
+    /// The exact hosts, in lower case.
     package var domains: [String]
     package var androidAppHashes: [String]
 
@@ -107,7 +105,7 @@ package struct AutofillPolicy: Sendable, Equatable {
     }
 }
 
-/// Where e-mail links may lead and how long they live.
+/// The allowed targets and the validity of e-mail links.
 package struct EmailLinkPolicy: Sendable, Equatable {
     package var authorizedDomains: [String]
     package var validity: Duration
