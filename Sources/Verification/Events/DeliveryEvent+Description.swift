@@ -39,7 +39,6 @@ extension DeliveryEvent.Description {
         }
     }
 
-    /// The same with the region, where one is known.
     func `in`(_ region: Region?) -> Self {
         var copy = self
         copy.region = region ?? copy.region

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension DeliveryEvent {
-    /// The event's value, as `schemas/kafka/delivery.schema.json` describes it.
+    /// The event's value in the format of `schemas/kafka/delivery.schema.json`.
     package var json: [UInt8] {
         var writer = JSONWriter(reserving: 768)
         writer.object { event in

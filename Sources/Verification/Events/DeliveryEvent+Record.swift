@@ -5,7 +5,7 @@ import Crypto
 extension DeliveryEvent {
     /// The event as a record in CloudEvents' binary mode, in its verification's stream.
     ///
-    /// `appendedAt` is when the record of the request behind it was appended, where that is known.
+    /// `appendedAt` is the append time of the request's record, if known.
     func record(source: String, appendedAt: Timestamp? = nil) -> OutboxRecord {
         guard let verification else { preconditionFailure("an event without a verification needs its record") }
         return record(
@@ -17,9 +17,9 @@ extension DeliveryEvent {
         )
     }
 
-    /// The event of a decision without a verification, in a stream made from the record that was decided.
+    /// The event of a decision without a verification, in a stream derived from the decided record.
     ///
-    /// The stream's id is a digest of the request and the record's place, so deciding the record again makes the same
+    /// The stream's id is a digest of the request and the record's place, so deciding the record again creates the same
     /// event id.
     func record(of inbound: InboundRecord, source: String) -> OutboxRecord {
         var fields = FieldJoiner()
@@ -68,14 +68,14 @@ extension DeliveryEvent {
         )
     }
 
-    // The same in every event.
+    // Headers that are equal in every event.
     private static let specificationVersion = RecordField("ce_specversion", "1.0")
     private static let eventType = RecordField("ce_type", type)
     private static let contentType = RecordField("content-type", "application/json")
 }
 
 extension OutboxRecord {
-    /// A record that cannot be read, with its key, value and headers as they were, and the reason beside them.
+    /// A dead letter: the unreadable record's key, value and headers unchanged, with the reason in additional headers.
     package static func deadLetter(
         _ inbound: InboundRecord,
         reason: DeadLetterReason,

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One event on `verification.deliveries`: what was decided about a request, or what became of its message.
+/// One event on `verification.deliveries`: a decision about a request, or the outcome of its message.
 ///
 /// It carries no code, number or address: the recipient is masked, and identified by its keyed fingerprint.
 struct DeliveryEvent: Sendable, Equatable {
-    /// The CloudEvents type.
     static let type = CloudEventType.delivery.rawValue
 
     let description: Description
@@ -13,13 +12,13 @@ struct DeliveryEvent: Sendable, Equatable {
     let reason: String?
     let rule: String?
 
-    /// The field at fault of a request that breaks its contract.
+    /// The invalid field of a request that breaks its contract.
     let field: String?
     let send: Send?
     let policyVersion: String
     let occurredAt: Timestamp
 
-    /// Whom and what the event is about.
+    /// The request and the recipient of the event.
     struct Description: Sendable, Equatable {
         let requestID: String
         let tenant: String
@@ -31,7 +30,6 @@ struct DeliveryEvent: Sendable, Equatable {
         var trace: TraceContext?
     }
 
-    /// What the event tells of its verification.
     struct Verification: Sendable, Equatable {
         let id: VerificationID
         let sequence: Int32
@@ -43,7 +41,6 @@ struct DeliveryEvent: Sendable, Equatable {
         let isFictional: Bool
     }
 
-    /// What the event tells of the send it is about.
     struct Send: Sendable, Equatable {
         let id: SendID
         let number: Int16
@@ -55,7 +52,7 @@ struct DeliveryEvent: Sendable, Equatable {
         var errorCode: String?
     }
 
-    /// An event of a decision without a verification.
+    /// Creates the event of a decision without a verification.
     init(
         describing description: Description,
         status: DeliveryStatus,
@@ -76,7 +73,7 @@ struct DeliveryEvent: Sendable, Equatable {
         self.occurredAt = occurredAt
     }
 
-    /// An event of a verification whose `sequence` has been raised for it.
+    /// Creates an event of a verification whose `sequence` was already incremented for it.
     init(
         of verification: StoredVerification,
         requestID: String,

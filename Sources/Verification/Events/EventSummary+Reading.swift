@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension EventSummary {
-    /// Reads it from the event of another worker; nil for a dead letter.
+    /// Reads the summary from an event of another worker; nil for a dead letter.
     package init?(reading record: OutboxRecord) {
         guard !record.isDeadLetter, let value = record.value,
             case .object(let event)? = try? JSONScanner.parse(value),

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What statistics count of an event, beside the record that tells it.
+/// The values of an event that statistics count.
 ///
-/// It goes no further than the worker that decided: a record that another worker publishes has none.
+/// Only the deciding worker has it: a record that another worker publishes has none.
 package struct EventSummary: Sendable, Equatable {
     package let status: DeliveryStatus
 
-    /// Of a phone number.
+    /// The phone number's region; nil on other channels.
     package let region: Region?
     package let reason: String?
 
-    /// When the request's own record was appended to its topic; nil for what no request of this worker caused.
+    /// The time when the request's record was appended to its topic; nil if no request of this worker caused the event.
     package let appendedAt: Timestamp?
 
-    /// Whether it answers a request whose id has come before, by what was decided then.
+    /// True if the event repeats the decision of an earlier request with the same id.
     package var isRepeat: Bool { reason == Self.repeatReason }
 
     static let repeatReason = "duplicate_request"

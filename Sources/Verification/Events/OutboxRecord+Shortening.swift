@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Dead letters that no topic takes whole.
+/// Dead letters that are too large for their topic.
 extension OutboxRecord {
-    /// The most headers of a dead letter; of a record with more than 100,000 librdkafka shows none at all.
+    /// The maximum number of headers of a dead letter; librdkafka exposes none of a record with more than 100,000.
     private static let maximumHeaders = 1000
 
-    /// The most bytes of a value, and of its sender's headers, that a shortened dead letter keeps.
+    /// The maximum size in bytes of the value, and of the sender's headers, in a shortened dead letter.
     private static let largestRoom = 65_536
 
-    /// The room for a dead letter that cannot be sent whole, wherever it goes; nil for one that can.
+    /// The size limit for a dead letter that no topic accepts unshortened; nil for any other.
     package var roomInOneRecord: Int? { headers.count > Self.maximumHeaders ? Self.largestRoom : nil }
 
-    /// The next smaller room, in which something is cut off; nil when our own headers alone were too much.
+    /// The next smaller limit that shortens the record; nil if even our own headers alone were too large.
     package func room(below room: Int?) -> Int? {
         guard room != 0 else { return nil }
         var next = room.map { $0 / 4 } ?? Self.largestRoom
@@ -19,8 +19,9 @@ extension OutboxRecord {
         return next
     }
 
-    /// A dead letter with the beginnings of its key and its value, its last headers, all of ours, and how long the value
-    /// and the list of headers were in two more.
+    /// A shortened dead letter: the beginnings of key and value, the last of the sender's headers, and all of ours.
+    ///
+    /// Two more headers give the original size of the value and the original number of headers.
     package func shortened(to room: Int) -> OutboxRecord {
         let lengths = [
             RecordField("dead-letter-value-bytes", String(value?.count ?? 0)),
@@ -45,7 +46,7 @@ extension OutboxRecord {
         )
     }
 
-    /// The headers that we added: they stand last, and begin with the last id.
+    /// Our own headers: they are last, and begin with the last id.
     private var ownHeaders: ArraySlice<RecordField> {
         headers[(headers.lastIndex { $0.name == "dead-letter-id" } ?? headers.endIndex)...]
     }
