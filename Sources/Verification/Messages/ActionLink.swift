@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The link in an e-mail, at a path that apps can claim as Firebase Authentication's do: `/__/auth/links`.
+/// The link in an e-mail, at the path that Firebase Authentication uses, so that apps can claim it: `/__/auth/links`.
 ///
-/// The page or app behind it asks for the e-mail address, unless it remembers it, and hands address, `verificationId`
-/// and `oobCode` to the verifier, which calls `courier.check_code`; only that uses the link up. The page must do nothing
-/// of the kind when it is merely fetched: the scanners of mail servers open every link before its reader does.
+/// The page or app behind the link requests the e-mail address, unless it remembers it, and passes address,
+/// `verificationId` and `oobCode` to the verifier, which calls `courier.check_code`; only this call uses the link up.
+/// The page must not make that call when it is merely fetched: mail servers' scanners open every link before its reader
+/// does.
 ///
-/// `tenantId` and `purpose` are what the verifier hashes the token with; changing them makes it another guess. The
-/// other parameters are the request's own action code. It describes itself as hidden, since it holds the token.
+/// `tenantId` and `purpose` are inputs of the token's hash, so a link with changed ones counts as a wrong guess. The
+/// other parameters are those of the request's action code. Its description is hidden, since it holds the token.
 package struct ActionLink: Sendable, Hashable, Redacted {
-    /// The whole address, of unreserved characters, percent signs and delimiters only.
+    /// The whole URL, made of unreserved characters, percent signs and delimiters only.
     package let url: String
 
-    /// The link of a verification, or nil when the action code has no address to go on to.
+    /// Creates the link of a verification; nil if the action code has no URL to continue to.
     ///
-    /// Its host is the action code's `linkDomain`, or else that of the address: both are the tenant's own domains.
+    /// Its host is the action code's `linkDomain`, or else the URL's host: both are the tenant's own domains.
     package init?(
         token: DerivedSecret,
         verification: VerificationID,
@@ -44,7 +45,7 @@ package struct ActionLink: Sendable, Hashable, Redacted {
 
     package var description: String { "<link>" }
 
-    /// Every byte but the unreserved characters of RFC 3986, section 2.3, as a percent sign and two digits.
+    /// Percent-encodes every byte except the unreserved characters of RFC 3986, section 2.3.
     private static func encode(_ text: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var encoded: [UInt8] = []

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ClaimedSend {
-    /// What a code beside a link has left at least, or it is left out: one that is over before the mail is read helps
-    /// nobody, and the link still does.
+    /// The minimum remaining validity at which a code beside a link is included.
+    ///
+    /// A code that expires before the mail is read is useless, and the link still works.
     package static let shortestCodeLife = Duration.seconds(60)
 
-    /// What is handed to a provider, by the tenant's present rules; nil where the parts do not make a message.
+    /// The content to hand to a provider, by the tenant's current rules; nil if the parts do not form a message.
     ///
-    /// Without a tenant, which a new policy may just have dropped, the built-in texts are sent. `elapsed` is the time
-    /// since the claim.
+    /// Without a tenant, which a new policy may have removed, the built-in texts are sent. `elapsed` is the time since
+    /// the claim.
     package func content(tenant: TenantPolicy?, elapsed: Duration) -> MessageContent? {
         switch (recipient, credential) {
         case (.phone(let number), .code(let code)): .sms(text(to: number, code, tenant, elapsed))
@@ -19,7 +20,7 @@ extension ClaimedSend {
         }
     }
 
-    /// What is left of the credential's validity, at least a second.
+    /// The credential's remaining validity, at least one second.
     package func validity(after elapsed: Duration) -> Duration {
         max(.seconds(1), validityLeft - elapsed)
     }

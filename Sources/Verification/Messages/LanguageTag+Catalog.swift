@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension LanguageTag {
-    /// The names under which texts are looked up, the nearest first.
+    /// The keys under which texts are looked up, the closest first.
     ///
-    /// Along the tag (RFC 4647, section 3.4) under the names that CLDR gives its subtags, then the texts in other
-    /// languages that CLDR says its readers read. Where a tag names a script that its language is seldom written in,
-    /// these go before the language's own text: `bs-Cyrl` is nearer to Serbian than to Bosnian in Latin letters.
+    /// First the tag and its truncations (RFC 4647, section 3.4), with the subtags that CLDR prefers, then texts in
+    /// other languages that, by CLDR, its readers understand. If a tag names a script that its language is rarely
+    /// written in, texts in that script precede the language's own: `bs-Cyrl` is closer to Serbian than to Bosnian in
+    /// Latin letters.
     var catalogKeys: [String] { Self.keysOfCatalog[text] ?? computedKeys }
 
-    /// The names for the tags that most requests have, those of the catalog itself.
+    /// The precomputed keys of the catalog's own tags, which most requests have.
     private static let keysOfCatalog: [String: [String]] = Dictionary(
         uniqueKeysWithValues: MessageCatalog.languages.compactMap { LanguageTag($0) }.map { ($0.text, $0.computedKeys) }
     )
@@ -18,30 +19,30 @@ extension LanguageTag {
         return parts.writtenFallbacks + parts.languageKeys
     }
 
-    /// The name under which the tag's own texts are kept.
+    /// The key under which the tag's own texts are stored.
     package var catalogKey: String { catalogKeys.first ?? text }
 
-    /// True where one of some texts would be sent for the tag.
+    /// True if the tag's lookup finds one of these keys.
     package func hasText(among keys: Set<String>) -> Bool { !keys.isDisjoint(with: catalogKeys) }
 }
 
-/// A language tag by its subtags, with the language that CLDR takes for the canonical one.
+/// The subtags of a language tag, with the language that CLDR considers canonical.
 private struct LanguageParts {
     private let language: String
 
-    /// As the tag says, or as the region writes the language; nil where neither tells.
+    /// The tag's script, or the one that the region uses for the language; nil if both are unknown.
     private let script: String?
     private let isScriptOfRegion: Bool
     private let region: String?
 
-    /// Variants and extensions.
     private let rest: [Substring]
 
-    /// Nil for a private tag, which has no language.
+    /// Nil for a private-use tag, which has no language.
     init?(_ tag: LanguageTag) {
         var subtags = tag.text.split(separator: "-")[...]
         guard var named = subtags.popFirst(), named.utf8.count > 1 else { return nil }
-        // An extended language stands for itself: zh-yue is yue. ISO 3166's three letters are well-formed there, too.
+        // An extended language replaces its prefix: zh-yue is yue. A three-letter region code of ISO 3166 also fits the
+        // grammar here, so it is dropped.
         while let next = subtags.first, next.utf8.count == 3, next.utf8.allSatisfy(\.isASCIILetter) {
             subtags.removeFirst()
             if LanguageTable.knows(String(next)) { named = next }
@@ -61,13 +62,13 @@ private struct LanguageParts {
     private static func script(of language: String, in region: String?) -> String? {
         guard let region else { return nil }
         if let script = LanguageTable.scripts["\(language)-\(region)"] { return script }
-        // Regions write all languages of China in the same characters.
+        // A region writes all Chinese languages in the same script.
         return LanguageTable.isChinese(language) ? LanguageTable.scripts["zh-\(region)"] : nil
     }
 
     /// The tag and its truncations down to language and script, or language and region.
     ///
-    /// A region that decides the script is looked up as that script: `zh-TW` is `zh-Hant`.
+    /// A region that determines the script is looked up as that script: `zh-TW` is `zh-Hant`.
     var writtenFallbacks: [String] {
         let head = [language, script, isScriptOfRegion ? nil : region].compactMap(\.self)
         guard head.count > 1 || !rest.isEmpty else { return [] }
@@ -75,7 +76,7 @@ private struct LanguageParts {
         return LanguageTag(text)?.fallbacks.dropLast() ?? []
     }
 
-    /// The names of the language's text and of the nearest ones in the script that the person reads.
+    /// The keys of the language's text and of the closest texts in the script that the person reads.
     var languageKeys: [String] {
         if language == "zh" { return script == "Hant" ? ["zh-Hant", "zh-Hans"] : ["zh-Hans", "zh-Hant"] }
         let usual = LanguageTable.nearest[language]?.first?.script
@@ -83,7 +84,7 @@ private struct LanguageParts {
         return nearest(to: language, in: script) + [language] + nearest(to: language, in: usual)
     }
 
-    /// The nearest texts, and those that are nearest to them: a language of Quechua leads to Quechua, which leads to Spanish.
+    /// The closest texts, then those closest to them: a Quechuan language leads to Quechua, which leads to Spanish.
     private func nearest(to language: String, in script: String?) -> [String] {
         func direct(_ language: String) -> [String] {
             LanguageTable.nearest[language]?.filter { $0.script == script }.map(\.key) ?? []
@@ -94,7 +95,7 @@ private struct LanguageParts {
 }
 
 extension ArraySlice<Substring> {
-    /// Takes the first subtag if it is one of a kind.
+    /// Removes and returns the first subtag if it is of a kind.
     fileprivate mutating func popFirst(where isOfKind: (Substring) -> Bool) -> Substring? {
         guard let first, isOfKind(first) else { return nil }
         return popFirst()

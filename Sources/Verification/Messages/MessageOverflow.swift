@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The last line that a text may have.
+/// The kinds of last line that a text may have.
 package enum MessageVariant: String, Sendable, CaseIterable {
     case plain
     case domain
     case androidApp = "Android app"
 
-    /// The longest domain for which a text surely fits one segment.
+    /// The maximum length of a domain with which a text is guaranteed to fit one segment.
     package static let longestDomain = 20
 
-    /// A domain and an app's hash, as long as a policy is checked with.
+    /// A sample domain and a sample app hash of the lengths that policies are checked with.
     package static let sampleDomain = "accounts.example.com"
     package static let sampleHash = "FA+9qCX9VSu"
 
-    /// The size of the line for a code of so many digits, the empty line before it included.
+    /// The size of the last line for a code with that many digits, including the empty line before it.
     func ending(digits: Int) -> TextSize {
         switch self {
         case .plain: .plain(0)
@@ -23,9 +23,9 @@ package enum MessageVariant: String, Sendable, CaseIterable {
     }
 }
 
-/// A text of a policy that does not fit one segment when its values are the longest that the policy allows.
+/// A text of a policy that exceeds one segment with the longest values that the policy allows.
 package struct MessageOverflow: Sendable, Equatable {
-    /// Nil for the text of every region that has no own.
+    /// The region of the text; nil for the text of regions without their own.
     package let region: Region?
     package let language: String
     package let variant: MessageVariant
@@ -34,8 +34,9 @@ package struct MessageOverflow: Sendable, Equatable {
 }
 
 extension TenantPolicy {
-    /// The texts that take two segments at their longest: the tenant's name, code length and validity, and a domain of
-    /// at most 20 characters.
+    /// The texts that need two segments with their longest values.
+    ///
+    /// The values are the tenant's name, the code's length and validity, and a domain of 20 characters.
     package var messageOverflows: [MessageOverflow] {
         let regions = [nil] + messages.regions.keys.sorted().map(Optional.some)
         return regions.flatMap { region in

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension MessagePolicy {
-    /// The text of a message: one segment wherever that can be had, since a second one doubles the price.
+    /// The text of a message: one segment if possible, since a second one doubles the price.
     ///
-    /// When the text does not fit with the request's own name, its shorter forms are tried, and then the same with the
-    /// tenant's name. A name goes before a sentence, because a person trusts the name. When nothing fits, as with a very
-    /// long domain, the shortest is sent in several segments: the line that binds the code to its site is never lost.
+    /// If the text with the request's own name is too long, its shorter forms are tried, then all forms with the
+    /// tenant's name. The request's name outranks a sentence, because people trust the name. If nothing fits, as with a
+    /// very long domain, the shortest text is sent in several segments: the line that binds the code to its site is
+    /// never dropped.
     ///
-    /// `region` is that of the person's number, `validity` what is left of the code's life, `appName` the tenant's own
-    /// name, and `language` the tenant's default, for a request whose language has no text.
+    /// `region` is the number's region, `validity` the code's remaining validity, `appName` the tenant's own name, and
+    /// `language` the tenant's default for a request whose language has no text.
     package func text(
         _ rendering: Rendering,
         region: Region,
@@ -44,7 +45,7 @@ extension MessagePolicy {
     }
 }
 
-/// The sizes of what every form of a text has in common, by which the form is chosen.
+/// The sizes of the parts that all forms of a text share, used to choose the form.
 struct MessageFrame {
     struct Choice {
         let form: MessageForm
@@ -53,12 +54,12 @@ struct MessageFrame {
         let size: TextSize
     }
 
-    /// The size of the signature and of the last line.
+    /// The size of the signature and of the last line together.
     let around: TextSize
     let code: TextSize
     let minutes: TextSize
 
-    /// The first form that fits one segment, by name and then by length; else the last one.
+    /// The first form that fits one segment, by name and then by length; otherwise the last one.
     func choice(of forms: MessageForms, names: [String]) -> Choice {
         var last: Choice?
         for name in names {

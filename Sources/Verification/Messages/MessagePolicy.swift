@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A tenant's own texts, in the place of the built-in ones.
+/// A tenant's own texts, which replace the built-in ones.
 package struct MessagePolicy: Sendable, Equatable {
-    /// By language, as `LanguageTag.catalogKey` names it.
+    /// The texts by language, keyed by `LanguageTag.catalogKey`.
     package var templates: [String: MessageTemplate]
     package var regions: [Region: RegionMessages]
 
@@ -11,7 +11,7 @@ package struct MessagePolicy: Sendable, Equatable {
         self.regions = regions
     }
 
-    /// Every language that a person in a region can get, in the order of their names.
+    /// Every language that a person in a region may get, sorted by name.
     package func languages(in region: Region) -> [String] {
         let own = regions[region]
         if own?.registration != nil { return (own?.templates.keys).map { $0.sorted() } ?? [] }
@@ -19,22 +19,22 @@ package struct MessagePolicy: Sendable, Equatable {
     }
 }
 
-/// What is different in the messages to one region.
+/// The rules for messages to one region.
 package struct RegionMessages: Sendable, Equatable {
-    /// By language; they go before the tenant's.
+    /// The texts by language; they take precedence over the tenant's.
     package var templates: [String: MessageTemplate]
 
-    /// The ids of the one template of this region.
+    /// The ids of the only template registered for this region.
     ///
-    /// Carriers drop every other text, so it is sent to people of every language.
+    /// Carriers drop every other text, so people of every language get this one.
     package var registration: TemplateRegistration?
 
-    /// What stands in front of each text, such as `【Acme】` in China; else empty.
+    /// The prefix of each text, such as `【Acme】` in China; empty for none.
     package var signature: String
 
-    /// Whether a domain or an Android app's hash may end the text.
+    /// True if a text may end with a domain or an Android app's hash.
     ///
-    /// It makes another text of a registered one, and China's carriers block links.
+    /// It would change a registered text, and China's carriers block links.
     package var hasAutofill: Bool
 
     package init(
@@ -55,13 +55,13 @@ struct MessageForms {
     let language: String
     let forms: [(name: MessageForm, template: MessageTemplate)]
 
-    /// An operator's text.
+    /// Creates the only form of an operator's text.
     init(language: String, own template: MessageTemplate) {
         self.language = language
         forms = [(.own, template)]
     }
 
-    /// A built-in text.
+    /// Creates the forms of a built-in text.
     init(_ texts: LanguageTexts) {
         language = texts.language
         forms = [
@@ -71,7 +71,7 @@ struct MessageForms {
 }
 
 extension MessagePolicy {
-    /// The text for a person in a region: along each tag in turn, at each step the region's before the tenant's own.
+    /// The text for a person in a region: follows each tag in turn, at each step the region's text before the tenant's.
     func forms(for tags: [String], in region: Region) -> MessageForms {
         let own = regions[region]
         if let own, own.registration != nil, let (language, template) = own.templates.first {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension MessageTemplate {
-    /// Why a text is no template of an SMS, as the end of a sentence that begins with its key.
+    /// The reason why a text is no valid SMS template, worded as the end of a sentence that begins with its key.
     package struct Flaw: Error, Sendable, Equatable, CustomStringConvertible {
         package let description: String
 
@@ -10,13 +10,13 @@ extension MessageTemplate {
         }
     }
 
-    /// The longest template: more can never fit one segment.
+    /// The maximum length of a template: a longer one can never fit one segment.
     private static let maximumScalars = 160
 
-    /// Reads a text of an operator's, by the rules for names in messages.
+    /// Checks and reads an operator's text, by the rules for names in messages.
     ///
-    /// The code stands in it once and apart from letters and digits, so that a person and a phone find it, and the
-    /// operator's own words leave no second candidate.
+    /// The code must appear once and apart from letters and digits, so that people and phones find it, and the
+    /// operator's own words must not contain another candidate.
     package init(checking text: String) throws(Flaw) {
         self.init(text)
         guard (1...Self.maximumScalars).contains(text.unicodeScalars.count) else {
@@ -29,7 +29,7 @@ extension MessageTemplate {
         guard !hasOtherBraces else {
             throw Flaw("must have no braces but those of {code}, {appName} and {minutes}")
         }
-        // What is put in a place may join its neighbours, as in `{appName}.com`: a letter stands for it.
+        // A value may join its neighbours, as in `{appName}.com`, so a letter replaces each placeholder in the check.
         if let flaw = TextFlaw(of: self.text { _ in "x" }, points: TextFlaw.everyPoint.subtracting([0x3002])) {
             throw Flaw(flaw == .digits ? "\(flaw.rawValue): \(digits)" : flaw.rawValue)
         }
@@ -39,7 +39,7 @@ extension MessageTemplate {
         guard codeStandsApart else { throw Flaw("must keep {code} apart from letters, digits and other places") }
     }
 
-    /// True for a text with each of these places once, no other one and no other braces.
+    /// True if the text has each of these placeholders once, no other placeholder and no other braces.
     func hasExactly(_ places: Set<Place>) -> Bool {
         !hasOtherBraces && Place.allCases.allSatisfy { count($0) == (places.contains($0) ? 1 : 0) }
     }
@@ -52,20 +52,20 @@ extension MessageTemplate {
         pieces.compactMap { if case .words(let words) = $0 { words } else { nil } }
     }
 
-    /// The digits of the text in their groups, for a fault.
+    /// The text's groups of digits, for the error message.
     private var digits: String {
         words.flatMap { $0.unicodeScalars.split { $0.properties.numericType != .decimal } }.map { String($0) }
             .joined(separator: ", ")
     }
 
-    /// The words before the code, in which something else stands where the places are.
+    /// The words before the code, with a space for each placeholder.
     private var wordsBeforeCode: String {
         pieces.prefix { $0 != .place(.code) }.reduce(into: "") { text, piece in
             if case .words(let words) = piece { text += words } else { text += " " }
         }
     }
 
-    /// Whether no letter, digit or other place touches the code.
+    /// True if no letter, digit or other placeholder touches the code.
     var codeStandsApart: Bool {
         guard let index = pieces.firstIndex(of: .place(.code)) else { return false }
         let before = index == 0 ? nil : pieces[index - 1]

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A text with places for values.
+/// A text with placeholders.
 ///
 /// Such as `{code} is your {appName} code.`
 package struct MessageTemplate: Sendable, Equatable {
-    /// What stands in a place.
+    /// The value that replaces a placeholder.
     package enum Place: String, Sendable, CaseIterable {
         case code
         case appName
@@ -18,10 +18,10 @@ package struct MessageTemplate: Sendable, Equatable {
 
     let pieces: [Piece]
 
-    /// The size of all words, without the places.
+    /// The size of all words, without the placeholders.
     private let wordsSize: TextSize
 
-    /// Reads a text; braces that hold no place's name are words.
+    /// Reads a text; braces around no placeholder's name are plain words.
     init(_ text: String) {
         var pieces: [Piece] = []
         var words = text[...]
@@ -42,9 +42,9 @@ package struct MessageTemplate: Sendable, Equatable {
         }
     }
 
-    /// The text, with what `value` gives in each place and what `spell` makes of the words.
+    /// The text, with each placeholder replaced by `value` and the words transformed by `spell`.
     ///
-    /// Values are put in once and never read again, so a name with braces stays a name.
+    /// Values are inserted once and not parsed again, so braces in a name are kept.
     package func text(spell: (String) -> String = { $0 }, value: (Place) -> String) -> String {
         pieces.reduce(into: "") { text, piece in
             switch piece {
@@ -54,7 +54,6 @@ package struct MessageTemplate: Sendable, Equatable {
         }
     }
 
-    /// The size of the text whose values have these sizes.
     func size(value: (Place) -> TextSize) -> TextSize {
         pieces.reduce(wordsSize) { size, piece in
             if case .place(let place) = piece { size + value(place) } else { size }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A JSON array of texts, an empty one for what there is not: language, name of the app, domain, hash of the Android app,
-/// sealed action code, bundle id and environment. What is missing at the end is left out.
+/// The stored form of a rendering: a JSON array of strings.
+///
+/// Language, app name, domain, Android app hash, sealed action code, bundle id, environment: an absent value is an
+/// empty string, and absent values at the end are omitted.
 extension Rendering {
-    /// As a send's row keeps it.
+    /// The format that a send's row stores.
     package var json: String {
         var fields = [
             language, appName, domain ?? "", androidAppHash ?? "", sealedActionCode.map(Base64.encode) ?? "",
@@ -17,7 +19,7 @@ extension Rendering {
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    /// Reads what `json` wrote, or nil.
+    /// Reads the format of `json`; nil for anything else.
     package init?(json: String) {
         guard case .array(let values)? = try? JSONScanner.parse(Array(json.utf8)) else { return nil }
         var fields: [String] = []

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a message's text is made from, besides the code; no recipient is in it.
+/// The parameters of a message's text except the code; it holds no recipient.
 package struct Rendering: Sendable, Equatable {
     package let language: String
     package let appName: String
@@ -11,10 +11,10 @@ package struct Rendering: Sendable, Equatable {
     /// The Android app's hash for the SMS Retriever API, which must end the message.
     package let androidAppHash: String?
 
-    /// Of an e-mail: the request's action code under the seal of its verification, since its address may name a person.
+    /// The action code of an e-mail, sealed for its verification, since its URL may identify a person.
     package let sealedActionCode: [UInt8]?
 
-    /// Of a silent push.
+    /// The target app of a silent push.
     package let pushApp: PushApp?
 
     package init(
@@ -47,7 +47,7 @@ package struct Rendering: Sendable, Equatable {
 
     /// The last line, with the empty one before it: it binds the code to a domain or to an Android app.
     ///
-    /// Only one of both can be last. The Retriever API reads 140 bytes, which is one segment.
+    /// Only one of the two can be last. The Retriever API reads 140 bytes, which is one segment.
     func ending(_ digits: String) -> String {
         if let domain { return "\n\n@\(domain) #\(digits)" }
         if let androidAppHash { return "\n\n\(androidAppHash)" }
@@ -56,7 +56,7 @@ package struct Rendering: Sendable, Equatable {
 }
 
 extension VerificationRequest {
-    /// A browser on the same phone would want the domain, so the platform decides between the two where both are given.
+    /// A browser on the same phone would need the domain, so the platform decides if a request has both.
     fileprivate var isForAndroidApp: Bool {
         guard let platform = client?.platform else { return autofill?.domain == nil }
         return platform == .android
@@ -64,7 +64,7 @@ extension VerificationRequest {
 }
 
 extension Duration {
-    /// Minutes as a message tells them: rounded up, and at least one.
+    /// The minutes as shown in a message: rounded up, at least one.
     package var shownMinutes: Int {
         let (minutes, rest) = microseconds.quotientAndRemainder(dividingBy: 60_000_000)
         return max(1, Int(clamping: rest > 0 ? minutes + 1 : minutes))

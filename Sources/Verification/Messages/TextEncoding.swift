@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a text travels as SMS: its alphabet and its number of parts (3GPP TS 23.038, TS 23.040).
+/// The encoding of a text as SMS: its alphabet and its number of segments (3GPP TS 23.038, TS 23.040).
 package struct TextEncoding: Sendable, Equatable {
     package enum Alphabet: String, Sendable {
         case gsm7 = "GSM-7"
@@ -9,10 +9,10 @@ package struct TextEncoding: Sendable, Equatable {
 
     package let alphabet: Alphabet
 
-    /// Septets of GSM-7 or 16-bit units of UCS-2.
+    /// The length in septets of GSM-7, or in 16-bit units of UCS-2.
     package let units: Int
 
-    /// One part holds 160 septets or 70 units, each of several 153 or 67, and no character is cut in two.
+    /// The number of segments: one holds 160 septets or 70 units, each of several 153 or 67, and no character is split.
     package let segments: Int
 
     package init(_ text: String) {
@@ -25,10 +25,10 @@ package struct TextEncoding: Sendable, Equatable {
         }
     }
 
-    /// Whether GSM-7 has a character, in its own table or in that of its extension.
+    /// True if GSM-7 has the character, in its basic or its extension table.
     package static func hasGSM7(_ scalar: Unicode.Scalar) -> Bool { width(of: scalar) > 0 }
 
-    /// Nil when a character is in neither table of GSM-7.
+    /// The segments of a text in GSM-7; nil if a character is in neither table.
     private static func septets(of text: String) -> Parts? {
         var parts = Parts(single: 160, several: 153)
         let asciiWidths = asciiWidths
@@ -40,17 +40,17 @@ package struct TextEncoding: Sendable, Equatable {
         return parts
     }
 
-    /// The septets of a character; 0 when it is in neither table.
+    /// The septets of a character; 0 if it is in neither table.
     private static func width(of scalar: Unicode.Scalar) -> Int {
         basic.contains(scalar) ? 1 : extended.contains(scalar) ? 2 : 0
     }
 
-    /// The widths of the characters of ASCII, of which nearly all texts are made.
+    /// The precomputed widths of ASCII characters, which make up nearly all texts.
     private static let asciiWidths = (UInt8(0)..<128).map { width(of: Unicode.Scalar($0)) }
 
-    /// The parts that characters of one or two units fill.
+    /// Counts the segments that characters of one or two units fill.
     private struct Parts {
-        /// What a part holds when it is the only one, and when it is one of several.
+        /// The capacity of a single segment, and of each of several.
         let single: Int
         let several: Int
         private(set) var units = 0

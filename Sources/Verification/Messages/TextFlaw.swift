@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a text of somebody's choosing may not stand in a message that people trust.
+/// The reason to reject text chosen by a caller or operator in a message that people trust.
 ///
-/// A new line could fake the last line that binds a code to a site, a link would be ours in the reader's eyes, and
-/// digits could pass for the code, to a person as to a phone that fills codes in by itself.
+/// A new line could fake the last line that binds a code to a site, a link would appear to come from us, and digits
+/// could pass for the code, both to a person and to a phone that fills in codes.
 enum TextFlaw: String, Error, Sendable {
     case control = "has a control character, a new line or an invisible mark"
     case atSign = "has an @, which belongs to the line that binds a code to a site"
@@ -11,7 +11,7 @@ enum TextFlaw: String, Error, Sendable {
     case site = "looks like a link to a site"
     case digits = "has four digits or more, which could pass for the code"
 
-    /// Four digits are the shortest code; a phone takes no shorter run for one.
+    /// The shortest code has four digits, and phones take no shorter run for a code.
     private static let maximumDigits = 3
 
     /// The first flaw of a text, or nil.
@@ -34,12 +34,12 @@ enum TextFlaw: String, Error, Sendable {
         }
     }
 
-    /// The points that domain names take for one: ASCII, a leader's, ideographic, full-width and half-width.
+    /// The characters that act as dots in domain names: ASCII, one dot leader, ideographic, full-width and half-width.
     static let everyPoint: Set<UInt32> = [0x2e, 0x2024, 0x3002, 0xff0e, 0xff61]
 
-    /// Controls, line and paragraph separators, marks of direction, and what takes no room.
+    /// True for controls, line and paragraph separators, direction marks and zero-width characters.
     ///
-    /// The two joiners stay: Persian, Indic scripts and emoji are spelt with them.
+    /// The two joiners are allowed: Persian, Indic scripts and emoji are spelt with them.
     private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true
@@ -48,7 +48,7 @@ enum TextFlaw: String, Error, Sendable {
         }
     }
 
-    /// Whether it is part of what stands before it: an accent, a sign of a vowel, a variant, a joiner.
+    /// True if the scalar modifies the one before it: accents, vowel signs, variation selectors, joiners.
     private static func joinsOthers(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .nonspacingMark, .spacingMark, .enclosingMark, .format, .modifierSymbol: true
@@ -56,7 +56,7 @@ enum TextFlaw: String, Error, Sendable {
         }
     }
 
-    /// Whether lower-case ASCII marks stand somewhere, in either case.
+    /// True if the text contains the lower-case ASCII `marks`, in either case.
     private static func contains(_ marks: String, in scalars: [Unicode.Scalar]) -> Bool {
         let wanted = Array(marks.unicodeScalars)
         guard scalars.count >= wanted.count else { return false }
@@ -68,15 +68,15 @@ enum TextFlaw: String, Error, Sendable {
         }
     }
 
-    /// Whether something reads like `example.com`.
+    /// True if a part of the text reads like `example.com`.
     ///
-    /// Accents and joiners make no difference, so that a name is judged as it is read.
+    /// Accents and joiners are ignored, so that a name is judged as it is displayed.
     private static func hasDomain(_ scalars: [Unicode.Scalar], _ points: Set<UInt32>) -> Bool {
         guard scalars.contains(where: { points.contains($0.value) }) else { return false }
         return joinsWords(scalars, points) || joinsWords(scalars.filter { !joinsOthers($0) }, points)
     }
 
-    /// Whether a point stands between a letter, digit or symbol and two letters.
+    /// True if a dot is between a letter, digit or symbol and two letters.
     private static func joinsWords(_ scalars: [Unicode.Scalar], _ points: Set<UInt32>) -> Bool {
         guard scalars.count >= 4 else { return false }
         return (1..<scalars.count - 2).contains { index in

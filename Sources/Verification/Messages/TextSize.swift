@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a piece of text takes of a message in either alphabet; sizes add up as texts do.
+/// The size of a piece of text in either alphabet; sizes add up as texts are joined.
 ///
-/// So a text's fit is known before it is put together, and the longest text of a template without any code.
+/// So the fit of a text is known before it is composed, and a template's longest text before there is a code.
 package struct TextSize: Sendable, Equatable {
-    /// Nil when a character is not in GSM-7, which makes the whole message UCS-2.
+    /// The length in GSM-7; nil if a character is not in GSM-7, which makes the whole message UCS-2.
     package let septets: Int?
     package let units: Int
 
-    /// What one segment holds (3GPP TS 23.038): 140 bytes.
+    /// The capacity of one segment, 140 bytes (3GPP TS 23.038).
     package static let maximumSeptets = 160
     package static let maximumUnits = 70
 
@@ -22,7 +22,7 @@ package struct TextSize: Sendable, Equatable {
         self.init(septets: encoding.alphabet == .gsm7 ? encoding.units : nil, units: text.utf16.count)
     }
 
-    /// The size of so many digits, or of other characters of the basic alphabet that are none of its extension.
+    /// The size of that many digits or other characters of GSM-7's basic table.
     package static func plain(_ count: Int) -> TextSize {
         TextSize(septets: count, units: count)
     }
@@ -40,9 +40,8 @@ package struct TextSize: Sendable, Equatable {
 
     package var alphabet: TextEncoding.Alphabet { septets == nil ? .ucs2 : .gsm7 }
 
-    /// Septets or units, by the alphabet that the text travels in.
+    /// The length in septets or units, by the alphabet of the text.
     package var length: Int { septets ?? units }
 
-    /// What one segment of the alphabet holds.
     package var capacity: Int { septets == nil ? Self.maximumUnits : Self.maximumSeptets }
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Spells a name so that it costs a message neither its alphabet nor its text.
+/// Normalises a name, so that it does not change a message's encoding.
 ///
-/// Word processors and phones write curly quotes, long dashes and marks that nobody sees, and some systems take letters
-/// and their accents apart. One such character makes UCS-2 of a message in GSM-7, which then holds less than half.
+/// Word processors and phones insert curly quotes, long dashes and invisible marks, and some systems decompose accented
+/// letters. A single such character turns a GSM-7 message into UCS-2, with less than half the capacity.
 enum Typography {
-    /// The name in composed letters, without invisible marks and, where GSM-7 has all else of it, with plain marks.
+    /// The name in composed letters, without invisible marks and, if all else is in GSM-7, with plain punctuation.
     ///
-    /// Joiners stay in other names: Persian, Indic scripts and emoji are spelt with them.
+    /// Joiners are kept in other names: Persian, Indic scripts and emoji are spelt with them.
     static func plain(_ name: String) -> String {
         guard name.utf8.contains(where: { $0 >= 0x80 || $0 == UInt8(ascii: "`") }) else { return name }
         let composed = String(name.map(compose)).unicodeScalars.filter { !isInvisible($0) }
@@ -16,7 +16,8 @@ enum Typography {
         return TextEncoding(plain).alphabet == .gsm7 ? plain : String(String.UnicodeScalarView(composed))
     }
 
-    /// Characters that are canonically equivalent are equal, so a letter finds its composed form here.
+    /// The composed letters: canonically equivalent characters are equal in Swift, so a decomposed letter finds its
+    /// composed form in the set.
     private static let composedForms: Set<Character> = {
         let blocks: [ClosedRange<UInt32>] = [
             0x20...0x24f, 0x370...0x52f, 0x1e00...0x1fff, 0x3041...0x30ff, 0xac00...0xd7a3,
@@ -35,7 +36,7 @@ enum Typography {
 
     private static let joiners = Set("\u{200c}\u{200d}".unicodeScalars)
 
-    /// Typographic marks, with what a typewriter has for each.
+    /// Typographic marks, each with its plain replacement.
     private static let marks: [Unicode.Scalar: String] = {
         let groups: [(String, String)] = [
             ("'", "‘’‚‛′ʹʻʼʽ`´‹›＇"), ("\"", "“”„‟″«»＂"), ("-", "‐‑‒–—―−﹘﹣－"), ("...", "…"),

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// CLDR's table of languages, of which a text is looked up under another name than the tag has.
+/// CLDR's table of languages whose texts are looked up under a key other than the tag.
 ///
-/// From CLDR 39: `languageAlias` of supplementalMetadata.xml, the languages of languageMatching in languageInfo.xml, and
-/// likelySubtags.xml. Left out are matches with English, in whose place a tenant's default language is sent.
+/// From CLDR 39: `languageAlias` of supplementalMetadata.xml, the languages of languageMatching in languageInfo.xml,
+/// and likelySubtags.xml. Matches with English are omitted: a tenant's default language is sent instead.
 enum LanguageTable {
-    /// The tag that a language's code stands for: three letters for two, deprecated codes, members of macro languages.
+    /// The canonical tag of a language code: two letters for three, replacements of deprecated codes, macrolanguages of
+    /// members.
     static let aliases: [String: String] = dictionary(aliasRows)
 
-    /// The script of a language in a region where it is written otherwise than elsewhere, by `language-REGION`.
+    /// The script of a language in a region that writes it differently from others, by `language-REGION`.
     static let scripts: [String: String] = dictionary(scriptRows)
 
-    /// Texts in other languages that a language's readers read, by language, the nearest first; the first script is the
-    /// language's usual one.
+    /// The texts in other languages that a language's readers understand, by language, the closest first.
+    ///
+    /// The first script is the language's usual one.
     static let nearest: [String: [Match]] = rows(nearestRows).reduce(into: [:]) { table, row in
         let script = String(row[1])
         for language in row.dropFirst(2) {
@@ -20,10 +22,10 @@ enum LanguageTable {
         }
     }
 
-    /// True where a language of three letters has an entry, so that it is one and not a region's code.
+    /// True if the table knows a three-letter code, so that it is a language, not a region.
     static func knows(_ language: String) -> Bool { aliases[language] != nil || nearest[language] != nil }
 
-    /// Chinese and the languages that CLDR counts to it.
+    /// True for Chinese and for the languages that CLDR counts as Chinese.
     static func isChinese(_ language: String) -> Bool {
         language == "zh" || nearest[language]?.contains { $0.key == "zh-Hant" } == true
     }
@@ -32,11 +34,10 @@ enum LanguageTable {
         /// The script in which the person reads the language.
         let script: String
 
-        /// The name of the text.
         let key: String
     }
 
-    /// By each further word of a line its first one.
+    /// Maps each further word of a line to the line's first word.
     private static func dictionary(_ text: String) -> [String: String] {
         rows(text).reduce(into: [:]) { table, row in
             for word in row.dropFirst() { table[String(word)] = String(row[0]) }
@@ -47,7 +48,9 @@ enum LanguageTable {
         text.split(separator: "\n").map { $0.split(separator: " ") }
     }
 
-    /// A text's name, a script, and the languages whose readers in that script read it, by distance within a line.
+    /// Each line has a text's key, a script, and the languages whose readers in that script understand the text.
+    ///
+    /// Within a line the closest languages are first. A language on several lines prefers the earlier line.
     private static let nearestRows = """
         zh-Hant Hant yue
         pa Guru pa
@@ -90,7 +93,7 @@ enum LanguageTable {
         zh-Hant Hant cdo cjy cpx czh czo gan hak hsn lzh mnp nan wuu bo za
         """
 
-    /// A script, and the languages and regions that write it.
+    /// Each line has a script, and the languages and regions that use it.
     private static let scriptRows = """
         Arab az-IQ az-IR kk-AF kk-CN kk-IR kk-MN ky-CN ms-CC pa-PK tg-PK uz-AF
         Cyrl az-RU uz-CN
@@ -100,7 +103,7 @@ enum LanguageTable {
         Hant zh-AU zh-BN zh-GB zh-GF zh-HK zh-ID zh-MO zh-PA zh-PF zh-PH zh-SR zh-TH zh-TW zh-US zh-VN
         """
 
-    /// A tag, and the codes that stand for it.
+    /// Each line has a tag, and the codes that are aliases of it.
     private static let aliasRows = """
         aa aar
         ab abk

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The built-in texts of one language; those of an e-mail fit a sign-in and the proof of an address alike.
+/// The built-in texts of one language; the e-mail texts suit both a sign-in and the verification of an address.
 struct LanguageTexts: Sendable {
     let language: String
 
-    /// The SMS, in the forms that `MessageForm` names.
+    /// The SMS, in the forms of `MessageForm`.
     let full: MessageTemplate
     let withoutMinutes: MessageTemplate
 
     let emailTitle: String
 
-    /// With `{minutes}`.
+    /// The sentence before the link, with `{minutes}`.
     let emailLink: MessageTemplate
     let emailButton: String
 
-    /// With `{code}` and `{minutes}`.
+    /// The sentence about the code beside a link, with `{code}` and `{minutes}`.
     let emailCode: MessageTemplate
     let emailIgnore: String
 }
 
 extension LanguageTexts {
-    /// The keys of a file.
+    /// The keys of a language's file.
     enum Key: String, CaseIterable {
         case sms, smsMinutes, emailTitle, emailLink, emailButton, emailCode, emailIgnore
 
-        /// The places that the text has, each once.
+        /// The placeholders that the text must have, each once.
         var places: Set<MessageTemplate.Place> {
             switch self {
             case .sms: [.code, .appName]
@@ -35,7 +35,7 @@ extension LanguageTexts {
         }
     }
 
-    /// An error in a file, as a sentence that begins with the file's name and the key.
+    /// An error in a file, worded as a sentence that begins with the file's name and the key.
     struct Flaw: Error, Equatable, CustomStringConvertible {
         let description: String
 
@@ -44,9 +44,9 @@ extension LanguageTexts {
         }
     }
 
-    /// Reads `<language>.yaml`: comments, and each key once with its text in double quotes in the same line.
+    /// Reads `<language>.yaml`: comments, and each key once with its text in double quotes on the same line.
     ///
-    /// That much of YAML needs no library. A text has no escapes.
+    /// This subset of YAML needs no library. A text has no escapes.
     init(file: String, _ content: String) throws(Flaw) {
         var texts: [Key: String] = [:]
         for line in content.utf8.split(separator: UInt8(ascii: "\n")).map(Substring.init) where line.first != "#" {

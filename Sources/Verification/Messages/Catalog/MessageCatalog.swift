@@ -2,14 +2,14 @@
 
 /// The built-in texts of SMS and e-mails: the files of `Texts`, one for each language.
 ///
-/// They name minutes by a unit that has one form for every number, or by its abbreviation, so no plural rules are
-/// needed. Where a language would inflect a name, the name stands before a colon or beside a noun.
+/// They state minutes with a unit that has one form for every number, or its abbreviation, so no plural rules are
+/// needed. If a language would inflect a name, the text places the name before a colon or beside a noun.
 ///
-/// A text from right to left begins with the code or a word of its language, and such a word stands between the app's
-/// name and any number. So it displays in the right order, whatever letters the name has, without marks of direction:
-/// those cost units, make parsers of codes stumble, and old phones show them as boxes.
+/// A right-to-left text begins with the code or a word of its language, and has such a word between the app's name and
+/// any number. So it displays in the right order, whatever letters the name has, without direction marks: those use up
+/// capacity, break parsers of codes, and appear as boxes on old phones.
 package enum MessageCatalog {
-    /// Without words of any language: a name in ASCII makes it GSM-7, which holds twice as much.
+    /// A text without words of any language: with an ASCII name it is GSM-7, which holds twice as much as UCS-2.
     static let nameAndCode = MessageTemplate("{appName}: {code}")
 
     private static let read: (texts: [String: LanguageTexts], flaws: [LanguageTexts.Flaw]) =
@@ -22,10 +22,10 @@ package enum MessageCatalog {
             }
         }
 
-    /// The flaws of the files, each of which costs a language its texts; the tests allow none.
+    /// The errors in the files, each of which disables a language; a test requires that there are none.
     static var flaws: [LanguageTexts.Flaw] { read.flaws }
 
-    /// Every language that has texts, in the order of their names.
+    /// Every language that has texts, sorted by name.
     package static let languages: [String] = read.texts.keys.sorted()
 
     static subscript(language: String) -> LanguageTexts? { read.texts[language] }
@@ -35,7 +35,7 @@ package enum MessageCatalog {
         return english
     }()
 
-    /// The texts for the first of some tags that has any along its fallbacks, else the English ones.
+    /// The texts of the first tag that finds any along its fallbacks, otherwise the English ones.
     static func find(_ tags: [String]) -> LanguageTexts {
         for tag in tags {
             for key in LanguageTag(tag)?.catalogKeys ?? [] {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension EmailContent {
-    /// The HTML part: styles inline, since mail programs drop style sheets, and a direction for every piece.
+    /// The HTML part: with inline styles, since mail programs drop style sheets, and an explicit direction for every
+    /// element.
     var html: String {
         let code = codeSentence(spell: escaped) { digits in
             "<strong dir=\"ltr\" style=\"font-size:20px;letter-spacing:2px\">\(escaped(digits))</strong>"
@@ -37,7 +38,7 @@ extension EmailContent {
         """
     }
 
-    /// By the letters of the title; the blocks U+0590 to U+08FF are of scripts from right to left.
+    /// The direction of the title's script; the blocks U+0590 to U+08FF are right-to-left scripts.
     private var direction: String {
         texts.emailTitle.unicodeScalars.contains { (0x590...0x8ff).contains($0.value) } ? "rtl" : "ltr"
     }
@@ -52,7 +53,7 @@ extension EmailContent {
         text-decoration:none;font-weight:600
         """
 
-    /// A text as it stands in HTML, between tags or in an attribute in double quotes.
+    /// Escapes text for HTML, between tags or in an attribute in double quotes.
     private func escaped(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { html, scalar in
             switch scalar {

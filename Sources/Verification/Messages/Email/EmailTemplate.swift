@@ -2,14 +2,14 @@
 
 /// The e-mail that carries a link, a code or both.
 ///
-/// Both parts say the same. The link stands in the open in each, so that a person sees where it leads and can copy it;
-/// nothing is loaded from anywhere, and nothing tells that the e-mail was read.
+/// Both parts have the same content. Each shows the full link, so that a person sees its target and can copy it. The
+/// HTML loads nothing and tracks nothing.
 package enum EmailTemplate {
-    /// The subject and the two parts.
+    /// Creates the subject and the two parts.
     ///
-    /// A language without a text falls back along its tag, then to `defaultLanguage`, then to `en`. The link is taken as
-    /// it is, an `https` address that the caller made; without a code the sentence about it is left out. Without a link
-    /// the code has the sentence that an SMS has.
+    /// A language without a text falls back along its tag, then to `defaultLanguage`, then to `en`. The link is not
+    /// validated: it is an `https` URL that the caller created. Without a code its sentence is omitted. Without a link
+    /// the code gets the sentence of an SMS.
     package static func message(
         language: String,
         defaultLanguage: String = "en",
@@ -31,7 +31,7 @@ package enum EmailTemplate {
     }
 }
 
-/// One e-mail before it becomes its parts.
+/// The values of one e-mail, shared by its parts.
 struct EmailContent {
     let texts: LanguageTexts
     let appName: String
@@ -40,12 +40,12 @@ struct EmailContent {
     let linkMinutes: Int
     let codeMinutes: Int
 
-    /// The title first: its letters, and not the name's, set the direction of the line.
+    /// The title is first, so that its letters, not the name's, determine the direction of the line.
     var subject: String { "\(texts.emailTitle) – \(appName)" }
 
     var linkSentence: String { texts.emailLink.text { $0 == .minutes ? String(linkMinutes) : "" } }
 
-    /// The sentence with the code, its words by `spell` and the code by `emphasize`.
+    /// The sentence with the code, with words transformed by `spell` and the code by `emphasize`.
     func codeSentence(
         spell: (String) -> String = { $0 },
         emphasize: (String) -> String = { $0 }
@@ -61,7 +61,7 @@ struct EmailContent {
         }
     }
 
-    /// Beside a link the code is the other way; alone it is named as in an SMS.
+    /// Beside a link the code is an alternative; alone it is worded as in an SMS.
     private var codeTemplate: MessageTemplate { link == nil ? texts.full : texts.emailCode }
 
     var text: String {
