@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The four rings of a courier: what each one makes is said at the function that uses it.
+/// The four key rings of a worker; the functions that use a ring document its purpose.
 package struct CodeKeys: Sendable {
     package let code: KeyRing
     package let hash: KeyRing
@@ -14,12 +14,11 @@ package struct CodeKeys: Sendable {
         self.seal = seal
     }
 
-    /// The keyed identity of a recipient.
     package func fingerprint(of recipient: Recipient) -> [UInt8] {
         recipient.fingerprint(key: fingerprint.active)
     }
 
-    /// The keyed identity of whom an IP address is from: HMAC-SHA-256 over `"ip" ‖ network`.
+    /// The keyed fingerprint of an IP address's network: HMAC-SHA-256 over `"ip" ‖ network`.
     package func fingerprint(of address: IPAddress) -> [UInt8] {
         var fields = FieldJoiner()
         fields.append("ip")
@@ -27,9 +26,9 @@ package struct CodeKeys: Sendable {
         return fingerprint.active.authenticate(fields)
     }
 
-    /// The keyed digest of a payload, by which the same request id with another payload is found.
+    /// The keyed digest of a payload, which detects another payload under the same request id.
     ///
-    /// Keyed, because a bare digest of a phone number is a phone number to whoever can count to 10^10.
+    /// A plain hash would not hide a phone number: all 10^10 numbers can be hashed and compared.
     package func digest(of payload: [UInt8]) -> UUIDValue {
         var fields = FieldJoiner()
         fields.append("payload")

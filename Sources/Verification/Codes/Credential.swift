@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a message hands to its recipient, by channel: whoever gives it back has received the message.
+/// The secret that a message delivers, by channel: whoever returns it has received the message.
 package enum Credential: Sendable, Equatable, Redacted {
     case code(VerificationCode)
 
-    /// The token of an e-mail's link, and a code for those who read the mail on another device.
+    /// The token of an e-mail's link, and a code for people who read the mail on another device.
     case link(DerivedSecret, code: VerificationCode)
     case push(DerivedSecret)
 
-    /// Derives the credential of one generation of a verification.
+    /// Derives the credential of one generation of a verification; nil if its code needs a length and has none.
     ///
-    /// `codeLength` is that of the code in it, 4 to 10 digits, which a push has none of; nil where it is missing.
+    /// `codeLength` is the number of digits, 4 to 10; it is ignored for a push, which has no code.
     package init?(
         _ channel: Channel,
         verification: VerificationID,
@@ -40,7 +40,7 @@ package enum Credential: Sendable, Equatable, Redacted {
         }
     }
 
-    /// What a person can type.
+    /// The code that a person can type; nil for a push.
     package var code: VerificationCode? {
         switch self {
         case .code(let code), .link(_, let code): code
@@ -48,7 +48,7 @@ package enum Credential: Sendable, Equatable, Redacted {
         }
     }
 
-    /// The code beside a link: it has a hash and an end of its own.
+    /// The code beside a link, which has a hash and an expiry of its own.
     package var shortCode: VerificationCode? {
         guard case .link(_, let code) = self else { return nil }
         return code

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A secret of 256 bits that no person types: the token of an e-mail's link, or what a silent push hands to an app.
+/// A secret of 256 bits that no person types: the token of an e-mail's link, or the secret of a silent push.
 ///
-/// It is derived like a code, so that it is the same in every worker and stored in none, and describes itself as hidden.
+/// Like a code, it is derived, so every worker computes the same one and none stores it. Its description is hidden.
 package struct DerivedSecret: Sendable, Equatable, Redacted {
-    /// What the secret is for; a secret of one use is none of the other.
+    /// The purpose of a secret; secrets of different purposes never match.
     package enum Use: String, Sendable, CaseIterable {
         case link
         case push
     }
 
-    /// 43 characters of base64url, which are hashed in a code's place.
+    /// 43 characters of base64url, hashed like a code.
     package let text: String
 
     /// Derives the secret of one generation of a verification: HMAC-SHA-256(key, use ‖ verificationId ‖ generation).

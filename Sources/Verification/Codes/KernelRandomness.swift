@@ -2,14 +2,15 @@
 
 import Glibc
 
-/// The kernel's randomness, fetched for many numbers at once: a call for each is a noticeable part of an intake.
+/// The kernel's randomness, fetched for many numbers at once, since one system call for each slows an intake
+/// noticeably.
 ///
-/// A class, so that no copy ever gives a number again: nonces are made of them.
+/// A class, so that no copy ever repeats a number: nonces are made of them.
 package final class KernelRandomness: RandomNumberGenerator {
     private var system = SystemRandomNumberGenerator()
     private var words: [UInt64] = []
 
-    /// So many bytes come whole or not at all (getentropy(3)).
+    /// getentropy(3) returns up to 256 bytes in full or fails.
     private static let count = 256 / MemoryLayout<UInt64>.size
 
     package init() {}

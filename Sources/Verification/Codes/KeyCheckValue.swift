@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The check value of one key: the same for the same key of the same ring, and no help in finding the key.
+/// The check value of one key: equal for equal keys of the same ring, and of no use for finding the key.
 ///
-/// A fleet's database keeps those of its keys, so that a worker with another key under a known id is recognised.
+/// The database stores those of the fleet's keys, which exposes a worker with a different key under a known id.
 package struct KeyCheckValue: Sendable {
     package let name: KeyName
 
@@ -18,7 +18,7 @@ package struct KeyCheckValue: Sendable {
     }
 }
 
-/// A key as configurations and logs name it: its ring and its id there.
+/// The name of a key in configurations and logs: its ring, and its id in the ring.
 package struct KeyName: Sendable, Hashable, Comparable, CustomStringConvertible {
     package let ring: String
     package let id: KeyID
@@ -36,22 +36,21 @@ package struct KeyName: Sendable, Hashable, Comparable, CustomStringConvertible 
 }
 
 extension KeyRing {
-    /// The check values of its keys, as the ring of this name.
+    /// The check values of the ring's keys, under this name of the ring.
     package func checkValues(as ring: String) -> [KeyCheckValue] {
         ids.compactMap { id in self[id].map { KeyCheckValue(KeyName(ring: ring, id: id), key: $0) } }
     }
 }
 
 extension CodeKeys {
-    /// The rings by their names in a configuration.
+    /// The rings by their names in the configuration.
     package var rings: [(name: String, ring: KeyRing)] {
         [("code", code), ("hash", hash), ("seal", seal), ("fingerprint", fingerprint)]
     }
 
-    /// The check values of all keys.
     package var checkValues: [KeyCheckValue] { rings.flatMap { $0.ring.checkValues(as: $0.name) } }
 
-    /// Whether an earlier set of rings had every one of these keys.
+    /// True if this set has a key id that an earlier set lacks.
     package func adds(to earlier: CodeKeys) -> Bool {
         zip(rings, earlier.rings).contains { now, before in now.ring.ids.contains { before.ring[$0] == nil } }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The id of a key in its ring, stored beside what was made with it.
+/// The id of a key in its ring, stored beside the data made with the key.
 package struct KeyID: Sendable, Hashable, CustomStringConvertible {
     package let number: Int16
 
@@ -11,15 +11,14 @@ package struct KeyID: Sendable, Hashable, CustomStringConvertible {
     package var description: String { String(number) }
 }
 
-/// The keys of one use: the active one makes new values, the others still serve values made before a rotation.
+/// The keys of one purpose: the active one makes new values, the others read values from before a rotation.
 package struct KeyRing: Sendable, Redacted {
     package let activeID: KeyID
 
-    /// The active key.
     package let active: RingKey
     private let keys: [KeyID: RingKey]
 
-    /// A ring whose first key is the active one, or nil when there is none, an id repeats or a key has under 32 bytes.
+    /// Creates a ring whose first key is active; nil if there is none, an id repeats or a key has under 32 bytes.
     package init?(_ entries: [(id: KeyID, bytes: [UInt8])]) {
         guard let first = entries.first else { return nil }
         var keys: [KeyID: RingKey] = [:]
@@ -32,18 +31,18 @@ package struct KeyRing: Sendable, Redacted {
         self.keys = keys
     }
 
-    /// The key of an id, or nil when the ring no longer holds it.
+    /// The key with an id, or nil if the ring does not hold it.
     package subscript(id: KeyID) -> RingKey? { keys[id] }
 
-    /// The ids of all keys, the active one first and then in order.
+    /// The ids of all keys: the active one, then the others in order.
     package var ids: [KeyID] {
         [activeID] + keys.keys.filter { $0 != activeID }.sorted { $0.number < $1.number }
     }
 
-    /// All keys, in the order of their ids.
+    /// All keys, in the order of `ids`.
     package var all: [RingKey] { ids.compactMap { keys[$0] } }
 
-    /// The ids under which this ring holds another key than an earlier one.
+    /// The ids under which this ring holds a different key than an earlier one.
     package func changedKeys(since earlier: KeyRing) -> [KeyID] {
         keys.filter { id, key in earlier.keys[id].map { $0 != key } ?? false }.keys.sorted { $0.number < $1.number }
     }

@@ -2,9 +2,9 @@
 
 import Crypto
 
-/// A recipient, or another text that may name a person, under AES-GCM: how it rests in the database.
+/// Encrypts a recipient, or another text that may identify a person, with AES-GCM for storage in the database.
 package enum RecipientSeal {
-    /// Seals a text; the verification's id is authenticated with it, so a seal fits no other row.
+    /// Seals a text; the verification's id is authenticated too, so a seal opens for no other row.
     package static func seal(
         _ text: String,
         for verification: VerificationID,
@@ -14,9 +14,9 @@ package enum RecipientSeal {
         seal(Array(text.utf8), in: verification.uuid.bytes, key: key, using: &generator)
     }
 
-    /// Seals bytes; they open only together with the same `context`.
+    /// Seals bytes; they open only with the same `context`.
     ///
-    /// The nonce is the generator's, so it has to be one for secrets.
+    /// The generator makes the nonce, so it must be cryptographically secure.
     package static func seal(
         _ bytes: [UInt8],
         in context: [UInt8],
@@ -31,13 +31,13 @@ package enum RecipientSeal {
         }
     }
 
-    /// Opens bytes, or nil when the key or the context is not the one they were sealed with.
+    /// Opens sealed bytes; nil if the key or the context differs.
     package static func open(_ sealed: [UInt8], in context: [UInt8], key: RingKey) -> [UInt8]? {
         guard let box = try? AES.GCM.SealedBox(combined: sealed) else { return nil }
         return (try? AES.GCM.open(box, using: key.symmetric, authenticating: context)).map { Array($0) }
     }
 
-    /// Opens a seal, or nil when the key or the verification is not the one it was made with.
+    /// Opens a sealed text; nil if the key or the verification differs.
     package static func open(_ sealed: [UInt8], for verification: VerificationID, key: RingKey) -> String? {
         open(sealed, in: verification.uuid.bytes, key: key).flatMap { String(validating: $0, as: UTF8.self) }
     }

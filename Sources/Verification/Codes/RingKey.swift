@@ -2,9 +2,8 @@
 
 import Crypto
 
-/// One key of a ring, with HMAC-SHA-256 begun: to begin it anew would cost twice as much as a short message.
+/// One key of a ring, with a prepared HMAC-SHA-256 state: to prepare it costs twice as much as a short message.
 package struct RingKey: Sendable, Equatable, Redacted {
-    /// The key as ciphers take it.
     let symmetric: SymmetricKey
 
     private let begun: HMAC<SHA256>
@@ -14,7 +13,6 @@ package struct RingKey: Sendable, Equatable, Redacted {
         begun = HMAC(key: symmetric)
     }
 
-    /// HMAC-SHA-256 over joined fields.
     package func authenticate(_ fields: FieldJoiner) -> [UInt8] {
         var code = begun
         code.update(data: fields.bytes)
@@ -27,7 +25,7 @@ package struct RingKey: Sendable, Equatable, Redacted {
 }
 
 extension [UInt8] {
-    /// Whether both are the same, in a time that does not tell where they differ.
+    /// Compares in a time that does not depend on where the bytes differ.
     package func equalsInConstantTime(_ other: [UInt8]) -> Bool {
         count == other.count && zip(self, other).reduce(UInt8(0)) { $0 | $1.0 ^ $1.1 } == 0
     }

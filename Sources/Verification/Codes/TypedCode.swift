@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads the code from what a person typed or pasted.
+/// Reads the code from text that a person typed or pasted.
 ///
-/// People type what the message shows and what their keyboard makes of it: spaces and dashes, the digits of their
-/// script, marks that nobody sees, the words around the code. Each wrong guess counts, so what cannot be a code must
-/// not become one. `typedCodes` of `schemas/test-vectors.json` is the same rule for verifiers in any language.
+/// People type the digits that the message shows, and their keyboard adds to them: spaces and dashes, digits of their
+/// script, invisible marks, the words around the code. Each wrong guess counts, so text that holds no code must not be
+/// read as one. `typedCodes` of `schemas/test-vectors.json` has the same rule for verifiers in any language.
 package enum TypedCode {
     /// The numbers of digits that a policy allows.
     package static let lengths = 4...10
 
-    /// The code, or the token of a link or push as it is; nil where the text holds no code or more than one.
+    /// The code, or the unchanged token of a link or push; nil if the text holds no code or more than one.
     ///
-    /// Digits with nothing but spaces and dashes between them are one group. A group that a letter with a case touches is
-    /// a slip, such as an O for a zero. Other scripts write no space before a number, so their letters may touch it.
+    /// Digits with only spaces and dashes between them are one group. A group that touches a letter with a case is a
+    /// typo, such as an O for a zero. Scripts without case write no space before a number, so their letters may touch
+    /// it.
     package static func read(_ text: String, digits lengths: ClosedRange<Int> = lengths) -> String? {
         if let token = token(text) { return token }
         let groups = groups(text.unicodeScalars.compactMap(Mark.init))
@@ -20,7 +21,7 @@ package enum TypedCode {
         return codes.count == 1 ? codes.first : nil
     }
 
-    /// The 43 characters of base64url that a link or a push carries.
+    /// The 43 characters of base64url of a link's or push's secret.
     private static func token(_ text: String) -> String? {
         let isOutside = { (scalar: Unicode.Scalar) in scalar.properties.isWhitespace || Mark.isInvisible(scalar) }
         let start = text.unicodeScalars.drop(while: isOutside)
@@ -54,18 +55,17 @@ package enum TypedCode {
         return groups
     }
 
-    /// One character, as far as it matters to a code.
+    /// A character, classified for the search of a code.
     private enum Mark: Equatable {
         case digit(Int)
 
         /// A space or a dash.
         case gap
 
-        /// A letter that has a case.
         case letter
         case other
 
-        /// Nil for what nobody sees.
+        /// Nil for an invisible character.
         init?(_ scalar: Unicode.Scalar) {
             let properties = scalar.properties
             switch properties.generalCategory {
@@ -78,10 +78,10 @@ package enum TypedCode {
             }
         }
 
-        /// Marks that stand for a dash on some keyboards, such as Japanese ones.
+        /// Characters that some keyboards, such as Japanese ones, type for a dash.
         private static let dashes = Set("\u{2212}\u{30fc}\u{ff70}\u{2500}\u{2d7}\u{2043}".unicodeScalars)
 
-        /// Letters and symbols without a shape: fillers of Hangul, and the place of something that was not pasted.
+        /// Letters and symbols without a shape: Hangul fillers, and the placeholder of an object that was not pasted.
         private static let blanks = Set("\u{115f}\u{1160}\u{3164}\u{ffa0}\u{fffc}".unicodeScalars)
 
         static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A one-time code, derived from a key so that it is the same in every worker and stored in none.
+/// A one-time code, derived from a key, so that every worker computes the same one and none stores it.
 ///
-/// It describes itself as hidden; only the rendering of a message asks for `digits`.
+/// Its description is hidden; only the rendering of a message reads `digits`.
 package struct VerificationCode: Sendable, Equatable, Redacted {
     package let digits: String
 
-    /// The fixed code of a test number.
+    /// Creates the fixed code of a test number.
     package init(fixed digits: String) {
         self.digits = digits
     }
@@ -14,7 +14,8 @@ package struct VerificationCode: Sendable, Equatable, Redacted {
     /// Derives the code of one generation of a verification.
     ///
     /// `u` is the first 8 bytes of HMAC-SHA-256(key, "code" ‖ verificationId ‖ generation ‖ counter) for the first
-    /// counter whose `u` lies below the largest multiple of 10^length, so that every code is equally likely.
+    /// counter with `u` below the largest multiple of 10^length, so that every code is equally likely. The code is `u`
+    /// modulo 10^length.
     ///
     /// `length` is the number of digits, 4 to 10.
     package init(verification: VerificationID, generation: Int32, length: Int, key: RingKey) {
@@ -34,7 +35,7 @@ package struct VerificationCode: Sendable, Equatable, Redacted {
         }
     }
 
-    /// A code of `length` digits from 64 random bits, or nil when the bits fall in the uneven rest.
+    /// A code of `length` digits from 64 random bits; nil for bits above the largest multiple of 10^length.
     package static func reduce(_ random: UInt64, length: Int) -> String? {
         precondition((4...10).contains(length), "a code has 4 to 10 digits")
         let modulus = (0..<length).reduce(UInt64(1)) { power, _ in power * 10 }
@@ -44,12 +45,12 @@ package struct VerificationCode: Sendable, Equatable, Redacted {
         return String(repeating: "0", count: length - digits.utf8.count) + digits
     }
 
-    /// What is stored and compared: HMAC-SHA-256(key, "hash" ‖ verificationId ‖ tenant ‖ purpose ‖ code).
+    /// The stored hash: HMAC-SHA-256(key, "hash" ‖ verificationId ‖ tenant ‖ purpose ‖ code).
     package func hash(verification: VerificationID, tenant: String, purpose: String, key: RingKey) -> [UInt8] {
         Self.hash(secret: digits, verification: verification, tenant: tenant, purpose: purpose, key: key)
     }
 
-    /// The hash of anything that stands in a code's place: a guess, a link's token, a push secret.
+    /// The hash of a code or of any text compared with one: a guess, a link's token, a push secret.
     package static func hash(
         secret: String,
         verification: VerificationID,
