@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The body of a provider's callback as a gateway's framework hands it on.
+/// The body of a provider's callback, as a gateway's framework passes it on.
 struct CallbackBody {
-    /// The body as the provider sent it; nil where there is none or the framework has read it already.
+    /// The body as the provider sent it; nil if there is none or the framework passed only the parsed object.
     let text: String?
 
-    /// What its JSON object or its form says; nil where it is neither.
+    /// The fields of the body's JSON object or form; nil if it is neither.
     let parameters: [String: String]?
 
-    /// Reads the text of JSON or of a form, either of them also in base64, or an object that was read from it.
+    /// Reads JSON or form text, either of them also in base64, or an object parsed from it.
     ///
-    /// A text is taken for a form only where nothing else says what the parameters are.
+    /// Text is read as a form only if there are no `raw` parameters.
     init(_ value: JSONValue?, _ raw: [String: String]?) throws(DeadLetterReason) {
         switch value {
         case nil, .null, .string(""):
@@ -35,14 +35,14 @@ struct CallbackBody {
         return try ReceiptRecord.flattened(members)
     }
 
-    /// The text that base64 spells, where that is JSON or a form.
+    /// The text encoded in base64, if it is JSON or a form.
     private static func decoded(_ text: String) -> String? {
         guard let bytes = Base64.decode(text), let first = bytes.first else { return nil }
         guard first == UInt8(ascii: "{") || bytes.contains(UInt8(ascii: "=")) else { return nil }
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// The fields of `application/x-www-form-urlencoded`; nil where the text is none, or a name comes twice.
+    /// The fields of `application/x-www-form-urlencoded` text; nil for any other text, or if a name occurs twice.
     private static func form(_ text: String) -> [String: String]? {
         var fields: [String: String] = [:]
         for pair in text.split(separator: "&") {

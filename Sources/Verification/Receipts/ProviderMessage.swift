@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A message by its provider and what that calls it; two providers may count alike.
+/// A message identified by its provider and the provider's id; ids of different providers may be equal.
 package struct ProviderMessage: Sendable, Hashable {
     package let provider: String
     package let id: String
@@ -9,7 +9,7 @@ package struct ProviderMessage: Sendable, Hashable {
         (self.provider, self.id) = (provider, id)
     }
 
-    /// Nil where one of the two is not known.
+    /// Nil unless both are known.
     init?(_ provider: String?, _ id: String?) {
         guard let provider, let id else { return nil }
         self.init(provider: provider, id: id)
@@ -17,11 +17,10 @@ package struct ProviderMessage: Sendable, Hashable {
 }
 
 extension ReportedSend {
-    /// The message that it became, if that is known.
+    /// The send's message at its provider, if known.
     var message: ProviderMessage? { ProviderMessage(provider, messageID) }
 }
 
 extension Receipt {
-    /// The message that it names, if it names one.
     package var message: ProviderMessage? { ProviderMessage(provider, providerMessageID) }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a callback in a provider's own shape says.
+/// The content of a callback in a provider's own format.
 struct ProviderStatement {
     enum Outcome {
         case status(Receipt.Status)
@@ -14,9 +14,9 @@ struct ProviderStatement {
     let errorCode: String?
     let occurredAt: Timestamp?
 
-    /// The statement in the first shape that the parameters have; nil when they have none.
+    /// Reads the first format that matches the parameters; nil if none does.
     ///
-    /// The shape is seen from the names, not from the provider's kind: each has a name that no other has.
+    /// The format is recognised by its fields' names, not by the provider's kind: each has a name that no other has.
     init?(_ parameters: [String: String]) {
         guard !parameters.isEmpty else { return nil }
         let readers = [TwilioCallback.read, VonageReceipt.read, VonageMessageStatus.read, SNSDeliveryStatus.read]
@@ -28,7 +28,7 @@ struct ProviderStatement {
         return nil
     }
 
-    /// A statement from texts as the provider gives them; an id or a code that cannot be one is left out.
+    /// Creates a statement from a provider's texts; an invalid id or code is left out.
     init(
         outcome: Outcome,
         sendID: String? = nil,
@@ -45,14 +45,14 @@ struct ProviderStatement {
         self.occurredAt = occurredAt
     }
 
-    /// Whether a text is a code, and no sentence that may hold a number.
+    /// True for a code, false for a sentence, which may hold a number.
     private static func isCode(_ text: String) -> Bool {
         text.isASCII(within: 1...8) { $0.isASCIILetterOrDigit || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") }
     }
 }
 
 extension ProviderStatement.Outcome {
-    /// What a provider's word for a status means, by its list.
+    /// The meaning of a provider's status, by the provider's list.
     init(_ word: String, in list: [String: ProviderStatement.Outcome]) {
         self = list[word.lowercased()] ?? .ignored(.unknownStatus)
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Receipt {
-    /// Reads a record into a receipt, or into what becomes of it instead.
+    /// Reads a record into a receipt, or into a reason to ignore or reject it.
     ///
-    /// Total: every record gives exactly one of the three readings. A callback in a provider's own shape is what counts
-    /// when it is understood, since it is what a signature covers; the normalised fields are read otherwise. Ids may stand in
-    /// both and must not contradict each other.
+    /// Total: every record gives exactly one of the three readings. A callback in a known provider's format takes
+    /// precedence, since signatures cover it; otherwise the normalised fields are read. Ids may appear in both and must
+    /// not contradict each other.
     package static func read(_ record: InboundRecord, secrets: ReceiptSecrets) -> ReceiptReading {
         do throws(DeadLetterReason) {
             let event = try CloudEvent.payload(of: record, expecting: .receipt)
@@ -16,7 +16,7 @@ extension Receipt {
                 return .receipt(try record.normalised(secrets))
             }
             switch statement.outcome {
-            // The gateway understands what only looks like another provider's callback, or has a word that is new.
+            // The gateway's own fields win over a callback that only resembles another provider's, or has a new status.
             case .ignored(.unknownStatus) where record.isNormalised: return .receipt(try record.normalised(secrets))
             case .ignored(let reason): return .ignored(reason)
             case .status(let status): return .receipt(try record.receipt(statement, status))
@@ -28,12 +28,11 @@ extension Receipt {
 }
 
 extension ReceiptRecord {
-    /// Whether the normalised fields say what became of which send.
+    /// True if the normalised fields give a status and identify a send.
     fileprivate var isNormalised: Bool {
         status != nil && (sendID != nil || callbackSendID != nil || providerMessageID != nil)
     }
 
-    /// The receipt of the normalised fields.
     fileprivate func normalised(_ secrets: ReceiptSecrets) throws(DeadLetterReason) -> Receipt {
         guard let status else { throw .invalidReceipt }
         let isUndelivered = status == .undelivered
@@ -47,7 +46,7 @@ extension ReceiptRecord {
         )
     }
 
-    /// The receipt of what the provider said itself.
+    /// The receipt made from the provider's own statement.
     fileprivate func receipt(
         _ statement: ProviderStatement,
         _ status: Receipt.Status
@@ -83,7 +82,7 @@ extension ReceiptRecord {
         )
     }
 
-    /// The one that is there; two must be the same.
+    /// The value that is present; two must be equal.
     private func merge<Value: Equatable>(_ first: Value?, _ second: Value?) throws(DeadLetterReason) -> Value? {
         guard let first else { return second }
         guard second == nil || second == first else { throw .invalidReceipt }

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a provider says of a send after it took the message.
+/// A provider's report on a send after it took the message.
 ///
-/// It carries neither number nor text. At least one of the two ids is there.
+/// It carries neither number nor text. At least one of the two ids is present.
 package struct Receipt: Sendable, Hashable, Redacted {
     /// The provider's name in the configuration.
     package let provider: String
 
-    /// The reference that was given to the provider.
+    /// The reference that was passed to the provider.
     package let sendID: SendID?
 
-    /// The provider's own id of the message.
     package let providerMessageID: String?
 
     package let status: Status
 
-    /// Why a message was not delivered, where the provider says so in a way that is understood.
+    /// The reason of a failed delivery, if the provider gives a known one.
     package let reason: UndeliveredReason?
 
-    /// The provider's code of the failure, never its text.
+    /// The provider's error code, never its text.
     package let errorCode: String?
 
-    /// When it happened, by the provider's clock.
+    /// The time of the status, by the provider's clock.
     package let occurredAt: Timestamp?
 
     package init(
@@ -42,9 +41,8 @@ package struct Receipt: Sendable, Hashable, Redacted {
         self.occurredAt = occurredAt
     }
 
-    /// What became of the message.
     package enum Status: String, Sendable, Hashable, CaseIterable {
-        /// It is on its way: queued, buffered, or with the carrier.
+        /// The message is in transit: queued, buffered, or with the carrier.
         case sent
         case delivered
         case undelivered
@@ -57,47 +55,46 @@ package struct Receipt: Sendable, Hashable, Redacted {
 
 /// The `reason` of an `undelivered` event.
 package enum UndeliveredReason: String, Sendable, Hashable, CaseIterable {
-    /// The phone is off, out of reach, full or without credit, or its network does not answer.
+    /// The phone is off, out of reach, full or without credit, or its network does not respond.
     case unreachable
 
-    /// The carrier filtered the message, or lets none through to this phone or from this sender.
+    /// The carrier filtered the message, or blocks every message to this phone or from this sender.
     case carrierBlocked = "carrier_blocked"
 
-    /// The number cannot get text messages.
+    /// The number cannot receive text messages.
     case landline
 
-    /// The person wants no messages, from us or from anybody.
+    /// The person opted out of messages, from us or from every sender.
     case optedOut = "opted_out"
 
-    /// The number is assigned to nobody.
+    /// The number is not assigned.
     case unknownNumber = "unknown_number"
 
-    /// Its validity ran out on the way.
+    /// The message's validity ended in transit.
     case expired
 
-    /// The provider took the message and refused it afterwards.
+    /// The provider took the message and rejected it afterwards.
     case rejected
 }
 
-/// What reading a receipt's record came to.
 package enum ReceiptReading: Sendable, Hashable {
     case receipt(Receipt)
 
-    /// A callback that is understood and says nothing of a send's fate.
+    /// A valid callback that does not report a send's outcome.
     case ignored(IgnoredReason)
 
-    /// The record itself is kept, with the reason.
+    /// The record becomes a dead letter, with the reason.
     case deadLetter(DeadLetterReason)
 }
 
-/// Why a callback changes nothing.
+/// The reason why a callback changes nothing.
 package enum IgnoredReason: String, Sendable, Hashable, CaseIterable {
-    /// The provider does not know what became of the message.
+    /// The provider does not know the outcome of the message.
     case outcomeUnknown = "outcome_unknown"
 
-    /// A word that is in none of the provider's lists, such as one it has added since.
+    /// A status in none of the provider's lists, for example a newly added one.
     case unknownStatus = "unknown_status"
 
-    /// It tells of a message that was received, not sent.
+    /// The callback reports a received message, not a sent one.
     case inboundMessage = "inbound_message"
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The fields of a receipt's value, each of the shape that the contract gives it.
+/// The fields of a receipt's value, checked against the types of the contract.
 struct ReceiptRecord {
     let provider: String
     let sendID: SendID?
@@ -9,28 +9,26 @@ struct ReceiptRecord {
     let errorCode: String?
     let occurredAt: Timestamp?
 
-    /// The provider's callback parameters by their names.
+    /// The provider's callback parameters by name.
     ///
-    /// Those of `raw`; or, when the body is a JSON object or a form, the body's own, so that what is read is what was
-    /// signed.
+    /// They are the body's own fields if the body is a JSON object or a form, so that signed and read data are the
+    /// same; otherwise they are those of `raw`.
     let parameters: [String: String]
 
-    /// The address that the provider called, with its query.
+    /// The URL that the provider called, with its query.
     let url: String?
 
-    /// The callback's HTTP headers, their names in lower case; nil when the gateway passes none.
+    /// The callback's HTTP headers, with lower-case names; nil if the gateway passes none.
     let headers: [String: String]?
 
-    /// The callback's body as it came.
     let body: String?
 
-    /// Whether the parameters are the body's own.
+    /// True if `parameters` are the body's own fields.
     let isBodyRead: Bool
 
-    /// Reads the fields; one that is there must have its type and its size, unknown ones are ignored.
+    /// Reads the fields; each must have the right type and size if present, and unknown ones are ignored.
     ///
-    /// A time or a code that cannot be read is left out: neither says of which message the receipt is, nor what became of
-    /// it.
+    /// An unreadable time or code is left out, since neither identifies the message nor gives its status.
     init(_ object: JSONObject, _ secrets: ReceiptSecrets) throws(DeadLetterReason) {
         let fields = RequestFields(object)
         var unread: [String] = []
@@ -54,22 +52,22 @@ struct ReceiptRecord {
         isBodyRead = content.parameters != nil
     }
 
-    /// The send's id in the query of the address that we gave the provider.
+    /// The send's id in the query of the callback URL that we passed to the provider.
     var callbackSendID: SendID? { sendIDParameter.flatMap { UUIDValue($0) }.map { SendID($0) } }
 
-    /// The text of `sendId` in the address's query.
+    /// The text of `sendId` in the URL's query.
     var sendIDParameter: Substring? {
         guard let query = url?.split(separator: "?", maxSplits: 1).dropFirst().first else { return nil }
         let pairs = query.prefix { $0 != "#" }.split(separator: "&")
         return pairs.first { $0.hasPrefix("sendId=") }?.dropFirst("sendId=".count)
     }
 
-    /// The longest name of a nested object, in bytes: each of its members repeats it.
+    /// The maximum size of a nested object's path in bytes, since each of its members repeats it.
     private static let maximumPath = 256
 
-    /// The parameters of a request as frameworks hand them on; nil where there are none.
+    /// The callback's parameters or headers, as frameworks pass them on; nil if there are none.
     ///
-    /// A name twice, as far as its letters' forms go, is a fault.
+    /// A name that occurs twice after its conversion by `name` is an error.
     private static func parameters(
         _ value: JSONValue?,
         name: (String) -> String = { $0 }
@@ -82,10 +80,10 @@ struct ReceiptRecord {
         }
     }
 
-    /// The scalars of an object, a nested one under the names on its way joined by points, such as `error.title`.
+    /// The scalar fields of an object, those of nested objects under dotted paths such as `error.title`.
     ///
-    /// A list of one element is that element: so frameworks write parameters that may come more than once. Other lists and
-    /// nulls say nothing that is read and are left out.
+    /// A list of one element counts as that element, since frameworks write parameters that may repeat as lists. Other
+    /// lists and nulls are left out.
     static func flattened(
         _ object: JSONObject,
         name: (String) -> String = { $0 }
@@ -114,7 +112,7 @@ struct ReceiptRecord {
 }
 
 extension JSONValue {
-    /// The element of a list of one, or the value itself.
+    /// The only element of a list of one, or the value itself.
     fileprivate var onlyElement: JSONValue {
         if case .array(let elements) = self, elements.count == 1 { elements[0] } else { self }
     }

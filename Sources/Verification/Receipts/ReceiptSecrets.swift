@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How providers sign their callbacks, by the provider's name.
+/// The providers' schemes and secrets for signed callbacks, by the provider's name.
 ///
-/// A provider that is not in here signs nothing that is checked.
+/// Receipts of a provider without an entry are not checked.
 package struct ReceiptSecrets: Sendable, Redacted {
-    /// How a provider signs.
     package enum Scheme: Sendable, Hashable {
         /// The header `X-Twilio-Signature`; the secret is the account's auth token.
         case twilio
 
-        /// The parameter `sig` of the SMS API, made as the account is set to; or the token of the Messages API in the
-        /// header `Authorization`. The secret is the account's signature secret.
+        /// The parameter `sig` of the SMS API, with the account's digest, or the token in the Messages API's
+        /// `Authorization` header.
+        ///
+        /// The secret is the account's signature secret.
         case vonage(VonageDigest)
     }
 
-    /// The secrets of one provider.
     package struct Entry: Sendable, Redacted {
         package let scheme: Scheme
 
-        /// Whichever of them fits is good, so that a secret can be changed without losing receipts.
+        /// The valid secrets; a match of any is enough, so that a secret can be rotated without losing receipts.
         let secrets: [[UInt8]]
 
-        /// Whether a receipt without a signature is refused; otherwise only a wrong one is.
+        /// True if a receipt without a signature is rejected; otherwise only a wrong signature is.
         package let isRequired: Bool
 
-        /// The address that the provider calls, where it is known; nil for what the gateway saw.
+        /// The URL that the provider calls, if known; nil for the URL that the gateway received.
         let callbackURL: String?
 
         package init(_ scheme: Scheme, secrets: [[UInt8]], isRequired: Bool = false, callbackURL: String? = nil) {
@@ -40,13 +40,14 @@ package struct ReceiptSecrets: Sendable, Redacted {
     private let entries: [String: Entry]
     private let aliases: [String: String]
 
-    /// The codes that a provider's failures have, by its name.
+    /// The set of error codes that each provider uses, by the provider's name.
     private let vocabularies: [String: Vocabulary]
 
     /// - Parameters:
-    ///   - entries: by the provider's name.
-    ///   - aliases: what receipts may call a provider instead, with its name.
-    ///   - vocabularies: whose codes mean what; a provider with a signature has its scheme's without being named here.
+    ///   - entries: the signature entries by the provider's name.
+    ///   - aliases: the provider's name by other names that receipts may use.
+    ///   - vocabularies: the sets of error codes by provider; a provider with a signature scheme has its scheme's by
+    ///     default.
     package init(
         _ entries: [String: Entry] = [:],
         aliases: [String: String] = [:],
@@ -57,10 +58,10 @@ package struct ReceiptSecrets: Sendable, Redacted {
         self.vocabularies = entries.mapValues(\.scheme.vocabulary).merging(vocabularies) { first, _ in first }
     }
 
-    /// The name of the provider that a receipt calls so.
+    /// The configured name of a provider, from the name in a receipt.
     package func name(of provider: String) -> String { aliases[provider] ?? provider }
 
-    /// The same, and the newest secret of each provider before a change, which receipts on their way are signed with.
+    /// These secrets plus each provider's newest previous one, with which receipts in flight are signed.
     package func keeping(_ previous: ReceiptSecrets) -> ReceiptSecrets {
         var entries = entries
         for (provider, entry) in entries {
@@ -79,10 +80,10 @@ package struct ReceiptSecrets: Sendable, Redacted {
 
     package var description: String { "ReceiptSecrets(\(entries.keys.sorted().joined(separator: ", ")))" }
 
-    /// Whether a receipt may be believed, as far as its provider signs.
+    /// Checks a receipt's signature, if its provider signs.
     ///
-    /// A receipt with anything of its HTTP request beside it must be signed rightly: a forged callback comes in no other
-    /// way. One without is a trusted gateway's own, unless signatures are required.
+    /// A receipt with data of an HTTP request must have a valid signature, since a forged callback always has such
+    /// data. Other receipts are a trusted gateway's own and need none, unless signatures are required.
     func accept(_ record: ReceiptRecord) -> Bool {
         var attempts = SignatureAttempts()
         return accept(record, &attempts)
@@ -101,7 +102,7 @@ package struct ReceiptSecrets: Sendable, Redacted {
         }
     }
 
-    /// The reason that a normalised receipt's code tells: one of our own words, or a code of the provider's list.
+    /// The reason for a normalised receipt's error code: one of our own words, or a code of the provider's vocabulary.
     func reason(of errorCode: String, by provider: String) -> UndeliveredReason? {
         if let reason = UndeliveredReason(rawValue: errorCode.lowercased()) { return reason }
         return switch vocabularies[provider] {
@@ -112,7 +113,7 @@ package struct ReceiptSecrets: Sendable, Redacted {
         }
     }
 
-    /// The service whose codes a provider's failures have.
+    /// The service whose error codes a provider uses.
     package enum Vocabulary: Sendable, Hashable {
         case twilio
         case vonage
@@ -129,9 +130,9 @@ extension ReceiptSecrets.Scheme {
     }
 }
 
-/// How Vonage's SMS API makes `sig`, as the account's settings choose.
+/// The digest of `sig` in Vonage's SMS API, by the account's settings.
 package enum VonageDigest: String, Sendable, Hashable, CaseIterable {
-    /// MD5 of the parameters and then the secret.
+    /// MD5 over the parameters followed by the secret; the other cases are HMACs.
     case md5Hash = "md5hash"
     case md5 = "md5"
     case sha1 = "sha1"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The delivery status log of Amazon SNS, its nested fields under names joined by points.
+/// The delivery status log of Amazon SNS, its nested fields under dotted paths.
 ///
-/// SNS gives neither our reference nor a code: the reason is told by the text of `delivery.providerResponse` alone,
-/// which is compared and not kept.
+/// SNS gives neither our reference nor a code: the only reason is the text of `delivery.providerResponse`, which is
+/// matched and not stored.
 enum SNSDeliveryStatus {
-    /// `SUCCESS` may only mean that the carrier took the message: nothing later tells more.
+    /// The statuses; `SUCCESS` may only mean that the carrier took the message, but no later status follows.
     static let outcomes: [String: ProviderStatement.Outcome] = [
         "success": .status(.delivered),
         "failure": .status(.undelivered),
@@ -28,7 +28,7 @@ enum SNSDeliveryStatus {
         "this delivery would exceed max price": .rejected,
     ]
 
-    /// Reasons by the codes of AWS for a recipient's opt-out.
+    /// Reasons by AWS's codes for an opt-out.
     static let codes: [String: UndeliveredReason] = [
         "OptedOut": .optedOut, "OptedOutException": .optedOut, "DESTINATION_PHONE_NUMBER_OPTED_OUT": .optedOut,
     ]
@@ -43,12 +43,12 @@ enum SNSDeliveryStatus {
         )
     }
 
-    /// The publication's time, and how long the message took from there.
+    /// The time of publication plus the time until delivery.
     private static func time(_ parameters: [String: String]) -> Timestamp? {
         guard let text = parameters["notification.timestamp"] else { return nil }
         guard let published = Timestamp(providerTime: text) else { return nil }
         let dwell = parameters["delivery.dwellTimeMsUntilDeviceAck"] ?? parameters["delivery.dwellTimeMs"]
-        // A message dwells for days at most; more is a mistake.
+        // A message is in transit for days at most; a larger value is an error.
         guard let milliseconds = dwell.flatMap({ Int64($0) }), (0...604_800_000).contains(milliseconds) else {
             return published
         }

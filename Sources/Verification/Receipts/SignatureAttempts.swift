@@ -2,7 +2,7 @@
 
 import Crypto
 
-/// The HMACs that are computed to check one callback's signature: few, so that a forged one is cheap.
+/// The number of signatures computed to check one callback: limited, so that a forged one costs little.
 struct SignatureAttempts {
     static let most = 16
 
@@ -10,7 +10,7 @@ struct SignatureAttempts {
 
     var isOver: Bool { count >= Self.most }
 
-    /// True where the signature is right; false, and nothing is computed, once there were too many.
+    /// True if the signature is valid; false without a computation once the limit is reached.
     mutating func isValid(_ isRight: () -> Bool) -> Bool {
         if isOver { return false }
         count += 1

@@ -18,7 +18,7 @@ enum TwilioCallback {
         "received": .ignored(.inboundMessage),
     ]
 
-    /// Reasons by `ErrorCode` (Twilio, "Error and warning dictionary"); 30008 and others tell none.
+    /// Reasons by `ErrorCode` (Twilio, "Error and warning dictionary"); 30008 and others give none.
     static let reasons: [String: UndeliveredReason] = [
         "21211": .unknownNumber,  // invalid To
         "21408": .rejected,  // no permission for the region

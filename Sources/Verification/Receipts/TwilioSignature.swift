@@ -2,10 +2,12 @@
 
 import Crypto
 
-/// Twilio's signature of a callback: the base64 of HMAC-SHA-1, or of HMAC-SHA-256, over the address it called and the
-/// form's parameters, sorted by name, each name and value after the other (Twilio, "Validating requests").
+/// Twilio's signature of a callback: the base64 of an HMAC with SHA-1 or SHA-256.
+///
+/// It covers the called URL and the form's parameters, sorted by name, each name followed by its value (Twilio,
+/// "Validating requests").
 enum TwilioSignature {
-    /// More than Twilio posts, by far: what is longer is refused before anything is computed.
+    /// The maximum size, far above Twilio's callbacks: a larger one is rejected before anything is computed.
     static let longestCallback = 16 * 1024
 
     static func isValid(
@@ -19,7 +21,7 @@ enum TwilioSignature {
         var parameters = record.parameters
         let size = parameters.reduce(record.url?.utf8.count ?? 0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
         guard size <= longestCallback, !secrets.isEmpty else { return false }
-        // Gateways that merge the query into the form repeat the send's id there; Twilio never posts it.
+        // Gateways that merge the query into the form repeat `sendId` there; Twilio never posts it.
         if let sendID = record.sendIDParameter, parameters["sendId"] == String(sendID) { parameters["sendId"] = nil }
         let form = parameters.sortedByName.flatMap { Array($0.key.utf8) + Array($0.value.utf8) }
         let keys = secrets.map { SymmetricKey(data: $0) }
@@ -35,8 +37,10 @@ enum TwilioSignature {
         return false
     }
 
-    /// The addresses that Twilio may have signed: the configured one with the callback's query, or else what a proxy may
-    /// have made the address that the gateway saw of.
+    /// The URLs that Twilio may have signed.
+    ///
+    /// With a configured URL it is that one with the callback's query, otherwise the forms of the URL that the gateway
+    /// received, since a proxy may have changed it.
     private static func urls(of record: ReceiptRecord, _ callbackURL: String?) -> [String] {
         guard let callbackURL else { return record.url.map(forms) ?? [] }
         let query = record.url.map { $0.prefix { $0 != "#" }.drop { $0 != "?" } } ?? ""
@@ -44,11 +48,11 @@ enum TwilioSignature {
         return [callbackURL] + [record.sendID.map { "\(callbackURL)?sendId=\($0)" }].compactMap(\.self)
     }
 
-    /// The addresses that Twilio may have signed, the likely ones first.
+    /// The variants of a URL that Twilio may have signed, the likely ones first.
     ///
-    /// As it came; by either scheme, without its port and with the scheme's own, and its host in lower case; then its path
-    /// and query in other spellings. Twilio signs one form, and a proxy that ends TLS, listens elsewhere or writes an
-    /// address anew passes on another.
+    /// The URL as received; with either scheme, without its port or with the scheme's own, and with a lower-case host;
+    /// then its path and query in other spellings. Twilio signs one variant, and a proxy that terminates TLS, listens
+    /// on another port or rewrites URLs passes on another.
     private static func forms(of url: String) -> [String] {
         let schemes = ["https://", "http://"]
         let lower = url.lowercased()
@@ -64,8 +68,10 @@ enum TwilioSignature {
         return ([url] + places.map { $0 + path } + spelt).filter { seen.insert($0).inserted }
     }
 
-    /// A path and its query: as it came, with another root, with percent signs before capitals, small letters or only where
-    /// they must be, with a space as either sign of it, and both.
+    /// The spellings of a path and its query, from as received to rewritten.
+    ///
+    /// With or without the root slash; with percent-encoding in capitals, in small letters or only where required; with
+    /// a space as `+` or `%20`; and with both of these combined.
     private static func spellings(of path: String) -> [String] {
         let (way, query) = (String(path.prefix { $0 != "?" }), String(path.drop { $0 != "?" }))
         let roots = ["", "/"].contains(way) ? [(way.isEmpty ? "/" : "") + query] : []
@@ -79,7 +85,7 @@ enum TwilioSignature {
         case capitals
         case smallLetters
 
-        /// Without those of letters, digits and marks that need none (RFC 3986, section 2.3).
+        /// Without percent-encoded unreserved characters (RFC 3986, section 2.3).
         case least
 
         func applied(to text: String) -> String {
@@ -112,7 +118,7 @@ enum TwilioSignature {
 }
 
 extension [String: String] {
-    /// The parameters in the order of their names' bytes.
+    /// The parameters, sorted by the bytes of their names.
     var sortedByName: [(key: String, value: String)] {
         sorted { $0.key.hasBytes(before: $1.key) }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The message status webhook of Vonage's Messages API, its nested fields under names joined by points.
+/// The message status webhook of Vonage's Messages API, its nested fields under dotted paths.
 enum VonageMessageStatus {
     /// The statuses of a message (Vonage, "Messages API status callbacks").
     static let outcomes: [String: ProviderStatement.Outcome] = [
@@ -11,7 +11,7 @@ enum VonageMessageStatus {
         "undeliverable": .status(.undelivered),
     ]
 
-    /// Reasons by the number of the error (Vonage, "Messages API errors").
+    /// Reasons by error number (Vonage, "Messages API errors").
     static let reasons: [String: UndeliveredReason] = [
         "1050": .carrierBlocked,  // number barred
         "1170": .unknownNumber,  // invalid number
@@ -45,7 +45,7 @@ enum VonageMessageStatus {
         )
     }
 
-    /// The error's number: its title, or the fragment of its type's address; words are for people and left out.
+    /// The error's number: its title, or the fragment of its type's URL; descriptions are left out.
     private static func errorCode(_ parameters: [String: String]) -> String? {
         let fragment = parameters["error.type"].flatMap { type in
             type.split(separator: "#", maxSplits: 1).dropFirst().first.map { String($0) }

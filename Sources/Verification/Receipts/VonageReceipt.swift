@@ -14,7 +14,7 @@ enum VonageReceipt {
         "unknown": .ignored(.outcomeUnknown),
     ]
 
-    /// Reasons by `err-code` (Vonage, "DLR error codes"); 0 is success, 1 and 99 tell none.
+    /// Reasons by `err-code` (Vonage, "DLR error codes"); 0 is success, 1 and 99 give none.
     static let reasons: [String: UndeliveredReason] = [
         "2": .unreachable,  // absent for the time being
         "3": .unknownNumber,  // absent for good: the number is no longer active

@@ -2,12 +2,12 @@
 
 import Crypto
 
-/// Vonage's two signatures.
+/// Vonage's signatures of the SMS API and of the Messages API.
 ///
-/// Neither is checked for its age: a receipt may wait in Kafka for longer than a token lives, and a repeated one changes
-/// nothing.
+/// Neither is checked for its age: a receipt may wait in Kafka for longer than a token is valid, and a replayed one
+/// changes nothing.
 enum VonageSignature {
-    /// More than Vonage posts, by far: what is longer is refused before anything is computed.
+    /// The maximum size of a callback, far above Vonage's: a larger one is rejected before anything is computed.
     private static let longestCallback = 16 * 1024
 
     static func isValid(
@@ -21,7 +21,7 @@ enum VonageSignature {
         }
         guard size <= longestCallback * 2 else { return false }
         if let authorization = record.headers?["authorization"], let token = bearer(authorization) {
-            // What the token vouches for must be what is read.
+            // The token covers only the body, so the parameters must be the body's own.
             guard let body = record.body, record.isBodyRead else { return false }
             return secrets.contains { isValid(token: token, body: body, $0, &attempts) }
         }
@@ -30,8 +30,9 @@ enum VonageSignature {
         return secrets.contains { isValid(signature, of: signed, digest, $0, &attempts) }
     }
 
-    /// The parameters but `sig`, sorted by name, as `&name=value`, with `&` and `=` in values made `_` (Vonage, "Signing
-    /// messages").
+    /// The signed text: the parameters except `sig`, sorted by name, as `&name=value`.
+    ///
+    /// `&` and `=` in values become `_` (Vonage, "Signing messages").
     private static func signedText(_ parameters: [String: String]) -> [UInt8] {
         var text: [UInt8] = []
         for (name, value) in parameters.sortedByName where name != "sig" {
@@ -68,7 +69,7 @@ enum VonageSignature {
 // MARK: - The token of the Messages API
 
 extension VonageSignature {
-    /// Whether a JSON web token is signed with HS256 and the secret, and its `payload_hash` is the body's SHA-256.
+    /// True if a JSON web token is signed with HS256 and the secret, and its `payload_hash` is the body's SHA-256.
     private static func isValid(
         token: Substring,
         body: String,
@@ -99,7 +100,7 @@ extension VonageSignature {
 }
 
 extension Base64 {
-    /// The bytes that a text in the alphabet for addresses spells, without padding (RFC 4648, section 5).
+    /// Decodes base64url without padding (RFC 4648, section 5).
     fileprivate static func decode(url text: Substring) -> [UInt8]? {
         let digits = text.utf8.map { byte in
             switch byte {
