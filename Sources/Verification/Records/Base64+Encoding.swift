@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Base64 {
-    /// The padded text that spells bytes.
+    /// Encodes bytes as padded base64.
     package static func encode(_ bytes: [UInt8]) -> String {
         let digits = digits(of: bytes, last: ("+", "/"))
         return digits + String(repeating: "=", count: (4 - digits.utf8.count % 4) % 4)
     }
 
-    /// The same in the alphabet for addresses and file names (RFC 4648, section 5), without padding.
+    /// Encodes bytes as base64url (RFC 4648, section 5), without padding.
     package static func encodeForURL(_ bytes: [UInt8]) -> String {
         digits(of: bytes, last: ("-", "_"))
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Base 64 (RFC 4648): decoded as `data_base64` has it, encoded in both alphabets.
+/// Base 64 (RFC 4648): decodes the format of `data_base64`, encodes in both alphabets.
 package enum Base64 {
-    /// The bytes that a padded text without line breaks spells, or nil.
+    /// Decodes padded base64 without line breaks; nil for any other text.
     static func decode(_ text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 4) else { return nil }
@@ -20,7 +20,7 @@ package enum Base64 {
                 bytes.append(UInt8(truncatingIfNeeded: pending >> UInt32(bits)))
             }
         }
-        // Bits left over must be zero, so that no two texts mean the same bytes.
+        // Unused bits must be zero, so that no two texts encode the same bytes.
         guard pending & ((1 << UInt32(bits)) - 1) == 0 else { return nil }
         return bytes
     }

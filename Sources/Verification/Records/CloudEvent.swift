@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a record carries once its CloudEvents envelope, if it has one, is off.
+/// The data and trace context of a record, without its CloudEvents envelope if it has one.
 package struct CloudEvent: Sendable {
     package let data: JSONValue
     package let trace: TraceContext?
 
-    /// The largest value that is read, in bytes.
+    /// The maximum size of a value in bytes.
     package static let maximumSize = 65_536
 
-    /// Opens a record in binary mode, in structured mode, or without an envelope at all.
+    /// Reads a record in binary mode, in structured mode, or without an envelope.
     ///
-    /// As in the Kafka binding, a `content-type` that begins with `application/cloudevents` tells structured mode, and
-    /// else a `ce_specversion` header tells binary mode. An envelope must be of version 1.0 and of the expected type;
-    /// its other attributes are not looked at. Anything else is taken as a bare JSON value, or as a structured event where
-    /// it has the members of one. A text that holds JSON counts as that JSON.
+    /// As in the Kafka binding, a `content-type` that begins with `application/cloudevents` means structured mode,
+    /// otherwise a `ce_specversion` header means binary mode. An envelope must have version 1.0 and the expected type;
+    /// its other attributes are ignored. Any other value is read as plain JSON, or as a structured event if it has the
+    /// members of one. A string that holds JSON counts as that JSON.
     ///
-    /// - Throws: the reason for which the record is a dead letter.
+    /// - Throws: the reason for which the record becomes a dead letter.
     package static func payload(
         of record: InboundRecord,
         expecting type: CloudEventType
     ) throws(DeadLetterReason) -> CloudEvent {
         guard let value = record.value else { throw .tombstone }
         guard value.count <= maximumSize else { throw .tooLarge }
-        // The distributed tracing extension puts the same into attributes of the event.
+        // The distributed tracing extension uses attributes of the event instead of headers.
         let trace =
             trace(of: record, "traceparent", "tracestate") ?? trace(of: record, "ce_traceparent", "ce_tracestate")
         switch contentMode(of: record) {
@@ -94,7 +94,7 @@ package struct CloudEvent: Sendable {
         }
     }
 
-    /// The trace of the event's origin, for a record whose transport carries none.
+    /// The trace context in the event's attributes, for a record without one in its headers.
     private static func trace(of event: JSONObject) -> TraceContext? {
         guard case .string(let traceparent) = event["traceparent"] else { return nil }
         guard case .string(let tracestate) = event["tracestate"] else {
@@ -107,7 +107,7 @@ package struct CloudEvent: Sendable {
         let document = try RecordFraming.document(in: bytes)
         do {
             let value = try JSONScanner.parse(document)
-            // Written by two serializers, one after the other.
+            // A producer that serializes twice writes a JSON string that holds the document.
             guard case .string(let text) = value, text.utf8.first == UInt8(ascii: "{") else { return value }
             return try JSONScanner.parse(Array(text.utf8))
         } catch {
@@ -117,14 +117,14 @@ package struct CloudEvent: Sendable {
 }
 
 extension JSONObject {
-    /// Whether it has the members of an event in structured mode.
+    /// True if the object has the members of an event in structured mode.
     fileprivate var isCloudEvent: Bool {
         self["specversion"] != nil && self["type"] != nil && (self["data"] != nil || self["data_base64"] != nil)
     }
 }
 
 extension InboundRecord {
-    /// The value of the last header `content-type`, however its name is spelled.
+    /// The value of the last `content-type` header, in any spelling of its name.
     fileprivate var contentType: [UInt8]? {
         headers.last { header in
             (11...12).contains(header.name.utf8.count) && Self.isContentType(header.name)
@@ -137,7 +137,6 @@ extension InboundRecord {
     }
 }
 
-/// The types of the events that cross Kafka.
 package enum CloudEventType: String, Sendable, Hashable, CaseIterable {
     case requested = "com.codecourier.verification.requested.v1"
     case receipt = "com.codecourier.verification.receipt.v1"

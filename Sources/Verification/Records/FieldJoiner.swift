@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Joins fields so that no two lists of fields make the same bytes: each is its length as 4 bytes big-endian, then itself.
+/// Joins fields so that different lists of fields give different bytes: each is its length in 4 bytes big-endian, then
+/// itself.
 ///
-/// This is the `‖` of hashes and digests. Without the lengths, ("ab", "c") and ("a", "bc") would hash alike.
+/// This is the `‖` of hashes and digests. Without the lengths, ("ab", "c") and ("a", "bc") would have the same hash.
 package struct FieldJoiner: Sendable {
     package private(set) var bytes: [UInt8] = []
 
@@ -10,13 +11,11 @@ package struct FieldJoiner: Sendable {
         bytes.reserveCapacity(capacity)
     }
 
-    /// Appends a field of bytes.
     package mutating func append(_ field: [UInt8]) {
         appendLength(field.count)
         bytes.append(contentsOf: field)
     }
 
-    /// Appends a text as its UTF-8.
     package mutating func append(_ text: String) {
         appendLength(text.utf8.count)
         bytes.append(contentsOf: text.utf8)
@@ -28,7 +27,7 @@ package struct FieldJoiner: Sendable {
         appendBigEndian(number)
     }
 
-    /// Fields are far below 4 GiB; the length saturates rather than traps.
+    /// Fields are far below 4 GiB; a larger length saturates, since input from outside must not trap.
     private mutating func appendLength(_ count: Int) {
         appendBigEndian(UInt32(clamping: count))
     }

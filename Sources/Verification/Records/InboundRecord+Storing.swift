@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension InboundRecord {
-    /// The whole record as one byte string, for a row that keeps it.
+    /// The whole record as one byte string, to be stored in a row.
     package var stored: [UInt8] {
         var fields = [
             RecordField("topic", topic), RecordField("partition", String(partition)),
@@ -13,7 +13,7 @@ extension InboundRecord {
         return RecordField.encode(fields)
     }
 
-    /// The record of `stored`; of bytes that are none, an empty one.
+    /// Reads the format of `stored`; other bytes give an empty record.
     package init(stored bytes: [UInt8]) {
         var fields = RecordField.decode(bytes)[...]
         func next() -> [UInt8]? { fields.popFirst()?.value }

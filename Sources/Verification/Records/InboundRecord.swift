@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A consumed Kafka record as bytes, before anybody has looked inside.
+/// A consumed Kafka record as unparsed bytes.
 ///
-/// It describes itself by its place only: key, value and headers may hold a phone number.
+/// Its description shows only its place: key, value and headers may hold a phone number.
 package struct InboundRecord: Sendable, Hashable, Redacted {
     package let topic: String
     package let partition: Int32
     package let offset: Int64
 
-    /// When the record was made, or appended, by the topic's setting; nil when Kafka does not say.
+    /// The time of creation or of append, by the topic's setting; nil if Kafka gives none.
     package let timestamp: Timestamp?
 
     package let key: [UInt8]?
 
-    /// The payload; nil is a tombstone.
+    /// The payload; nil for a tombstone.
     package let value: [UInt8]?
 
-    /// The headers in their order; a name may come more than once.
+    /// The headers in order; a name may occur more than once.
     package let headers: [RecordField]
 
     package init(
@@ -40,9 +40,10 @@ package struct InboundRecord: Sendable, Hashable, Redacted {
     /// The record's topic and partition, within which its offset is unique.
     package var source: String { "\(topic)/\(partition)" }
 
-    /// When the record came to Kafka the first time: a redrive gives it a new time where brokers set the times.
+    /// The time of the record's first arrival in Kafka.
     ///
-    /// The header can make a record older and never younger, whoever wrote it.
+    /// After a redrive, the broker may set a new timestamp; a header keeps the original one. The header can only make a
+    /// record older, never younger, whoever wrote it.
     package var firstTimestamp: Timestamp? {
         guard let header = header("dead-letter-timestamp"), header.count <= 19,
             let milliseconds = Int64(String(decoding: header, as: UTF8.self)), milliseconds >= 0
@@ -51,7 +52,7 @@ package struct InboundRecord: Sendable, Hashable, Redacted {
         return timestamp.map { min($0, earlier) } ?? earlier
     }
 
-    /// The value of the last header with exactly this name, as Kafka's own clients choose among repeated ones.
+    /// The value of the last header with exactly this name; Kafka's own clients choose the last, too.
     package func header(_ name: String) -> [UInt8]? {
         for header in headers.reversed() where header.name.hasSameBytes(as: name) { return header.value }
         return nil
@@ -60,11 +61,10 @@ package struct InboundRecord: Sendable, Hashable, Redacted {
     package var description: String { "\(topic)[\(partition)]@\(offset)" }
 }
 
-/// One header of a record, consumed or to be published.
 package struct RecordField: Sendable, Hashable, Redacted {
     package let name: String
 
-    /// The bytes; Kafka tells an empty value from none.
+    /// The value; Kafka distinguishes an empty value from none.
     package let value: [UInt8]?
 
     package init(name: String, value: [UInt8]?) {
@@ -72,7 +72,6 @@ package struct RecordField: Sendable, Hashable, Redacted {
         self.value = value
     }
 
-    /// Bytes of name and value.
     package var size: Int { name.utf8.count + (value?.count ?? 0) }
 
     package var description: String { name }

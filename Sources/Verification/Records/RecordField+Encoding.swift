@@ -5,9 +5,9 @@ extension RecordField {
         self.init(name: name, value: Array(value.utf8))
     }
 
-    /// Headers as one byte string.
+    /// Encodes headers as one byte string.
     ///
-    /// Each is three joined fields: its name, the byte 1 or 0 for a value or none, and the value.
+    /// Each header is three joined fields: its name, the byte 1 or 0 for a value or none, and the value.
     package static func encode(_ headers: [RecordField]) -> [UInt8] {
         var fields = FieldJoiner(reserving: 512)
         for header in headers {
@@ -21,7 +21,7 @@ extension RecordField {
     private static let absent: [UInt8] = [0]
     private static let present: [UInt8] = [1]
 
-    /// The headers of `encode`; what cannot be read ends the list.
+    /// Decodes the format of `encode`; unreadable bytes end the list.
     package static func decode(_ bytes: [UInt8]) -> [RecordField] {
         var fields = FieldSplitter(bytes)
         var headers: [RecordField] = []
@@ -33,7 +33,6 @@ extension RecordField {
     }
 }
 
-/// Takes joined fields apart again.
 struct FieldSplitter {
     private var rest: ArraySlice<UInt8>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What serializers put around a JSON document.
+/// Removes the bytes that serializers add around a JSON document.
 enum RecordFraming {
-    /// The document in a value: the whole of it, or what stands behind a byte order mark or a schema registry's bytes.
+    /// The document in a value: the whole value, or the part after a byte order mark or a schema registry's prefix.
     ///
-    /// - Throws: `unknownFraming` where the bytes are another format's, compressed, or in another encoding.
+    /// - Throws: `unknownFraming` if the value is compressed, in another format, or in another encoding.
     static func document(in value: [UInt8]) throws(DeadLetterReason) -> [UInt8] {
         guard let first = value.first, !isText(first) else { return value }
         if value.starts(with: byteOrderMark) { return Array(value.dropFirst(byteOrderMark.count)) }
@@ -15,13 +15,15 @@ enum RecordFraming {
         return value
     }
 
-    /// The bytes before the document, by the first one: a schema's number of four bytes (Confluent) or of eight (Apicurio),
-    /// a schema's UUID (Confluent), and a version, a compression and a UUID (AWS Glue).
+    /// The lengths of schema registries' prefixes, by their first byte.
+    ///
+    /// A schema id of four bytes (Confluent) or eight (Apicurio), a schema UUID (Confluent), or a version, a
+    /// compression and a UUID (AWS Glue).
     private static let prefixes: [UInt8: [Int]] = [0: [5, 9], 1: [17], 3: [18]]
 
     private static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
 
-    /// UTF-16 in either order, Java's serialization, a single Avro object, Zstandard.
+    /// The first bytes of UTF-16 in either order, Java serialization, a single Avro object, and Zstandard.
     private static let signatures: [[UInt8]] = [
         [0xfe, 0xff], [0xff, 0xfe], [0xac, 0xed, 0x00, 0x05], [0xc3, 0x01], [0x28, 0xb5, 0x2f, 0xfd],
     ]

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A W3C trace context, carried from a request to every event that it causes.
+/// A W3C trace context, propagated from a request to every event that it causes.
 ///
-/// Broken context is no fault of a message: what cannot be read is nil, and the trace starts anew.
+/// An invalid context never fails a message: it is read as nil, and a new trace begins.
 package struct TraceContext: Sendable, Hashable {
-    /// The context as a version 00 `traceparent` value: `00-`, the trace's id, `-`, its parent's, `-`, flags.
+    /// The context as a version 00 `traceparent` value: `00-`, trace id, `-`, parent id, `-`, flags.
     package let traceparent: String
 
-    /// The vendors' own list, opaque; at most 512 printable ASCII characters.
+    /// The vendors' list, opaque; at most 512 printable ASCII characters.
     package let state: String?
 
-    /// Reads a `traceparent` value and, if it is usable, the `tracestate` beside it.
+    /// Reads a `traceparent` value and, if it is valid, the `tracestate` beside it.
     ///
-    /// Version 00 has exactly 55 characters; of a later version the same 55 are read, when a hyphen or nothing follows,
+    /// Version 00 has exactly 55 characters. Of a later version the same 55 are read if a hyphen or nothing follows,
     /// and of its flags only the sampled bit, whose meaning is fixed. Version ff is invalid.
     package init?(traceparent: [UInt8], tracestate: [UInt8]? = nil) {
         guard traceparent.count >= 55 else { return nil }
@@ -27,7 +27,7 @@ package struct TraceContext: Sendable, Hashable {
         state = tracestate.flatMap(Self.readableState)
     }
 
-    /// Reads what `bytes` wrote, or nil.
+    /// Reads the format of `bytes`; nil for any other bytes.
     package init?(bytes: [UInt8]) {
         guard bytes.count == 25 else { return nil }
         let digits = Array(hexadecimal(bytes).utf8)
@@ -44,10 +44,10 @@ package struct TraceContext: Sendable, Hashable {
     /// 32 lower-case hex digits, not all zero.
     package var traceID: String { String(traceparent.dropFirst(3).prefix(32)) }
 
-    /// 16 lower-case hex digits, not all zero: the span that made the message.
+    /// 16 lower-case hex digits, not all zero: the span that sent the message.
     package var parentID: String { String(traceparent.dropFirst(36).prefix(16)) }
 
-    /// Bit 0 says that the caller samples the trace.
+    /// The trace flags; bit 0 means that the caller samples the trace.
     package var flags: UInt8 { UInt8(traceparent.suffix(2), radix: 16) ?? 0 }
 
     private static func readableState(_ bytes: [UInt8]) -> String? {
