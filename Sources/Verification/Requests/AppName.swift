@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The name of an app as it may stand in a message: 1 to 40 Unicode scalars that no phone makes anything else of.
+/// The name of an app as it may appear in a message: 1 to 40 Unicode scalars that phones do not reinterpret.
 ///
-/// A request's name is the caller's only free text in a message that people trust. So it has nothing that `TextFlaw`
-/// knows: no control character, no `@`, no link, and at most three digits. The operator's own name may look like that of
-/// a site, such as Booking.com.
+/// A request's name is the caller's only free text in a message that people trust. So it must have no `TextFlaw`: no
+/// control character, no `@`, no link, and at most three digits. The operator's own name may look like a site's, such
+/// as Booking.com.
 package struct AppName: Sendable, Hashable, CustomStringConvertible {
-    /// The name as it was given, by which a request is told from another one with its id.
+    /// The name as received, which is part of the payload's digest.
     package let given: String
 
     /// The name as messages show it, by `Typography`.
     package let text: String
 
-    /// A name that a request gives.
+    /// A name from a request.
     package init?(_ given: String) {
         self.init(given, allowing: [])
     }
 
-    /// A name that the operator gives.
+    /// A name from the operator's policy.
     package init?(own given: String) {
         self.init(given, allowing: [.site])
     }

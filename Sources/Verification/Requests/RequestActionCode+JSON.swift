@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension RequestActionCode {
-    /// The fields as a request has them, to be sealed: the address may name the person.
+    /// The fields as in a request, to be sealed: the URL may identify the person.
     package var json: String {
         var writer = JSONWriter(reserving: 256)
         writer.object { fields in
@@ -16,7 +16,7 @@ extension RequestActionCode {
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    /// Reads what `json` wrote, or nil.
+    /// Reads the format of `json`; nil for anything else.
     package init?(json: String) {
         guard case .object(let object)? = try? JSONScanner.parse(Array(json.utf8)),
             let actionCode = try? RequestActionCode(RequestFields(object))

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where a link in an e-mail leads.
+/// The target of a link in an e-mail.
 package struct RequestActionCode: Sendable, Hashable {
     package let url: LinkTarget?
     package let linkDomain: HostName?
     package let iosBundleID: String?
 
-    /// An Android package: at most 255 letters, digits, underscores and periods.
+    /// An Android package name: at most 255 letters, digits, underscores and periods.
     package let androidPackageName: String?
 
     package let androidMinimumVersion: String?
@@ -30,11 +30,11 @@ package struct RequestActionCode: Sendable, Hashable {
     }
 }
 
-/// An absolute http or https address of at most 2,048 ASCII characters, whose host every reader sees alike.
+/// An absolute http or https URL of at most 2,048 ASCII characters, whose host every program parses alike.
 ///
-/// The host decides whether the link is allowed, so whatever makes programs disagree about it is refused: user names
-/// (`https://good.example@evil.example`), backslashes, spaces, double quotes and angle brackets, IP addresses, and names that
-/// are no host names. `localhost` is a host, for development.
+/// The host decides if the link is allowed, so everything that programs parse differently is rejected: user names
+/// (`https://good.example@evil.example`), backslashes, spaces, double quotes and angle brackets, IP addresses, and
+/// invalid host names. `localhost` is allowed, for development.
 package struct LinkTarget: Sendable, Hashable, Redacted {
     package let text: String
 
@@ -62,7 +62,7 @@ package struct LinkTarget: Sendable, Hashable, Redacted {
 
     package var isEncrypted: Bool { origin.hasPrefix("https:") }
 
-    /// Whether it leads to the machine that it is opened on.
+    /// True if the link leads to the machine that opens it.
     package var isLocal: Bool { host == "localhost" }
 
     package var description: String { "link to \(host)" }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What lets a phone fill the code in by itself.
+/// The parameters that let a phone fill in the code automatically.
 package struct RequestAutofill: Sendable, Hashable {
     /// The site that the code is bound to, for the line `@domain #code`.
     package let domain: HostName?
@@ -13,7 +13,7 @@ package struct RequestAutofill: Sendable, Hashable {
         androidAppHash = fields.hint("androidAppHash", &unread) { Self.isAppHash($0) ? $0 : nil }
     }
 
-    /// Whether a text has the form of an Android app's hash.
+    /// True if the text has the format of an Android app's hash.
     package static func isAppHash(_ text: String) -> Bool {
         text.isASCII(within: 11...11) {
             $0.isASCIILetterOrDigit || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "/")

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the gateway knows of the client that asks; limits use it.
+/// The client of the request, as the gateway sees it; limits use its address.
 ///
-/// `deviceId`, `appId` and `userAgent` are for rules to come: any texts are taken, and none of them is kept. All of it
-/// are hints.
+/// `deviceId`, `appId` and `userAgent` are accepted with any text and not stored. All fields are hints.
 package struct RequestClient: Sendable, Hashable, Redacted {
     package let ip: IPAddress?
     package let platform: ClientPlatform?
@@ -17,21 +16,20 @@ package struct RequestClient: Sendable, Hashable, Redacted {
     }
 }
 
-/// What kind of app asks.
 package enum ClientPlatform: String, Sendable, Hashable, CaseIterable {
     case ios
     case android
     case web
 }
 
-/// What an app verification service said of the client.
+/// The result of an app verification service for the client.
 package struct AppVerification: Sendable, Hashable {
-    /// How the app was verified, `none` by default.
+    /// The method of verification; `none` by default.
     package let method: AppVerificationMethod
 
     package let verdict: AppVerificationVerdict?
 
-    /// From 0 to 1, where 1 is surely human.
+    /// The score from 0 to 1, where 1 is certainly human.
     package let score: Double?
 
     init(_ fields: RequestFields) throws(RequestFault) {
@@ -41,7 +39,7 @@ package struct AppVerification: Sendable, Hashable {
     }
 }
 
-/// The ways of telling the real app from a script.
+/// The methods of distinguishing the real app from a script.
 package enum AppVerificationMethod: String, Sendable, Hashable, CaseIterable {
     case silentPush = "silent_push"
     case recaptcha
@@ -50,7 +48,6 @@ package enum AppVerificationMethod: String, Sendable, Hashable, CaseIterable {
     case notVerified = "none"
 }
 
-/// What came of an app verification.
 package enum AppVerificationVerdict: String, Sendable, Hashable, CaseIterable {
     case pass
     case fail

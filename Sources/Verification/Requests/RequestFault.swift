@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What reading a record came to.
+/// The result of reading a request's record.
 package enum RequestReading: Sendable {
-    /// Nobody can be answered: the record itself is kept, with the reason.
+    /// The request cannot be answered: the record becomes a dead letter, with the reason.
     case deadLetter(DeadLetterReason)
 
-    /// The request can be answered, by a refusal that names the field.
+    /// The request can be answered, with a refusal that names the field.
     case invalid(InvalidRequest)
 
     case request(VerificationRequest)
 }
 
-/// Why a record cannot be read far enough to answer it.
+/// The reason why a record becomes a dead letter.
 package enum DeadLetterReason: String, Error, Sendable, Hashable, CaseIterable {
     case notJSON = "not_json"
     case invalidUTF8 = "invalid_utf8"
 
-    /// Another format than JSON, compressed, or in another encoding.
+    /// The value is compressed, in a format other than JSON, or in another encoding.
     case unknownFraming = "unknown_framing"
     case tombstone
     case tooLarge = "too_large"
@@ -28,19 +28,19 @@ package enum DeadLetterReason: String, Error, Sendable, Hashable, CaseIterable {
     case invalidRequestID = "invalid_request_id"
     case invalidCloudEvent = "invalid_cloudevent"
 
-    /// The database refuses a value of it.
+    /// The database rejects a value in the record.
     case unrecordable
 
-    /// An object that is no receipt, or whose parts contradict each other.
+    /// The value is no receipt, or its parts contradict each other.
     case invalidReceipt = "invalid_receipt"
 
-    /// A receipt whose signature is wrong, or missing where there must be one.
+    /// The receipt's signature is wrong, or missing and required.
     case badSignature = "bad_signature"
 
-    /// A receipt whose send did not turn up in time.
+    /// The receipt's send was not found in time.
     case unknownReceipt = "unknown_receipt"
 
-    /// A receipt whose `sendId` names another cell, whose topic it belongs in.
+    /// The receipt's `sendId` names another cell, and the receipt belongs in that cell's topic.
     case otherCell = "other_cell"
 
     init(_ fault: JSONFault) {
@@ -54,34 +54,33 @@ package enum DeadLetterReason: String, Error, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// A request that is refused for its shape, with as much of it as the refusal repeats.
+/// A request refused for its shape, with the fields that the refusal repeats.
 package struct InvalidRequest: Sendable, Hashable {
     package let requestID: String
 
-    /// The request's tenant, or `default` when that field itself is unusable.
+    /// The request's tenant, or `default` if that field itself is invalid.
     package let tenant: String
 
-    /// The request's channel, nil when it is unusable.
+    /// The request's channel; nil if invalid.
     package let channel: Channel?
 
-    /// The request's purpose, nil when it is missing or unusable.
+    /// The request's purpose; nil if missing or invalid.
     package let purpose: Purpose?
 
-    /// Where the first fault is, such as `recipient.phoneNumber`; never what stands there.
+    /// The path of the first invalid field, such as `recipient.phoneNumber`; never its value.
     package let field: String
 
     package let reason: RejectionReason
     package let trace: TraceContext?
 }
 
-/// The first field of a request that breaks its rule.
 struct RequestFault: Error, Sendable, Hashable {
     let field: String
     let reason: RejectionReason
 }
 
 extension InvalidRequest {
-    /// A request that was read and has a fault all the same, told as one that could not be.
+    /// Turns a readable request with an invalid field into an invalid one.
     init(_ request: VerificationRequest, field: String) {
         requestID = request.requestID
         tenant = request.tenant
@@ -93,7 +92,7 @@ extension InvalidRequest {
     }
 }
 
-/// Why a request is refused before any send.
+/// The reason to refuse a request before any send.
 package enum RejectionReason: String, Sendable, Hashable {
     case regionNotAllowed = "region_not_allowed"
     case regionConfirmedOnly = "region_confirmed_only"

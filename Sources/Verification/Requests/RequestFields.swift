@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The fields of one object of a request, read by their rules; a fault names the field's whole path.
+/// The fields of one object of a request, read by their rules; a fault names the field's full path.
 ///
-/// A field that is absent is nil. Languages have several ways to say nothing, and each is absent: `null`, an empty text
-/// for an optional field, an empty list for an object, and year 1 for a time. One that is there must have exactly the type
-/// of its rule: a number is no text.
+/// An absent field is nil. Languages serialize an absent value in several ways, and each counts as absent: `null`, an
+/// empty text for an optional field, an empty list for an object, and year 1 for a time. A present field must have
+/// exactly the type of its rule: a number is not accepted as a text.
 struct RequestFields {
     let object: JSONObject
 
-    /// What stands before a field's name in its path: empty, or such as `recipient.`.
+    /// The prefix of a field's path: empty, or for example `recipient.`.
     let path: String
 
     init(_ object: JSONObject, path: String = "") {
@@ -38,8 +38,7 @@ struct RequestFields {
         return value
     }
 
-    /// A text that a parser accepts and nobody's code depends on: left out, and named in `unread`, where it is anything
-    /// else.
+    /// An optional text that no code depends on; any other value is left out and its path added to `unread`.
     func hint<Value>(_ name: String, _ unread: inout [String], by parse: (String) -> Value?) -> Value? {
         guard let value = optional(name) else { return nil }
         if case .string(let text) = value, let parsed = parse(text) { return parsed }
@@ -47,7 +46,7 @@ struct RequestFields {
         return nil
     }
 
-    /// An object of hints; nil and named in `unread` where it is anything else.
+    /// An object of hints; any other value is left out and its path added to `unread`.
     func hints(_ name: String, _ unread: inout [String]) -> RequestFields? {
         do {
             return try fields(name)
@@ -57,13 +56,13 @@ struct RequestFields {
         }
     }
 
-    /// A moment in RFC 3339, or as other serializers write it.
+    /// A time in RFC 3339, or in the format of other serializers.
     func time(_ name: String) throws(RequestFault) -> Timestamp? {
         if case .string(let text)? = object[name], text.isZeroTime { return nil }
         return try parsed(name) { Timestamp(serialized: $0) }
     }
 
-    /// One of a closed list of words.
+    /// A word of a closed list.
     func choice<Word: RawRepresentable>(
         _ name: String,
         of words: Word.Type = Word.self
@@ -85,7 +84,6 @@ struct RequestFields {
         return double
     }
 
-    /// An object's own fields.
     func fields(_ name: String) throws(RequestFault) -> RequestFields? {
         guard let value = optional(name) else { return nil }
         if case .array(let elements) = value, elements.isEmpty { return nil }
@@ -99,7 +97,7 @@ struct RequestFields {
         return text
     }
 
-    /// The value of a field, unless it says nothing.
+    /// The value of a field; nil if it counts as absent.
     private func optional(_ name: String) -> JSONValue? {
         switch object[name] {
         case nil, .null: nil
@@ -110,7 +108,7 @@ struct RequestFields {
 }
 
 extension String {
-    /// Whether the text has so many Unicode scalars and no control character (C0, DEL, C1).
+    /// True if the text has an allowed number of Unicode scalars and no control character (C0, DEL, C1).
     func isPlain(within lengths: ClosedRange<Int>) -> Bool {
         var count = 0
         for scalar in unicodeScalars {
@@ -121,13 +119,13 @@ extension String {
         return lengths.contains(count)
     }
 
-    /// True where the text is the time that languages have where none was set, with any zone or none.
+    /// True for year 1, which several languages write for an unset time, with any zone or none.
     fileprivate var isZeroTime: Bool {
         guard hasPrefix("0001-01-01") else { return false }
         return ["T00:00:00", "t00:00:00", " 00:00:00"].contains(where: dropFirst(10).hasPrefix)
     }
 
-    /// Whether the text has so many bytes, all of them accepted.
+    /// True if the text has an allowed number of bytes, and `accepts` is true for each.
     func isASCII(within lengths: ClosedRange<Int>, where accepts: (UInt8) -> Bool) -> Bool {
         lengths.contains(utf8.count) && utf8.allSatisfy(accepts)
     }

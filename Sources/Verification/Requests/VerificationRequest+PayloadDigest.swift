@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension VerificationRequest {
-    /// What makes the request the one it is, as bytes to digest: the same id with other bytes is a conflict.
+    /// The request's identity, as bytes to digest: the same id with other bytes is a conflict.
     ///
-    /// Left out is what a gateway may well say anew when it repeats itself: times, the client, its verification, the
-    /// trace. No field that is there is empty, so an absent one is an empty field. The order is part of what is kept with
-    /// every request and never changes; a new field goes to the end and only when it is there.
+    /// Fields that a gateway may change in a repeated request are left out: times, the client, its app verification,
+    /// the trace context. No present field is empty, so an absent one is written as an empty field. Stored digests
+    /// depend on the order, so it never changes; a new field is appended at the end, and only if present.
     package var payloadDigestInput: [UInt8] {
         var joiner = FieldJoiner(reserving: 256)
         joiner.append(channel.rawValue)

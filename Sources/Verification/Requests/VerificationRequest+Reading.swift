@@ -4,12 +4,12 @@ extension VerificationRequest {
     /// The tenant of a request that names none.
     static let defaultTenant = "default"
 
-    /// Reads a record into a request, or into what becomes of it instead.
+    /// Reads a record into a request, or into a reason to refuse or reject it.
     ///
-    /// Total: every record gives exactly one of the three readings. The fault that is told is the first in the order of
-    /// the fields' table; unknown fields are ignored, and so are the other channels' fields of `recipient`.
+    /// Total: every record gives exactly one of the three readings. The reported fault is the first in the order of the
+    /// fields' table; unknown fields and other channels' fields of `recipient` are ignored.
     ///
-    /// No clock is asked: whether the time of the request lies in the future is for the decision, which has the database's.
+    /// It uses no clock: the decision checks by the database's clock if the request's time is in the future.
     package static func read(_ record: InboundRecord) -> RequestReading {
         let event: CloudEvent
         do {
@@ -89,7 +89,7 @@ extension RequestFields {
         return purpose
     }
 
-    /// The recipient of the channel; the fields are those of `recipient`.
+    /// Reads the channel's recipient from the fields of `recipient`.
     fileprivate func recipient(of channel: Channel) throws(RequestFault) -> Recipient {
         switch channel {
         case .sms:
@@ -120,7 +120,7 @@ extension RequestFields {
 }
 
 extension InvalidRequest {
-    /// The refusal for a fault, with whichever of the fields that it repeats can be read by themselves.
+    /// Creates the refusal for a fault, with those of the repeated fields that can be read on their own.
     fileprivate init(_ fault: RequestFault, in fields: RequestFields, requestID: String, trace: TraceContext?) {
         self.requestID = requestID
         tenant = (try? fields.tenant()) ?? VerificationRequest.defaultTenant

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A request for one code to one recipient, of the right shape in every field.
+/// A request for one code to one recipient, with every field valid in shape.
 ///
-/// It describes itself by tenant and id only; the rest may tell who somebody is.
+/// Its description shows tenant and id only; other fields may identify a person.
 package struct VerificationRequest: Sendable, Hashable, Redacted {
     /// The gateway's idempotency key, unique per tenant.
     package let requestID: String
@@ -12,13 +12,13 @@ package struct VerificationRequest: Sendable, Hashable, Redacted {
     package let purpose: Purpose
     package let recipient: Recipient
 
-    /// Whether the account has proved this recipient before.
+    /// True if the account has verified this recipient before.
     package let recipientConfirmed: Bool
 
     package let languageCode: LanguageTag?
     package let appName: AppName?
 
-    /// The account; there for every purpose that requires it.
+    /// The account; present for every purpose that requires it.
     package let subject: String?
 
     package let client: RequestClient?
@@ -26,37 +26,38 @@ package struct VerificationRequest: Sendable, Hashable, Redacted {
     package let autofill: RequestAutofill?
     package let actionCode: RequestActionCode?
 
-    /// When the person asked, by the gateway's clock; nil when it does not say.
+    /// The time of the person's request, by the gateway's clock; nil if the gateway does not give it.
     package let requestedAt: Timestamp?
 
-    /// When the record came to Kafka first, by the clock of its producer or of the broker.
+    /// The time of the record's first arrival in Kafka, by the producer's or the broker's clock.
     package let arrivedAt: Timestamp?
 
-    /// After this nothing may be sent.
+    /// The time after which nothing may be sent.
     package let deadline: Timestamp?
 
     package let trace: TraceContext?
 
-    /// The fields that nothing could be read from and that are left out, such as `client.ip`.
+    /// The paths of unreadable hints that were left out, such as `client.ip`.
     package let unreadHints: [String]
 
-    /// Whether it is for an e-mail with a link beside the code.
+    /// True if the request is for an e-mail with a link.
     package var hasLink: Bool { channel == .email && actionCode != nil }
 
     package var description: String { "request \(requestID) of \(tenant)" }
 
-    /// How far ahead of the database's clock a gateway's may be.
+    /// The maximum time by which a gateway's clock may be ahead of the database's.
     package static let allowedClockSkew: Duration = .seconds(300)
 
-    /// Whether the clock that says when the person asked is further ahead of the database's than it may be: the gateway's,
-    /// or that of the record where the gateway does not say.
+    /// True if the request's time is further ahead of the database's clock than allowed.
+    ///
+    /// It is the gateway's time, or the record's if the gateway gives none.
     package func isFromFuture(at now: Timestamp) -> Bool {
         (requestedAt ?? arrivedAt).map { $0 > now + Self.allowedClockSkew } ?? false
     }
 
-    /// When the person asked: as the gateway says, or else when the record came to Kafka.
+    /// The time of the person's request: the gateway's, or else the record's first arrival in Kafka.
     ///
-    /// A producer's clock may be a little ahead, so what Kafka has is never taken for later than now.
+    /// A producer's clock may be slightly ahead, so the record's time is limited to `now`.
     package func asked(before now: Timestamp) -> Timestamp {
         requestedAt ?? min(arrivedAt ?? now, now)
     }
