@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An APNs device token, with the app and the environment that it belongs to.
+/// An APNs device token, with its app and environment.
 package struct DeviceToken: Sendable, Hashable, Redacted {
     /// The token, 64 to 200 hex digits in lower case.
     package let hex: String
@@ -17,18 +17,17 @@ package struct DeviceToken: Sendable, Hashable, Redacted {
         self.environment = environment
     }
 
-    /// The first four digits of the token.
     package var masked: String { "\(hex.prefix(4))…" }
 
     package var description: String { masked }
 
-    /// The token in lower case, nil when it is none.
+    /// The token in lower case; nil if the text is no token.
     static func lowerHex(_ text: String) -> String? {
         guard text.isASCII(within: 64...200, where: { Hexadecimal.value(of: $0) != nil }) else { return nil }
         return text.lowercased()
     }
 
-    /// Whether a text is an app's bundle identifier, as Apple allows it.
+    /// True if the text is a bundle identifier, by Apple's rules.
     static func isBundleID(_ text: String) -> Bool {
         text.isASCII(within: 1...155) {
             $0.isASCIILetterOrDigit || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".")
@@ -36,14 +35,14 @@ package struct DeviceToken: Sendable, Hashable, Redacted {
     }
 }
 
-/// Which of Apple's gateways a device token belongs to.
+/// The APNs environment that a device token belongs to.
 package enum PushEnvironment: String, Sendable, Hashable, CaseIterable {
     case production
     case sandbox
     case unknown
 }
 
-/// The app that a device token was made for, and where: what a push needs beside the token.
+/// The app and environment of a device token, which a push needs beside the token.
 package struct PushApp: Sendable, Hashable {
     package let bundleID: String
     package let environment: PushEnvironment

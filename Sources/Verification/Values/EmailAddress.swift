@@ -2,23 +2,22 @@
 
 /// An e-mail address in its plain form, `local@domain`, in ASCII or in letters of any language (RFC 6531).
 ///
-/// Stricter than RFC 5321 on purpose, since the address goes into headers of a message: no quoted local part, no comment,
-/// no literal IP address, no bare host name. The local part has at most 64 characters, the whole at most 254. Whether a
-/// domain beyond ASCII can exist is the provider's to know, which looks it up.
+/// Stricter than RFC 5321 on purpose, since the address is written to message headers: no quoted local part, no
+/// comment, no literal IP address, no bare host name. The local part has at most 64 characters, the whole at most 254.
+/// Domains beyond ASCII are not looked up here: the provider rejects those that do not exist.
 package struct EmailAddress: Sendable, Hashable, Redacted {
-    /// What stands before the `@`; it belongs to the receiving server and stays as it is.
+    /// The part before the `@`, unchanged, since its meaning is up to the receiving server.
     package let local: String
 
-    /// What stands behind it, in lower case.
+    /// The part after the `@`, in lower case.
     ///
-    /// A name in the `xn--` form and the one that it stands for remain two.
+    /// A domain in its `xn--` form and the same one in Unicode remain different.
     package let domain: String
 
-    /// The address with its domain in lower case.
     package var canonical: String { "\(local)@\(domain)" }
 
     package init?(_ text: String) {
-        // Of scalars, since a mark behind an `@` or a dot makes one character of both.
+        // Split by scalars, since a combining mark after an `@` or a dot would merge with it into one character.
         let scalars = text.unicodeScalars
         guard scalars.count <= 254 else { return nil }
         let parts = scalars.split(separator: "@", omittingEmptySubsequences: false)
@@ -37,12 +36,12 @@ package struct EmailAddress: Sendable, Hashable, Redacted {
 
     package var description: String { masked }
 
-    /// One scalar, since any number of marks may belong to a character.
+    /// The first scalar, not the first character, which may have any number of combining marks.
     private static func first(of text: String) -> String {
         text.unicodeScalars.first.map { String($0) } ?? ""
     }
 
-    /// A domain in lower case, or nil: as a `HostName`, with letters of any language in its labels.
+    /// A domain in lower case, or nil: a `HostName`, with letters of any language in its labels.
     private static func domain(_ scalars: Substring.UnicodeScalarView) -> String? {
         let text = String(scalars)
         guard !scalars.allSatisfy(\.isASCII) else { return HostName(text)?.text }
@@ -57,13 +56,15 @@ package struct EmailAddress: Sendable, Hashable, Redacted {
         return text.lowercased()
     }
 
-    /// Whether a scalar may stand in an `atom` of RFC 5322, as RFC 6532 widens it.
+    /// True if the scalar may occur in an `atom` of RFC 5322, as extended by RFC 6532.
     private static func isOfAtom(_ scalar: Unicode.Scalar) -> Bool {
         isLetterOrDigit(scalar) || marks.contains(scalar)
     }
 
-    /// Whether a scalar is a letter or digit of ASCII, or any beyond ASCII but control characters, spaces and general
-    /// punctuation, of which the two joiners remain that Persian and the languages of India write with.
+    /// True for ASCII letters and digits, and for all other scalars except control characters, spaces and general
+    /// punctuation.
+    ///
+    /// The two joiners are allowed, since Persian and the languages of India are written with them.
     private static func isLetterOrDigit(_ scalar: Unicode.Scalar) -> Bool {
         guard scalar.isASCII else { return !invisible.contains { $0.contains(scalar.value) } }
         return UInt8(ascii: scalar).isASCIILetterOrDigit
@@ -71,7 +72,7 @@ package struct EmailAddress: Sendable, Hashable, Redacted {
 
     private static let marks = Set("!#$%&'*+-/=?^_`{|}~".unicodeScalars)
 
-    /// The same ranges stand in `request.schema.json`.
+    /// The scalars excluded beyond ASCII; `request.schema.json` has the same ranges.
     private static let invisible: [ClosedRange<UInt32>] = [
         0x80...0xa0, 0x2000...0x200b, 0x200e...0x206f, 0x3000...0x3000, 0xfeff...0xfeff,
     ]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Int {
-    /// The number with its thousands apart, such as `1,234,567`.
+    /// The number with commas between thousands, such as `1,234,567`.
     package var grouped: String {
         let digits = String(magnitude)
         var text = ""

@@ -3,7 +3,7 @@
 /// A fully qualified host name in ASCII and lower case, such as `login.example.com`.
 ///
 /// At least two labels of letters, digits and inner hyphens, each at most 63 characters, 253 in all; the last label is
-/// not all digits, so an IPv4 address is none. Internationalised names come in their `xn--` form.
+/// not all digits, which excludes IPv4 addresses. Internationalised names are in their `xn--` form.
 package struct HostName: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 

@@ -2,18 +2,18 @@
 
 /// The IPv4 or IPv6 address of a client, in one canonical spelling so that limits count it once.
 ///
-/// IPv6 is written as RFC 5952 wants it; an IPv4-mapped address is written as the IPv4 address it is. A zone, a prefix
-/// length or a port make a text no address.
+/// IPv6 is written as RFC 5952 recommends; an IPv4-mapped address is written as IPv4. A text with a zone, a prefix
+/// length or a port is rejected.
 package struct IPAddress: Sendable, Hashable, Redacted {
     package let canonical: String
 
-    /// What limits count: an IPv4 address, or of IPv6 the network of 64 bits that one subscriber has all addresses of.
+    /// The network that limits count: the IPv4 address, or the /64 network of IPv6, which one subscriber controls.
     package let network: String
 
     package init?(_ text: String) {
         guard text.utf8.count <= 45 else { return nil }
         guard text.utf8.contains(UInt8(ascii: ":")) else {
-            // It is read in one spelling only.
+            // The parser accepts only one spelling of an IPv4 address.
             guard Self.version4(text[...]) != nil else { return nil }
             canonical = text
             network = text
@@ -29,10 +29,11 @@ package struct IPAddress: Sendable, Hashable, Redacted {
             ? Self.dotted(Self.bytes(of: groups[6...])) : Self.compressed(Array(groups[..<4]) + [0, 0, 0, 0]) + "/64"
     }
 
-    /// The address of a peer as servers and proxies write it: with a port (`1.2.3.4:443`, `[::1]:443`), in brackets, or
-    /// with a zone (`fe80::1%eth0`).
+    /// Reads a peer's address as servers and proxies write it.
+    ///
+    /// With a port (`1.2.3.4:443`, `[::1]:443`), in brackets, or with a zone (`fe80::1%eth0`).
     package init?(peer text: String) {
-        // Nearly every peer is written as a plain address.
+        // Nearly every peer is a plain address.
         if let address = IPAddress(text) {
             self = address
             return
@@ -64,7 +65,7 @@ package struct IPAddress: Sendable, Hashable, Redacted {
                 bytes.append(UInt8(number))
                 (number, digits) = (0, 0)
             } else {
-                // No byte but 0 begins with a zero.
+                // No byte has a leading zero.
                 guard character.isASCIIDigit, digits == 0 || number > 0 else { return nil }
                 number = number * 10 + Int(character - UInt8(ascii: "0"))
                 digits += 1
@@ -79,7 +80,7 @@ package struct IPAddress: Sendable, Hashable, Redacted {
     /// The eight groups of an IPv6 address.
     private static func version6(_ text: String) -> [UInt16]? {
         var parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        // A leading or trailing `::` leaves two empty parts at that end; one of them stands for the gap.
+        // A leading or trailing `::` leaves two empty parts at that end; one of them marks the gap.
         if parts.first?.isEmpty == true {
             guard parts.count > 2, parts[1].isEmpty else { return nil }
             parts.removeFirst()
@@ -109,7 +110,7 @@ package struct IPAddress: Sendable, Hashable, Redacted {
         return groups
     }
 
-    /// The groups with the longest run of two or more zeros, the first of equals, as `::`.
+    /// The groups, with the longest run of two or more zeros as `::`, the first one of equal runs.
     private static func compressed(_ groups: [UInt16]) -> String {
         var longest = 0..<0
         var start = 0
@@ -133,7 +134,6 @@ package struct IPAddress: Sendable, Hashable, Redacted {
 }
 
 extension Substring {
-    /// Whether it is a colon and a port.
     fileprivate var isPort: Bool {
         first == ":" && UInt16(dropFirst()) != nil && dropFirst().utf8.allSatisfy(\.isASCIIDigit)
     }

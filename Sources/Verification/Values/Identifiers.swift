@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The identity of a verification: a UUIDv7.
+/// The id of a verification: a UUIDv7.
 package struct VerificationID: Sendable, Hashable, Comparable, CustomStringConvertible {
     package let uuid: UUIDValue
 
@@ -15,7 +15,7 @@ package struct VerificationID: Sendable, Hashable, Comparable, CustomStringConve
     }
 }
 
-/// The identity of a send, a UUIDv7: the reference given to the provider.
+/// The id of a send, a UUIDv7: the reference passed to the provider.
 package struct SendID: Sendable, Hashable, Comparable, CustomStringConvertible {
     package let uuid: UUIDValue
 

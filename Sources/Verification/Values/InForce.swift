@@ -2,9 +2,9 @@
 
 import Synchronization
 
-/// What is in force now and may be replaced as a whole while a worker runs: the policy, the keys.
+/// A value that may be replaced as a whole while a worker runs, such as the policy or the keys.
 ///
-/// Whoever works on a batch asks once for it, so that everything in the batch is made by the same.
+/// Code that processes a batch reads `current` once, so that the whole batch uses the same value.
 package final class InForce<Value: Sendable>: Sendable {
     private let state: Mutex<(value: Value, revision: Int)>
 
@@ -14,7 +14,7 @@ package final class InForce<Value: Sendable>: Sendable {
 
     package var current: Value { state.withLock(\.value) }
 
-    /// How often it has been replaced.
+    /// The number of replacements so far.
     package var revision: Int { state.withLock(\.revision) }
 
     package func replace(with value: Value) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension LanguageTag {
-    /// The language tag that the name of a locale comes to, as phones, browsers and servers write it; nil where it names
-    /// no language.
+    /// Reads the name of a locale as phones, browsers and servers write it; nil if it names no language.
     ///
-    /// BCP 47 as it is; Java's and Android's `pt_BR` and `zh_CN_#Hans`; POSIX's `de_DE.UTF-8@euro`; Apple's
-    /// `en_US@calendar=gregorian`; and the list of `Accept-Language`, of which the first one with the greatest weight
-    /// counts. Only languages, script and region are taken over from those.
+    /// BCP 47 unchanged; Java's and Android's `pt_BR` and `zh_CN_#Hans`; POSIX's `de_DE.UTF-8@euro`; Apple's
+    /// `en_US@calendar=gregorian`; and the list of `Accept-Language`, of which the first entry with the highest weight
+    /// counts. Of formats other than BCP 47 only language, script and region are used.
     package init?(locale text: String) {
         if let tag = LanguageTag(text) {
             self = tag
@@ -26,9 +25,9 @@ extension LanguageTag {
         return weight > 0 ? (tag, weight) : nil
     }
 
-    /// Language, script and region of a locale's name.
+    /// The language, script and region of a locale's name.
     ///
-    /// POSIX names a script after the `@`, as in `sr_RS@latin`; of what else stands there nothing is taken over.
+    /// POSIX names a script after the `@`, as in `sr_RS@latin`; other modifiers are ignored.
     private static func named(_ name: Substring) -> LanguageTag? {
         let modifier = name.split(separator: "@").dropFirst().first
         let subtags = name.prefix { $0 != "." && $0 != "@" }.split { $0 == "_" || $0 == "-" || $0 == "#" }
@@ -50,14 +49,13 @@ extension LanguageTag {
         return LanguageTag(([language] + extended + [script, region].compactMap(\.self)).joined(separator: "-"))
     }
 
-    /// The scripts that POSIX's locales name.
     private static let scripts: [String: Substring] = [
         "latin": "Latn", "cyrillic": "Cyrl", "devanagari": "Deva", "arabic": "Arab",
     ]
 }
 
 extension Substring {
-    /// Without spaces and tabs at both ends.
+    /// The text without spaces and tabs at both ends.
     fileprivate var trimmingBlanks: Substring {
         let start = drop { $0 == " " || $0 == "\t" }
         guard let last = start.lastIndex(where: { $0 != " " && $0 != "\t" }) else { return start.prefix(0) }

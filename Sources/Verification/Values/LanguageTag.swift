@@ -2,7 +2,7 @@
 
 /// A well-formed BCP 47 language tag in its usual case, such as `zh-Hant-TW`.
 ///
-/// RFC 5646, section 2.1, without the grandfathered tags; whether its subtags are registered is not asked.
+/// RFC 5646, section 2.1, without the grandfathered tags; subtags need not be registered.
 package struct LanguageTag: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 
@@ -21,9 +21,9 @@ package struct LanguageTag: Sendable, Hashable, CustomStringConvertible {
         self.text = parser.canonical.joined(separator: "-")
     }
 
-    /// The tag itself and then what is left when subtags fall off its end, as RFC 4647, section 3.4, looks tags up.
+    /// The tag itself, then its truncations from the end, in the lookup order of RFC 4647, section 3.4.
     ///
-    /// A single letter or digit in front of what fell off goes with it.
+    /// A single letter or digit before a removed subtag is removed with it.
     package var fallbacks: [String] {
         guard text.utf8.contains(UInt8(ascii: "-")) else { return [text] }
         var subtags = text.split(separator: "-")
@@ -39,7 +39,7 @@ package struct LanguageTag: Sendable, Hashable, CustomStringConvertible {
     package var description: String { text }
 }
 
-/// Walks the subtags of a language tag in the order of the grammar.
+/// Parses the subtags of a language tag in the order of the grammar.
 private struct LanguageTagParser {
     let subtags: [String]
     private var index = 0
@@ -49,7 +49,7 @@ private struct LanguageTagParser {
         self.subtags = subtags
     }
 
-    /// Whether the subtags, which are 1 to 8 letters or digits each, make a tag.
+    /// True if the subtags, each 1 to 8 letters or digits, form a tag.
     mutating func parse() -> Bool {
         if next == "x" { return privateUse() }
         guard take(where: { (2...8).contains($0.count) && $0.isLetters }) else { return false }
@@ -65,7 +65,7 @@ private struct LanguageTagParser {
 
     private var next: String? { index < subtags.count ? subtags[index] : nil }
 
-    /// Extensions: a letter or digit other than `x`, used once, and one or more subtags of at least two.
+    /// Extensions: a letter or digit other than `x`, used once, then one or more subtags of at least two characters.
     private mutating func extensions() -> Bool {
         var singletons: Set<String> = []
         while let singleton = next, singleton.utf8.count == 1, singleton != "x" {
@@ -94,7 +94,7 @@ private struct LanguageTagParser {
 }
 
 extension String {
-    /// Whether this is a language's two letters, with a region's or without, in their usual case: what nearly all say.
+    /// True for the common case: two letters of a language, with or without two of a region, in their usual case.
     fileprivate var isPlainLanguageTag: Bool {
         let bytes = utf8
         guard bytes.count == 2 || bytes.count == 5 else { return false }

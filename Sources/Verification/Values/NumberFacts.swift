@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a numbering plan says of a phone number.
+/// The facts about a phone number by a numbering plan.
 package struct NumberFacts: Sendable, Hashable {
-    /// The region from the whole number, `XX` when no region's plan has it.
+    /// The region of the whole number; `XX` if no region's plan contains it.
     package let region: Region
 
-    /// The regions the number may belong to: the one found, or all that share its calling code.
+    /// The regions that the number may belong to: the one found, or all that share its calling code.
     ///
-    /// Sorted; empty when the calling code belongs to no region.
+    /// Sorted; empty if the calling code belongs to no region.
     package let candidates: [Region]
 
-    /// Whether some region's plan has the number.
+    /// True if some region's plan contains the number.
     package let isValid: Bool
 
     package let type: NumberType
 
-    /// Which table the facts are from, which a refusal names.
+    /// The table that the facts are from, which a refusal names.
     package let table: Table
 
-    /// The tables of numbering plans, the later the stronger.
+    /// The tables of numbering plans; later ones override earlier ones.
     package enum Table: Sendable, Hashable {
-        /// The plans that the build embeds.
+        /// The plans embedded in the build.
         case metadata
 
         /// The overrides of the policy in force.
@@ -42,7 +42,7 @@ package struct NumberFacts: Sendable, Hashable {
     }
 }
 
-/// The kind of line behind a number, in libphonenumber's words.
+/// The type of line of a number, in libphonenumber's terms.
 package enum NumberType: String, Sendable, Hashable, CaseIterable {
     case mobile
     case fixedLine
@@ -58,7 +58,6 @@ package enum NumberType: String, Sendable, Hashable, CaseIterable {
     case unknown
 }
 
-/// Where the facts about a number come from.
 package protocol NumberDirectory: Sendable {
     /// The facts about one number; total for every `PhoneNumber`, and without I/O.
     func facts(of number: PhoneNumber) -> NumberFacts

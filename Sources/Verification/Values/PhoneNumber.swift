@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A phone number in E.164 form: `+`, a digit 1–9, then 6 to 14 digits.
+/// A phone number in E.164 format: `+`, a digit 1–9, then 6 to 14 digits.
 ///
-/// The check is strict: vanity letters and longer strings, which libphonenumber's parser takes, are no numbers.
-/// The type describes itself masked, so that a number reaches a log only by asking for `e164`.
+/// The check is strict: vanity letters and longer strings, which libphonenumber's parser accepts, are rejected. The
+/// description is masked, so that only code that reads `e164` can write a number to a log.
 package struct PhoneNumber: Sendable, Hashable, CustomStringConvertible {
-    /// The whole number, `+` included.
+    /// The whole number, including the `+`.
     package let e164: String
 
     package init?(_ text: String) {
@@ -17,9 +17,9 @@ package struct PhoneNumber: Sendable, Hashable, CustomStringConvertible {
         e164 = text
     }
 
-    /// The number with all but its first and its last four digits starred, such as `+1******3434`.
+    /// The number with all digits except the first and the last four replaced by stars, such as `+1******3434`.
     ///
-    /// Short numbers keep fewer: never more than half of the digits show.
+    /// Short numbers show fewer: never more than half of the digits.
     package var masked: String {
         let digits = e164.utf8.count - 1
         let tail = min(4, max(0, digits / 2 - 1))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who proves to own what: one phone number, e-mail address or device.
+/// The recipient of a verification: one phone number, e-mail address or device.
 ///
-/// It describes itself masked, to interpolation and `dump` alike; the whole address is had only by asking for it.
+/// Its description is masked, for interpolation and `dump` alike; only explicit access gives the whole address.
 package enum Recipient: Sendable, Hashable, Redacted {
     case phone(PhoneNumber)
     case email(EmailAddress)
@@ -16,7 +16,7 @@ package enum Recipient: Sendable, Hashable, Redacted {
         }
     }
 
-    /// The one spelling that fingerprints, slots and limits use.
+    /// The canonical spelling that fingerprints, slots and limits use.
     package var canonical: String {
         switch self {
         case .phone(let number): number.e164
@@ -25,7 +25,7 @@ package enum Recipient: Sendable, Hashable, Redacted {
         }
     }
 
-    /// What may be shown in events and logs.
+    /// The form that events and logs may show.
     package var masked: String {
         switch self {
         case .phone(let number): number.masked
@@ -34,13 +34,13 @@ package enum Recipient: Sendable, Hashable, Redacted {
         }
     }
 
-    /// The app of a device, which its canonical form leaves out.
+    /// The app of a device, which the canonical form omits.
     package var pushApp: PushApp? {
         guard case .device(let token) = self else { return nil }
         return PushApp(bundleID: token.bundleID, environment: token.environment)
     }
 
-    /// Reads back what `canonical` wrote, or nil; a device needs its app as well.
+    /// Reads the format of `canonical`, or returns nil; a device needs its app as well.
     package init?(_ channel: Channel, canonical: String, pushApp: PushApp?) {
         switch channel {
         case .sms:

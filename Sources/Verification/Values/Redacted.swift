@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A value that describes itself without what must not be seen, to interpolation, `dump` and mirrors alike.
+/// A value whose description, dump and mirror hide its sensitive content.
 ///
-/// `description` is the only view; a conforming type says in it what may appear in a log.
+/// All three show only `description`, in which a conforming type includes what logs may contain.
 package protocol Redacted: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
 
 extension Redacted {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A CLDR two-letter region code, `XX` when unknown; in the lists of a policy also `001`.
+/// A CLDR two-letter region code, `XX` if unknown; in a policy's lists also `001`.
 package struct Region: Sendable, Hashable, Comparable, CustomStringConvertible {
     package static let unknown = Region(code: "XX")
 
-    /// The numbers whose calling code belongs to no region, such as those of satellite networks (+881) and international
-    /// ones (+882, +883): the code of the world in CLDR, and of such plans in libphonenumber.
+    /// Numbers whose calling code belongs to no region; `001` is the code of the world in CLDR and libphonenumber.
     ///
-    /// Events show them as `XX`, with all other numbers of no region.
+    /// They are those of satellite networks (+881) and international ones (+882, +883). Events show them as `XX`, like
+    /// all other numbers of no region.
     package static let international = Region(code: "001")
 
     package let code: String

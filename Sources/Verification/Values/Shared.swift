@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A large value that never changes, in one place however often what holds it is copied.
+/// A large immutable value, stored once however often its owner is copied.
 final class Shared<Value: Sendable & Equatable>: Sendable, Equatable {
     let value: Value
 

@@ -2,20 +2,19 @@
 
 import Glibc
 
-/// Texts compared by their UTF-8 bytes: Swift takes letters for equal that only look alike.
+/// Compares texts by their UTF-8 bytes: Swift's `==` ignores differences between canonically equivalent texts.
 extension String {
-    /// Whether both texts are the same bytes.
     func hasSameBytes(as other: String) -> Bool {
         utf8.count == other.utf8.count && order(of: other) == 0
     }
 
-    /// Whether the bytes come before those of the other text, as in PostgreSQL's collation C.
+    /// True if the bytes sort before the other text's, as in PostgreSQL's collation C.
     func hasBytes(before other: String) -> Bool {
         let order = order(of: other)
         return order == 0 ? utf8.count < other.utf8.count : order < 0
     }
 
-    /// How the bytes differ from the other text's as far as both go: below 0 when they come before them, 0 for not at all.
+    /// Compares the bytes up to the shorter length: negative if this text sorts first, 0 if they are equal.
     private func order(of other: String) -> Int32 {
         let order: Int32?? = utf8.withContiguousStorageIfAvailable { own in
             other.utf8.withContiguousStorageIfAvailable { others in

@@ -3,16 +3,17 @@
 extension Timestamp {
     /// Reads an RFC 3339 date-time such as `2026-11-20T12:34:56.789+01:00`; nil for anything else.
     ///
-    /// The fraction has one to nine digits, of which those below a microsecond are cut off. A leap second (`:60`) is
-    /// taken only where one can be, at 23:59 UTC, and becomes the last microsecond before midnight. Years run from 0001
-    /// to 9999, also after the offset is applied.
+    /// The fraction has one to nine digits; those below a microsecond are truncated. A leap second (`:60`) is accepted
+    /// only at 23:59 UTC, and becomes the last microsecond before midnight. Years are 0001 to 9999, also after the
+    /// offset is applied.
     package init?(rfc3339 text: String) {
         self.init(text, asSerialized: false)
     }
 
-    /// Reads a date-time as serializers of many languages write it: RFC 3339, and beside it a blank for the `T`
-    /// (Python's `str()`, PostgreSQL), an offset without its colon (PHP's `DATE_ISO8601`, Jackson's `java.util.Date`) and
-    /// one of hours alone (PostgreSQL); nil for anything else.
+    /// Reads a date-time as serializers of many languages write it; nil for anything else.
+    ///
+    /// RFC 3339; also with a space for the `T` (Python's `str()`, PostgreSQL), with an offset without its colon (PHP's
+    /// `DATE_ISO8601`, Jackson's `java.util.Date`), and with an offset of hours alone (PostgreSQL).
     package init?(serialized text: String) {
         self.init(text, asSerialized: true)
     }
@@ -44,7 +45,7 @@ extension Timestamp {
 
     /// The time in UTC with milliseconds, such as `2026-11-20T12:34:56.789Z`.
     ///
-    /// Always 24 characters: microseconds are cut off, and times outside the years 0001 to 9999 are written as the
+    /// Always 24 characters: microseconds are truncated, and times outside the years 0001 to 9999 are written as the
     /// nearest one inside.
     package var rfc3339: String {
         let time = min(max(self, Self.writable.lowerBound), Self.writable.upperBound)
@@ -80,8 +81,8 @@ extension Timestamp {
 
 /// A date of the proleptic Gregorian calendar.
 ///
-/// The conversions are those of Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms": years begin in March, so
-/// that the leap day is the last day of its year.
+/// The conversions are those of Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms": years begin in March,
+/// so that the leap day is the last day of its year.
 private struct CalendarDate {
     let year: Int64
     let month: Int64
@@ -131,7 +132,6 @@ private struct CalendarDate {
     }
 }
 
-/// Reads fixed-width numbers from a text.
 private struct DigitReader {
     let bytes: [UInt8]
     private var position = 0
@@ -142,7 +142,7 @@ private struct DigitReader {
 
     var isAtEnd: Bool { position == bytes.count }
 
-    /// Skips one character; letters in either case.
+    /// Skips one character; a letter matches in either case.
     mutating func skip(_ mark: UInt8) -> Bool {
         guard position < bytes.count else { return false }
         let byte = bytes[position]
@@ -161,7 +161,7 @@ private struct DigitReader {
         return number
     }
 
-    /// The microseconds after a point, 0 without a point, nil when the digits are none or too many.
+    /// The microseconds after a point; 0 without a point, nil with no digits or too many.
     mutating func fraction() -> Int64? {
         guard skip(UInt8(ascii: ".")) else { return 0 }
         var microseconds: Int64 = 0
@@ -176,7 +176,7 @@ private struct DigitReader {
         return microseconds
     }
 
-    /// The minutes by which the local time is ahead of UTC; as serialized, the colon or the minutes may be absent.
+    /// The local time's offset from UTC in minutes; as serialized, the colon or the minutes may be absent.
     mutating func offset(asSerialized: Bool) -> Int64? {
         if skip(UInt8(ascii: "z")) { return 0 }
         let isBehind = skip(UInt8(ascii: "-"))

@@ -8,13 +8,13 @@ package struct Timestamp: Sendable, Hashable, Comparable {
         self.microseconds = microseconds
     }
 
-    /// From milliseconds, as Kafka gives them; saturates instead of overflowing.
+    /// A time from milliseconds, Kafka's unit; saturates instead of overflowing.
     package init(milliseconds: Int64) {
         let (product, overflow) = milliseconds.multipliedReportingOverflow(by: 1000)
         microseconds = overflow ? (milliseconds < 0 ? .min : .max) : product
     }
 
-    /// As Kafka counts, whole ones.
+    /// The time in whole milliseconds, Kafka's unit.
     package var milliseconds: Int64 { microseconds / 1000 }
 
     package static func < (left: Timestamp, right: Timestamp) -> Bool {

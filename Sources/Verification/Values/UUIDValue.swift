@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A UUID as a 128-bit number: its order is the order of its bytes, so UUIDv7 values sort by time.
+/// A UUID as a 128-bit number: it sorts by its bytes, so UUIDv7 values sort by time.
 package struct UUIDValue: Sendable, Hashable, Comparable, CustomStringConvertible {
     package let value: UInt128
 
@@ -13,7 +13,7 @@ package struct UUIDValue: Sendable, Hashable, Comparable, CustomStringConvertibl
         value = digest.prefix(16).reduce(0) { $0 << 8 | UInt128($1) }
     }
 
-    /// A UUID from its 36-character form, either case.
+    /// A UUID from its 36-character form, in either case.
     package init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8)
         guard bytes.count == 36 else { return nil }
@@ -40,20 +40,20 @@ package struct UUIDValue: Sendable, Hashable, Comparable, CustomStringConvertibl
         return UUIDValue(milliseconds << 80 | 0x7 << 76 | high << 64 | 0x2 << 62 | low)
     }
 
-    /// The time in a UUIDv7; nil for an id of another kind.
+    /// The time in a UUIDv7; nil for other versions.
     package var version7Time: Timestamp? {
         guard value >> 76 & 0xf == 0x7 else { return nil }
         return Timestamp(milliseconds: Int64(truncatingIfNeeded: value >> 80))
     }
 
-    /// The cell that the id names in its last byte.
+    /// The cell in the id's last byte.
     ///
-    /// Only ids that were made `inCell` name one; that byte of others is as random as the rest.
+    /// Only ids made by `inCell` have one; in others that byte is random.
     package var cell: UInt8 { UInt8(truncatingIfNeeded: value) }
 
-    /// The same id with a cell in its last byte, so that whoever is given the id knows which database to ask.
+    /// The same id with a cell in its last byte, which identifies the database that holds the id's row.
     ///
-    /// RFC 9562 leaves these bits of a UUIDv7 to its maker; its time, version and variant stay, and 66 random bits.
+    /// RFC 9562 lets the creator choose these bits of a UUIDv7; time, version, variant and 66 random bits are kept.
     package func inCell(_ cell: UInt8) -> UUIDValue {
         UUIDValue(value & ~0xff | UInt128(cell))
     }
