@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The digits of base 16.
 enum Hexadecimal {
-    /// As they are written, in lower case.
+    /// The digits for output, in lower case.
     static let digits = Array("0123456789abcdef".utf8)
 
-    /// The value of a digit in either case, nil for any other byte.
+    /// The value of a digit in either case; nil for any other byte.
     static func value(of byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
@@ -15,7 +14,7 @@ enum Hexadecimal {
         }
     }
 
-    /// The bytes that pairs of digits spell, either case; nil for any other text.
+    /// Decodes pairs of digits in either case; nil for any other text.
     static func bytes(_ text: some Collection<UInt8>) -> [UInt8]? {
         let digits = text.compactMap { value(of: $0) }
         guard digits.count == text.count, digits.count.isMultiple(of: 2) else { return nil }

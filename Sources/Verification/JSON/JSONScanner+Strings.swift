@@ -3,7 +3,7 @@
 extension JSONScanner {
     /// Reads the string whose opening quote is at the position.
     ///
-    /// Without an escape the text is one slice of the document.
+    /// Without an escape, the text is a single slice of the document.
     mutating func string() throws(JSONFault) -> String {
         position += 1
         let start = position
@@ -21,7 +21,7 @@ extension JSONScanner {
         throw .notJSON
     }
 
-    /// Reads on from the first escape of a string that starts at `start`.
+    /// Continues at the first escape of a string that starts at `start`.
     private mutating func escapedString(from start: Int) throws(JSONFault) -> String {
         var text = Array(bytes[start..<position])
         while position < bytes.count {
@@ -42,7 +42,6 @@ extension JSONScanner {
         throw .notJSON
     }
 
-    /// Reads what follows a backslash.
     private mutating func escape(into text: inout [UInt8]) throws(JSONFault) {
         let byte = next
         position += 1
@@ -83,7 +82,7 @@ extension JSONScanner {
         return scalar
     }
 
-    /// In place of half a surrogate pair; nil where one is a fault.
+    /// The replacement for half a surrogate pair; nil if it is a fault.
     private var half: Unicode.Scalar? { limits.isTolerant ? "\u{FFFD}" : nil }
 
     private mutating func hexUnit() throws(JSONFault) -> UInt32 {

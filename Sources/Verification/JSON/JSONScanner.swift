@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A strict RFC 8259 reader of untrusted bytes, in one pass and without Foundation.
+/// A strict RFC 8259 parser of untrusted bytes, in one pass and without Foundation.
 ///
-/// Strict where parsers are known to differ, because two readers of one message must not see two requests: a name twice
-/// in an object, half a surrogate pair, a byte order mark, and numbers that would lose their value are all faults. It
-/// never traps: every byte is read behind a bounds check, and nesting, thus recursion, is bounded by the limits. The
-/// size of the document is the caller's to bound.
+/// Strict where parsers differ, because two readers of one message must not see two requests: duplicate names in an
+/// object, half a surrogate pair, a byte order mark, and numbers that would lose their value are faults. It never
+/// traps: every byte is read after a bounds check, and the limits bound nesting, and thus recursion. The caller must
+/// bound the size of the document.
 ///
-/// Tolerant on request, where a document was made by somebody who cannot be told of its faults: see `JSONLimits`.
+/// Tolerant on request, for documents whose authors cannot be told of faults: see `JSONLimits`.
 package struct JSONScanner {
     let bytes: [UInt8]
     var position = 0
@@ -19,11 +19,11 @@ package struct JSONScanner {
         self.limits = limits
     }
 
-    /// The one value that the bytes spell; the first fault in document order otherwise.
+    /// Parses the one value in the bytes; throws the first fault in document order.
     ///
-    /// Invalid UTF-8 comes before every other fault, wherever it stands.
+    /// Invalid UTF-8 takes precedence over every other fault, wherever it is.
     package static func parse(_ bytes: [UInt8], limits: JSONLimits = JSONLimits()) throws(JSONFault) -> JSONValue {
-        // Nearly all is ASCII, of which no text has to be made to know that it is valid.
+        // Nearly all input is ASCII and needs no `String` to be validated as UTF-8.
         guard limits.isTolerant || bytes.allSatisfy({ $0 < 0x80 }) || String(validating: bytes, as: UTF8.self) != nil
         else { throw .invalidUTF8 }
         var scanner = JSONScanner(bytes: bytes, limits: limits)
@@ -76,7 +76,7 @@ package struct JSONScanner {
             guard isNew || limits.isTolerant else { throw .duplicateKey }
             guard take(UInt8(ascii: ":")) else { throw .notJSON }
             let member = JSONMember(name: name, value: try value())
-            // The first of a name counts where it may come again.
+            // If duplicate names are tolerated, the first one counts.
             if isNew { members.append(member) }
         } while take(UInt8(ascii: ","))
         guard take(UInt8(ascii: "}")) else { throw .notJSON }
@@ -101,14 +101,14 @@ package struct JSONScanner {
         return elements
     }
 
-    /// Steps over an opening bracket, one level down.
+    /// Skips an opening bracket and enters its level.
     private mutating func enter() throws(JSONFault) {
         depth += 1
         guard depth <= limits.maximumDepth else { throw .tooDeep }
         position += 1
     }
 
-    /// Skips whitespace and then the byte, if it is there.
+    /// Skips whitespace and then the byte, if present.
     private mutating func take(_ byte: UInt8) -> Bool {
         skipWhitespace()
         guard next == byte else { return false }
@@ -143,7 +143,7 @@ package struct JSONScanner {
         }
         let number = JSONNumber(literal: String(decoding: bytes[start..<position], as: UTF8.self))
         if isInteger {
-            // Eighteen digits always fit.
+            // Eighteen digits always fit in 64 bits.
             guard position - start <= 18 || number.int64 != nil else { throw .numberOutOfRange }
         } else {
             guard let double = number.double, double.isFinite else { throw .numberOutOfRange }
@@ -151,7 +151,7 @@ package struct JSONScanner {
         return number
     }
 
-    /// A number however large or spelt, such as `+1`, `007` or `NaN`: a bare word.
+    /// A number of any size and spelling, such as `+1`, `007` or `NaN`: a bare word.
     private mutating func anyNumber() throws(JSONFault) -> JSONNumber {
         let start = position
         while next.isASCIILetterOrDigit || [UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: ".")].contains(next) {
@@ -161,7 +161,6 @@ package struct JSONScanner {
         return JSONNumber(literal: String(decoding: bytes[start..<position], as: UTF8.self))
     }
 
-    /// Skips one or more digits.
     private mutating func digits() throws(JSONFault) {
         let start = position
         while UInt8(ascii: "0") <= next, next <= UInt8(ascii: "9") { position += 1 }
@@ -178,7 +177,7 @@ package struct JSONScanner {
         }
     }
 
-    /// Skips `// …` up to the line's end, or `/* … */`; false where neither begins.
+    /// Skips `// …` up to the line's end, or `/* … */`; false if neither begins.
     private mutating func skipComment() -> Bool {
         let rest = bytes[(position + 1)...]
         switch rest.first {
@@ -193,14 +192,14 @@ package struct JSONScanner {
     }
 }
 
-/// The names that an object has so far, to find one that comes twice.
+/// The names in an object so far, to find duplicates.
 ///
-/// A few names are compared one by one; from then on a set keeps a hostile object with ten thousand names linear.
+/// The first few names are compared one by one; beyond that, a set keeps an object with ten thousand names linear.
 private struct JSONNames {
     private static let comparedOneByOne = 16
     private var seen: Set<[UInt8]> = []
 
-    /// Adds a name to those of the members; false when it is there already.
+    /// Adds a name to those of the members; false if it is a duplicate.
     mutating func insert(_ name: String, after members: [JSONMember]) -> Bool {
         if members.count < Self.comparedOneByOne {
             for member in members where member.name.hasSameBytes(as: name) { return false }

@@ -3,13 +3,13 @@
 /// Appends one JSON document to bytes, names in the order of the calls.
 ///
 /// The output is one line and safe in a log or a script: quotes, backslashes, control characters, DEL and the line
-/// separators U+2028 and U+2029 are escaped. The writer does not check that a name is written once, nor that members go
-/// into objects and elements into arrays.
+/// separators U+2028 and U+2029 are escaped. The writer does not check that a name is written once, nor that members
+/// are written to objects and elements to arrays.
 package struct JSONWriter: Sendable {
     package private(set) var bytes: [UInt8] = []
     private var needsComma = false
 
-    /// An empty document with room for so many bytes.
+    /// An empty document with room for `capacity` bytes.
     package init(reserving capacity: Int = 512) {
         bytes.reserveCapacity(capacity)
     }
@@ -20,7 +20,6 @@ package struct JSONWriter: Sendable {
         enclose("{", body, "}")
     }
 
-    /// Writes a member that is an object.
     package mutating func object(_ name: StaticString, _ body: (inout JSONWriter) -> Void) {
         self.name(name)
         enclose("{", body, "}")
@@ -38,7 +37,6 @@ package struct JSONWriter: Sendable {
         enclose("[", body, "]")
     }
 
-    /// Writes a member that is an array.
     package mutating func array(_ name: StaticString, _ body: (inout JSONWriter) -> Void) {
         self.name(name)
         enclose("[", body, "]")
@@ -63,21 +61,19 @@ package struct JSONWriter: Sendable {
         if let value { member(name, value) }
     }
 
-    /// Writes a member that is `null`.
     package mutating func null(_ name: StaticString) {
         self.name(name)
         raw("null")
         needsComma = true
     }
 
-    /// Writes an element of an array.
     package mutating func element(_ value: some JSONScalar) {
         separate()
         value.write(to: &self)
         needsComma = true
     }
 
-    /// Writes a name of this program's own, which is ASCII without anything to escape.
+    /// Writes one of this program's own names, which are ASCII without characters to escape.
     private mutating func name(_ name: StaticString) {
         separate()
         bytes.append(UInt8(ascii: "\""))
@@ -99,7 +95,6 @@ package struct JSONWriter: Sendable {
         if needsComma { bytes.append(UInt8(ascii: ",")) }
     }
 
-    /// Writes what stands between two brackets.
     private mutating func enclose(
         _ opening: Unicode.Scalar,
         _ body: (inout JSONWriter) -> Void,
@@ -112,12 +107,12 @@ package struct JSONWriter: Sendable {
         needsComma = true
     }
 
-    /// Appends text as it is.
+    /// Appends text unchanged.
     fileprivate mutating func raw(_ text: String) {
         bytes.append(contentsOf: text.utf8)
     }
 
-    /// Appends a string literal; what needs no escape is copied in runs.
+    /// Appends a string literal; runs without escapes are copied at once.
     fileprivate mutating func quoted(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
         var text = text
@@ -141,7 +136,7 @@ package struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// False for nearly every text; without a branch for each byte, so that many are looked at together.
+    /// False for nearly every text; without a branch for each byte, so that the compiler vectorizes the loop.
     private static func mayNeedEscape(_ source: UnsafeBufferPointer<UInt8>) -> Bool {
         var found: UInt8 = 0
         for byte in source {
@@ -153,7 +148,7 @@ package struct JSONWriter: Sendable {
         return found != 0
     }
 
-    /// How many bytes from the index on make a character that is escaped: 0, 1, or 3 for a line separator.
+    /// The length in bytes of the character at the index if it must be escaped: 0, 1, or 3 for a line separator.
     private static func lengthToEscape(_ source: UnsafeBufferPointer<UInt8>, at index: Int) -> Int {
         switch source[index] {
         case 0..<0x20, 0x7f, UInt8(ascii: "\""), UInt8(ascii: "\\"): 1
@@ -178,9 +173,7 @@ package struct JSONWriter: Sendable {
     }
 }
 
-/// A value that JSON writes without brackets.
 package protocol JSONScalar {
-    /// Appends the value to the document.
     func write(to writer: inout JSONWriter)
 }
 
@@ -215,7 +208,7 @@ extension Int64: JSONScalar {
 }
 
 extension Double: JSONScalar {
-    /// Appends the shortest decimal that reads back as this number; `null` for what JSON cannot say.
+    /// Appends the shortest decimal that parses to this number; `null` for infinity and NaN.
     package func write(to writer: inout JSONWriter) {
         writer.raw(isFinite ? description : "null")
     }
