@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// What one stage of the pipeline leaves for the next, which takes all that has come meanwhile at once.
+/// A queue between two stages: its consumer takes everything that has accumulated, as one batch.
 ///
 /// Batches grow by themselves under load and stay small when idle. One consumer; any number of producers.
 final class BatchQueue<Element: Sendable>: Sendable {
@@ -17,15 +17,17 @@ final class BatchQueue<Element: Sendable>: Sendable {
     private let limit: Int
     private let weigh: @Sendable (Element) -> Int
 
+    /// Makes an empty queue.
+    ///
     /// - Parameters:
-    ///   - limit: the weight from which on `append` refuses: the queue holds less, and what was added last.
-    ///   - weigh: what an element counts in limits and batches, at least 1.
+    ///   - limit: the total weight at which `append` starts to refuse. One append may exceed it.
+    ///   - weigh: the weight of an element in limits and batches, at least 1.
     init(limit: Int = .max, weighing weigh: @escaping @Sendable (Element) -> Int = { _ in 1 }) {
         self.limit = limit
         self.weigh = weigh
     }
 
-    /// Adds elements, however heavy, or none of them when the queue is full or finished.
+    /// Adds all elements, whatever their weight, or none when the queue is full or finished.
     @discardableResult
     func append(_ elements: [Element]) -> Bool {
         let weight = elements.reduce(0) { $0 + weigh($1) }
@@ -39,7 +41,7 @@ final class BatchQueue<Element: Sendable>: Sendable {
         return isAdded
     }
 
-    /// Ends the queue: what is in it is still taken.
+    /// Ends the queue: it accepts no more elements, and the remaining ones are still delivered.
     func finish() {
         state.withLock { $0.isFinished = true }
         signal.finish()
@@ -48,15 +50,16 @@ final class BatchQueue<Element: Sendable>: Sendable {
     var count: Int { state.withLock { $0.elements.count } }
     var weight: Int { state.withLock { $0.weight } }
 
-    /// The batches of a weight, until the queue is finished and empty; what is heavier is a batch alone.
+    /// Batches of at most a given weight, until the queue is finished and empty.
     ///
-    /// A batch of less than half of the maximum waits once for `moment` to become larger, where that is not zero: each
-    /// batch costs the database and the broker as much as many of its elements.
+    /// An element that exceeds the maximum forms a batch alone. A batch below half of the maximum waits once for
+    /// `moment` to grow, unless `moment` is zero: a batch costs the database and the broker as much as many of its
+    /// elements.
     func batches(
         of maximum: Int,
         after moment: @escaping @Sendable () -> Duration = { .zero },
         pause: @escaping @Sendable (Duration) async -> Void = { moment in
-            // Whether more comes nobody can tell. A cancelled sleep ends at once, and what is there is taken.
+            // Cancellation only shortens the pause: the elements in the queue are delivered all the same.
             try? await Task.sleep(for: moment)
         }
     ) -> Batches {

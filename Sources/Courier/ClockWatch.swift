@@ -5,9 +5,9 @@ import Logs
 import ServiceLifecycle
 import Verification
 
-/// Compares the worker's clock with the database's while it works: clocks are set, and machines sleep.
+/// Compares the worker's clock with the database's at intervals, since clocks are changed and machines sleep.
 ///
-/// It holds new work back while the clock is more than a minute off.
+/// Holds new work back while the clock is more than a minute off.
 package struct ClockWatch: Service {
     private let courier: Courier
     private let start: Duration
@@ -16,9 +16,10 @@ package struct ClockWatch: Service {
     private let interval: Duration
     private let shortInterval: Duration
 
-    /// A watch that begins with the lead that was found at the worker's start.
+    /// Makes a watch whose first reading is the lead found at the worker's start.
     ///
-    /// `lead` tells how far the clock is ahead of the database's; nil when that does not answer. `shortInterval` is the time until the next look at a clock that holds work back.
+    /// `lead` returns the clock's lead over the database's clock; nil when the database does not answer.
+    /// `shortInterval` is the time between two readings while the clock holds work back.
     package init(
         _ courier: Courier,
         start: Duration,
@@ -47,7 +48,7 @@ package struct ClockWatch: Service {
         }
     }
 
-    /// A clock counts as wrong when two looks find it so: it may have been set in the middle of one.
+    /// Reads the lead twice before it counts as wrong, since the clock may be changed in the middle of a reading.
     private func confirmedLead() async -> Duration? {
         guard let first = await lead() else { return nil }
         if ClockStanding.Step(first) == .right { return first }
@@ -72,15 +73,16 @@ package struct ClockWatch: Service {
     }
 }
 
-/// How wrong a worker's clock is, and when that is to be told; a value without a clock of its own.
+/// The state of a worker's clock, and the decision when to log it; pure, without a clock of its own.
 struct ClockStanding {
     enum Step: Equatable {
         case right
 
-        /// More than 5 s off: to be told.
+        /// More than 5 s off: logged.
         case off
 
-        /// More than a minute off: no request is decided. Its ids would hold the wrong time, by which they are dropped.
+        /// More than a minute off: no request is decided, since the ids would hold a wrong time and the database drops
+        /// rows by the time in their ids.
         case held
 
         init(_ lead: Duration) {
@@ -92,7 +94,7 @@ struct ClockStanding {
         }
     }
 
-    /// While nothing changes, a wrong clock is told of again only after so long.
+    /// Time between two log lines about a clock that stays wrong.
     private static let pause = Duration.seconds(600)
 
     private(set) var step = Step.right
@@ -100,7 +102,7 @@ struct ClockStanding {
 
     static func distance(_ lead: Duration) -> Duration { max(lead, .zero - lead) }
 
-    /// Takes a lead that was found; the step to tell of, if any.
+    /// Records a measured lead; returns the step to log, if any.
     mutating func take(_ lead: Duration, at now: ContinuousClock.Instant) -> Step? {
         let before = step
         step = Step(lead)

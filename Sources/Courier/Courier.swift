@@ -4,7 +4,7 @@ package import Logging
 package import ServiceLifecycle
 package import Verification
 
-/// The pipeline: how a request becomes a message and an event.
+/// The pipeline from a request to a message and an event.
 ///
 ///     ConsumerRecord → Request → Decision → Send → Outcome → Event
 ///
@@ -15,38 +15,38 @@ package import Verification
 /// | `Dispatch` | claimed sends        | marks them, then calls providers                     | results               |
 /// | `Record`   | results              | settles many in one transaction                      | events                |
 /// | `Publish`  | events, dead letters | produces them, then deletes them from the outbox     |                       |
-/// | `Sweep`    | what is overdue      | takes it over from dead workers, or ends it          | claimed sends, events |
-/// | `Receipts` | what providers say   | settles sends that were handed over                  | events                |
+/// | `Sweep`    | overdue rows         | takes them over from dead workers, or ends them      | claimed sends, events |
+/// | `Receipts` | receipts             | settles sends that a provider accepted               | events                |
 ///
-/// Stages hand over in memory for speed. What they hand over is in PostgreSQL already, where another worker finds it,
-/// but for a provider's answer on its way to `Record`: with its worker that is lost, and the send becomes `unknown`, or
-/// is repeated once where the operator prefers that.
+/// Stages pass values on in memory for speed. The same data is in PostgreSQL already, where another worker finds it.
+/// The exception is a provider's answer on its way to `Record`: it is lost with its worker, and the send becomes
+/// `unknown`, or is repeated once if the operator prefers that.
 ///
 /// To follow one request, read these in order:
 ///
-/// 1. `Screener.candidate(for:)` reads its record and applies the rules that need no memory.
+/// 1. `Screener.candidate(for:)` reads its record and applies the stateless rules.
 /// 2. `IntakeRules.decide` applies the others, and makes a `ClaimedSend` or the event that answers it.
-/// 3. `SendRouter.way(of:)` says which providers to ask, and when.
-/// 4. `Handover.outcome(of:)` asks them as its `AttemptPlan` says: `ClaimedSend.content` is the message,
+/// 3. `SendRouter.way(of:)` picks the providers to call, and the time.
+/// 4. `Handover.outcome(of:)` calls them as its `AttemptPlan` demands: `ClaimedSend.content` is the message,
 ///    `MessageProvider.send` the call.
-/// 5. `OutcomeDecision.settle` changes the verification by what became of the send.
-/// 6. `DeliveryEvent.record` makes the record that tells it, for the outbox.
+/// 5. `OutcomeDecision.settle` updates the verification with the outcome of the send.
+/// 6. `DeliveryEvent.record` makes the event's record for the outbox.
 package struct Courier: Sendable {
     /// The services in the order in which they depend on each other; they stop in the reverse order.
     ///
-    /// So a worker stops sweeping and reading first, leaves its group, finishes the sends it holds, writes what became of
-    /// them, publishes that, and closes the producer last.
+    /// At a shutdown a worker stops sweeping and reading first, leaves its consumer group, finishes its sends in
+    /// flight, writes their outcomes, publishes the events, and closes the producer last.
     package let services: [any Service]
 
-    /// What its lines call this worker.
+    /// The worker's name in log lines.
     let workerID: String
     private let context: StageContext
     private let desk: ProviderDesk
     private let unacknowledged: Unacknowledged
 
-    /// What a worker is made of.
+    /// The parts from which a worker is assembled.
     ///
-    /// `executor` is where calls to providers run best; nil for anywhere.
+    /// `executor` is the preferred executor of calls to providers; nil for any.
     package struct Parts: Sendable {
         let source: any RecordSource & Service
         let receipts: any RecordSource & Service
@@ -109,7 +109,7 @@ package struct Courier: Sendable {
             workerID: workerID,
             logger: logger
         )
-        // Far below what the producer's own queue holds, so that what goes out always finds room in it.
+        // Far below the limit of the producer's own queue, which therefore never fills up.
         let unacknowledged = Unacknowledged(limit: 10_000)
 
         let intake = Intake(
@@ -140,21 +140,20 @@ package struct Courier: Sendable {
         self.unacknowledged = unacknowledged
     }
 
-    /// The stages' progress.
     package var progress: Progress { context.progress }
 
-    /// Whether the database answers; asked of it at every sweep at the latest.
+    /// False while a database operation fails; every sweep updates it.
     package var isDatabaseAnswering: Bool { context.retry.isAnswered }
 
-    /// Holds new work back, or no longer.
+    /// Holds new work back, or ends the hold.
     ///
-    /// Meanwhile no batch is decided and no send claimed. What is in flight goes on, and so do results, receipts and events.
+    /// During a hold no batch is decided and no send is claimed. Sends in flight, results, receipts and events
+    /// continue.
     package func hold(_ isHeld: Bool) { context.inFlight.close(isHeld) }
 
-    /// Whether new work is held back.
     package var isHeld: Bool { context.inFlight.isClosed }
 
-    /// What the worker holds at this moment, and how its providers are.
+    /// The number of sends in flight and the health of the providers, now.
     package var load: Load {
         Load(
             inFlight: context.inFlight.count,

@@ -3,33 +3,35 @@
 import Logs
 package import Verification
 
-/// What the pipeline takes from the worker's configuration.
+/// The pipeline's part of the worker's configuration.
 package struct CourierSettings: Sendable {
     package var decision: IntakeRules.Settings
 
-    /// The fleet that the last byte of every id names.
+    /// The fleet's number, which is the last byte of every id.
     package var cell: UInt8
 
-    /// Sends that one worker holds at most.
+    /// Maximum of sends in flight in one worker.
     package var maxInFlight: Int
 
-    /// Records decided in one transaction at most.
+    /// Maximum of records decided in one transaction.
     package var batchSize: Int
 
-    /// How long a claim belongs to its worker; the ledger's lease.
+    /// The ledger's lease: the time for which a claim belongs to its worker.
     package var lease: Duration
 
-    /// How long one call to a provider may take.
+    /// The deadline of one call to a provider.
     package var callDeadline: Duration
     package var sweepInterval: Duration
 
-    /// Whether a send whose answer was lost is handed over once more; the ledger's sweep must do the same.
+    /// True when a send whose answer was lost is sent once more; must equal the ledger's setting for its sweep.
     package var repeatsUnknown: Bool
 
-    /// The worker's clock: for ids, statistics and dead letters, and for nothing that is decided of a request.
+    /// The worker's clock: for ids, statistics and dead letters.
+    ///
+    /// Decisions about requests use the database's clock.
     package var now: @Sendable () -> Timestamp
 
-    /// Told of each step that a worker takes.
+    /// Called at each step of the worker.
     package var observe: Step.Observer
 
     package init(

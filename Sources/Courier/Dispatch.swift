@@ -5,29 +5,28 @@ import Logs
 import ServiceLifecycle
 import Verification
 
-/// The second stage: claimed sends become messages at a provider.
+/// The second stage: submits claimed sends to their providers.
 ///
-/// A send waits for its provider while it is only claimed, for a moment; what cannot go then goes to the next provider
-/// of its route, or is handed back with a delay, so that one that is slow or down holds up nothing else. A claim is
-/// marked just before its first byte leaves, a batch in one statement. It holds no database connection while a provider
-/// is called, and every call ends well before the claim's lease.
+/// A send waits briefly for its provider while it is only claimed. If it cannot be sent by then, it moves to the next
+/// provider of its route or is released with a delay, so that a slow or broken provider delays no other. A claim is
+/// marked just before its first byte leaves, a whole batch in one statement. No database connection is held during a
+/// call to a provider, and every call ends well before the claim's lease.
 struct Dispatch: Service {
-    /// Sends claimed together, and when by this process's own clock: before the transaction, whose time their lease counts.
+    /// Sends claimed together, and the local time just before: the lease starts later, at the transaction.
     struct Claims: Sendable {
         let sends: [ClaimedSend]
         let claimedAt: ContinuousClock.Instant
     }
 
-    /// A send whose next provider takes it now.
+    /// A send whose next provider can be called now.
     struct Ready: Sendable {
         let send: ClaimedSend
         let claimedAt: ContinuousClock.Instant
         private(set) var plan: AttemptPlan
 
-        /// The plan's next step.
         private(set) var step: AttemptPlan.Step
 
-        /// True once its first provider has been called or passed over.
+        /// True after its first provider was called or skipped.
         private(set) var isCalled = false
 
         init(_ send: ClaimedSend, claimedAt: ContinuousClock.Instant, plan: AttemptPlan) {
@@ -37,17 +36,17 @@ struct Dispatch: Service {
             step = self.plan.start()
         }
 
-        /// The same after a call.
+        /// Returns the send with its plan and step after a call.
         func going(on plan: AttemptPlan, to step: AttemptPlan.Step) -> Ready {
             var next = self
             (next.plan, next.step, next.isCalled) = (plan, step, true)
             return next
         }
 
-        /// The provider that it is marked for.
+        /// The provider named in its mark.
         var provider: String? { plan.provider }
 
-        /// What its mark says, so that a repeat goes to nobody who refused it or may have it.
+        /// The providers written into its mark: a repeat avoids those that refused the message or may have it.
         var tried: [String]? {
             send.isRepeat ? send.repetition?.triedProviders : plan.refusers + [provider].compactMap(\.self)
         }
@@ -59,7 +58,7 @@ struct Dispatch: Service {
     let router: SendRouter
     let handover: Handover
 
-    /// Where the calls run: on the thread that speaks to the providers there is no change of threads in a call.
+    /// The executor of the calls: on the thread that serves the providers' connections, a call needs no thread switch.
     let executor: (any TaskExecutor)?
 
     private var desk: ProviderDesk { router.desk }
@@ -84,9 +83,9 @@ struct Dispatch: Service {
         }
     }
 
-    // MARK: - Who may go
+    // MARK: - Admission
 
-    /// Lets go what its provider takes now; what needs a turn follows, each when it has one.
+    /// Queues sends whose provider is free now; sends that need a rate-limit token wait for it in tasks of their own.
     private func admit(_ claims: Claims, to ready: BatchQueue<Ready>, _ waiting: inout DiscardingTaskGroup) {
         context.settings.observe(.dispatchClaimed)
         var going: [Ready] = []
@@ -124,7 +123,7 @@ struct Dispatch: Service {
         )
     }
 
-    /// Lets a send go to the first of its providers that has a turn for it, or hands it back.
+    /// Waits until one of the send's providers has a rate-limit token for it, else releases the claim.
     private func wait(
         _ send: ClaimedSend,
         of claims: Claims,
@@ -143,7 +142,7 @@ struct Dispatch: Service {
             } else {
                 crowded = crowded ?? provider
             }
-            // What others refuse this one has not seen: it is asked behind them.
+            // The next provider has not refused this send: move the current one behind it.
             providers.removeFirst()
             providers.append(provider)
         }
@@ -151,7 +150,7 @@ struct Dispatch: Service {
         results.append([handBack(send, of: claims.claimedAt, for: shortest)])
     }
 
-    /// The end of a send that none of its providers takes before its time is over.
+    /// Ends a send whose providers all stay paused until its message expires.
     private func tooLate(_ send: ClaimedSend) -> SendResult {
         SendResult(
             send: send.reference,
@@ -163,9 +162,9 @@ struct Dispatch: Service {
         )
     }
 
-    /// A claim that goes back unmarked, for no longer than its message may still leave.
+    /// Releases an unmarked claim with a delay that ends before the message expires.
     ///
-    /// The times vary, so that not all come back at once.
+    /// The delay is randomized, so that the released sends are not retried all at once.
     private func handBack(
         _ send: ClaimedSend,
         of claimedAt: ContinuousClock.Instant,
@@ -189,7 +188,9 @@ struct Dispatch: Service {
         }
     }
 
-    /// Marks some claims and calls their providers; the next ones do not wait for it.
+    /// Marks a batch of claims and calls their providers.
+    ///
+    /// Later batches do not wait for it.
     private func markAndCall(_ batch: [Ready], _ ready: BatchQueue<Ready>) async {
         let marked = await context.progress.during(.dispatch) { await mark(batch) }
         await withDiscardingTaskGroup { group in
@@ -199,7 +200,7 @@ struct Dispatch: Service {
                 }
             }
             let left = batch.filter { !marked.contains($0.send.claim) }
-            // Of one that was called the attempts are known, and written.
+            // The earlier attempts of these sends are known: write them.
             let called = left.filter(\.isCalled).compactMap { $0.plan.handedBack($0.send) }
             if !called.isEmpty { results.append(called) }
             let uncalled = left.filter { !$0.isCalled }.map(\.send)
@@ -207,9 +208,9 @@ struct Dispatch: Service {
         }
     }
 
-    /// Marks claims and returns those that may leave.
+    /// Marks claims and returns those that may be sent.
     private func mark(_ batch: [Ready]) async -> Set<SendClaim> {
-        // A mark whose answer was lost is made again, by the same claim: nothing has left before it is known.
+        // Safe to repeat under the same claim after a lost answer: no message leaves before the mark is confirmed.
         let oldest = batch.map(\.claimedAt).min() ?? .now
         var tried: [SendClaim: [String]] = [:]
         if context.settings.repeatsUnknown {
@@ -226,7 +227,7 @@ struct Dispatch: Service {
         return []
     }
 
-    /// Hands back claims that may not leave any more, and those whose mark got no answer and may have been made.
+    /// Releases claims that may not be sent any more, and claims whose mark got no answer and may exist.
     private func giveBack(_ claims: [ClaimedSend]) async {
         await context.progress.during(.dispatch) {
             _ = await context.retry.run(.dispatch, .until(.now + context.settings.lease)) {
@@ -244,14 +245,14 @@ struct Dispatch: Service {
             context.inFlight.add(outcome.count - 1)
             results.append(outcome)
         case .goesOn(let next):
-            // A worker that stops marks nothing more: another one takes it over.
+            // A stopping worker marks no more claims: another worker takes the send over.
             if !ready.append([next]) { results.append([next.plan.handedBack(next.send)].compactMap(\.self)) }
         }
     }
 }
 
 extension ClaimedSend {
-    /// How long its message may still leave, by this process's own clock.
+    /// The time in which its message may still be sent, by the local clock.
     func timeLeft(since claimedAt: ContinuousClock.Instant) -> Duration {
         max(.zero, timeLeft - (ContinuousClock.now - claimedAt))
     }

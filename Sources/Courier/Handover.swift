@@ -4,17 +4,17 @@ import Logging
 import Logs
 import Verification
 
-/// A marked send on its way: its providers are asked, one after the other, until its plan has come to an end.
+/// Carries out a marked send's plan: calls its providers one after the other until the plan ends.
 struct Handover: Sendable {
     let context: StageContext
     let desk: ProviderDesk
     let policies: PolicySource
 
     enum Outcome {
-        /// What became of the send, followed by the receipts that a test number's fault makes for it.
+        /// The outcome of the send, followed by the receipts that a test number's fault adds.
         case over([SendResult])
 
-        /// The next provider has a turn for it, and is to be marked before it is called.
+        /// The next provider has granted a rate-limit token; the claim must be marked for it before the call.
         case goesOn(Dispatch.Ready)
     }
 
@@ -45,7 +45,7 @@ struct Handover: Sendable {
                 return .over([plan.result(disposition, of: send, timeLeft: timeLeft)])
             case .call(let name):
                 if !hasTurn, await !desk.turn(name) {
-                    // It comes back while its message may still leave.
+                    // Pause for at most half of the remaining time, so that the retry precedes the message's expiry.
                     let left = send.timeLeft(since: candidate.claimedAt)
                     step = plan.passOver(for: min(desk.sendAway(from: name), left / 2))
                     continue
@@ -54,14 +54,14 @@ struct Handover: Sendable {
                 if needsMark(candidate, for: name) {
                     return .goesOn(candidate.going(on: plan, to: step))
                 }
-                // The call ends before the claim does, and begins before the message is too late.
+                // The call must end before the claim's lease, and begin before the message is too late.
                 let elapsed = ContinuousClock.now - candidate.claimedAt
                 guard elapsed < min(context.settings.lease - context.settings.callDeadline * 5 / 4, send.timeLeft)
                 else {
                     step = plan.runOut()
                     continue
                 }
-                // What is repeated under its idempotency key is the same to the byte, or the provider refuses it.
+                // A repeat under an idempotency key must be identical to the byte, or the provider rejects it.
                 let message = handed?.provider == name ? handed?.message : message(candidate, elapsed: elapsed)
                 handed = (name, message)
                 let start = (instant: ContinuousClock.now, time: context.settings.now())
@@ -84,7 +84,8 @@ struct Handover: Sendable {
         }
     }
 
-    /// Whether the claim is marked for another provider, and would be repeated if this worker died now.
+    /// True when the claim's mark names another provider: if this worker died during the call, a repeat could choose
+    /// `provider` again.
     private func needsMark(_ candidate: Dispatch.Ready, for provider: String) -> Bool {
         context.settings.repeatsUnknown && !candidate.send.isRepeat && candidate.provider != provider
     }
@@ -118,7 +119,7 @@ struct Handover: Sendable {
         return policies.current.tenants[send.tenant]?.testNumbers.first { .phone($0.number) == send.recipient }
     }
 
-    /// The message for a send, or nil where its parts make none.
+    /// Builds the message of a send; nil when its content cannot be built.
     private func message(_ candidate: Dispatch.Ready, elapsed: Duration) -> OutboundMessage? {
         let send = candidate.send
         return send.content(tenant: policies.current.tenants[send.tenant], elapsed: elapsed).map { content in
@@ -160,24 +161,24 @@ struct Handover: Sendable {
 }
 
 extension MessageContent {
-    /// How the text travels; nil for what is no SMS.
+    /// The encoding of an SMS text; nil for other channels.
     fileprivate var encoding: TextEncoding? {
         guard case .sms(let message) = self else { return nil }
         return TextEncoding(message.text)
     }
 }
 
-/// Answers for test numbers as a provider would, and sends nothing.
+/// Simulates a provider's answers for test numbers, and sends nothing.
 ///
-/// A test number's message goes the way of every other one up to this point, so its fault shows what the same fault of
-/// a real provider would come to.
+/// A test number's message takes the same path as every other up to this call, so its fault has the same effect as that
+/// fault of a real provider.
 struct TestNumberProvider: MessageProvider {
     static let name = "test"
 
     var name: String { Self.name }
     let fault: TestNumber.Fault?
 
-    /// How long the slow one takes.
+    /// Duration of a call with the fault `slow`.
     var slowness = Duration.seconds(5)
 
     func send(_ message: OutboundMessage) async -> ProviderAnswer {
@@ -187,7 +188,7 @@ struct TestNumberProvider: MessageProvider {
         case .throttled: return ProviderAnswer(.throttled, errorCode: "throttled", retryAfter: .seconds(1))
         case .providerDown: return ProviderAnswer(.notSent, errorCode: "connection_refused")
         case .slow:
-            // Taking long is the fault itself.
+            // The delay is the simulated fault.
             do { try await Task.sleep(for: min(slowness, message.callDeadline)) } catch {
                 return ProviderAnswer(.unknown, errorCode: "cancelled")
             }

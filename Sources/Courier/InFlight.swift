@@ -2,19 +2,19 @@
 
 import Synchronization
 
-/// The sends that this worker holds, counted against their limit.
+/// Counts this worker's sends in flight against their limit.
 ///
-/// Places are reserved before sends are claimed, by intake and by others at the same time: together they claim no more
-/// than there is room for. Each `Taker` reserves what is free when it looks; intake waits for the room of a whole batch,
-/// and keeps each place that it gets. While takers could use more than they got, what comes free goes to intake and to
-/// them by turns.
+/// Intake and other stages reserve places concurrently, before they claim sends, so that all claims together stay
+/// within the limit. A `Taker` reserves at once as many places as are free. Intake waits until it has places for a
+/// whole batch, and keeps those it already has. While a taker could use more than it got, free places are given to
+/// intake and to the takers alternately.
 final class InFlight: Sendable {
-    /// One that takes what is free, when it looks.
+    /// A user that reserves free places without waiting.
     enum Taker {
-        /// Sends of dead workers, and those whose next attempt is due.
+        /// The sweep: sends of dead workers, and sends whose next attempt is due.
         case takeover
 
-        /// Records that waited for rows which another transaction locked.
+        /// The retry of records that wait for rows locked by another transaction.
         case waitingRecords
     }
 
@@ -22,30 +22,30 @@ final class InFlight: Sendable {
         let limit: Int
         var held = 0
 
-        /// With those that the waiter has so far.
+        /// Reserved places, including those that the waiter has so far.
         var reserved = 0
 
-        /// The places that the waiter has not got yet; 0 when nobody waits.
+        /// The places that the waiter still lacks; 0 without a waiter.
         var lacking = 0
 
-        /// The takers that may use more than they had, with how much, each until it looks again.
+        /// Takers that could use more places than they got, with the number; removed at the taker's next reservation.
         var demands: [Taker: Int] = [:]
 
-        /// What is free and left to them while somebody waits.
+        /// Free places that are kept for takers while intake waits.
         var left = 0
         var isWaitersTurn = true
 
-        /// Whether nobody gets a place for now.
+        /// True while no place is given away.
         var isClosed = false
 
-        /// True once a wait for room ends at once.
+        /// True once `waitForRoom` must return at once.
         var isStopping = false
 
         var free: Int { isClosed ? 0 : max(0, limit - held - reserved) }
 
-        /// Gives what has come free to the waiter, or leaves it to those with demands: by turns.
+        /// Assigns free places to the waiter, or keeps them for takers with demands, alternately.
         ///
-        /// Half of all is the most that is kept for those, who may not look again so soon.
+        /// At most half of the limit is kept for takers, since their next reservation may be some time away.
         mutating func share() {
             let demand = min(demands.values.reduce(0, +), (limit + 1) / 2)
             left = min(left, free, demand)
@@ -58,7 +58,7 @@ final class InFlight: Sendable {
         }
     }
 
-    /// The places left to a taker that had none: enough to see whether there is something to take.
+    /// The places kept for a taker that got none: enough to find out whether there is work.
     static let probeSize = 8
 
     let limit: Int
@@ -70,16 +70,15 @@ final class InFlight: Sendable {
         places = Mutex(Places(limit: limit))
     }
 
-    /// The sends held.
+    /// The number of sends in flight.
     var count: Int { places.withLock(\.held) }
 
-    /// The time to gather a batch of what comes one by one: none while few sends are in flight, and longer the more there
-    /// are.
+    /// The time to let a batch grow: zero while few sends are in flight, longer the more there are, in milliseconds.
     func gathering(upTo milliseconds: Int) -> Duration { .milliseconds(min(milliseconds, count / 8)) }
 
-    /// Reserves what is free, up to a number, and returns how many places that are.
+    /// Reserves free places, up to a number, and returns how many it got.
     ///
-    /// Something is left for another taker that has a demand.
+    /// Leaves a share for each other taker that has a demand.
     func reserve(upTo most: Int, for taker: Taker) -> Int {
         defer { signal.send() }
         return places.withLock { places in
@@ -92,9 +91,10 @@ final class InFlight: Sendable {
         }
     }
 
-    /// Waits for so many places and reserves them; false when the task is cancelled or `stopWaiting` called before.
+    /// Waits for a number of places and reserves them; false when the task is cancelled or `stopWaiting` is called
+    /// first.
     ///
-    /// One waiter.
+    /// At most one caller may wait.
     func waitForRoom(_ wanted: Int) async -> Bool {
         places.withLock { places in
             places.lacking = wanted
@@ -111,15 +111,15 @@ final class InFlight: Sendable {
         return false
     }
 
-    /// Ends the wait for room, and from now on every other one at once.
+    /// Ends the wait for places; later waits return at once.
     func stopWaiting() {
         places.withLock { $0.isStopping = true }
         signal.send()
     }
 
-    /// Ends a reservation of so many places: those of the sends that were claimed are held, the others are free.
+    /// Ends a reservation: converts places to sends in flight and frees the rest.
     ///
-    /// `taker` is the one that reserved, and looks again soon.
+    /// `taker` is the taker that reserved and will soon reserve again.
     func claim(_ count: Int, of reserved: Int, for taker: Taker? = nil) {
         places.withLock { places in
             places.reserved -= reserved
@@ -130,7 +130,7 @@ final class InFlight: Sendable {
         signal.send()
     }
 
-    /// Gives no places away until it is opened again; sends that are held, and places that are reserved, stay.
+    /// Stops giving places away, or resumes it; sends in flight and reserved places are unaffected.
     func close(_ isClosed: Bool) {
         places.withLock { places in
             places.isClosed = isClosed
@@ -141,7 +141,7 @@ final class InFlight: Sendable {
 
     var isClosed: Bool { places.withLock(\.isClosed) }
 
-    /// Counts sends that come of one that is held.
+    /// Counts additional results of a send in flight.
     func add(_ count: Int) {
         places.withLock { $0.held += count }
     }

@@ -7,10 +7,10 @@ import ServiceLifecycle
 import Synchronization
 import Verification
 
-/// The first stage: records become decisions.
+/// The first stage: decides requests, a batch of records in one transaction.
 ///
-/// PostgreSQL owns a request from the transaction on; only then is its offset committed, so a slow provider never blocks
-/// a partition and a rebalance never repeats a send.
+/// PostgreSQL owns a request once that transaction is committed, and only then is its offset committed. So a slow
+/// provider never blocks a partition, and a rebalance never repeats a send.
 struct Intake: Service {
     let context: StageContext
     let source: any RecordSource
@@ -41,7 +41,8 @@ struct Intake: Service {
 
     /// Decides a batch, and reads the next one; nil when the worker stops.
     ///
-    /// Only behind a full batch it reads meanwhile: what comes one by one is decided together with what comes by then.
+    /// Reads ahead only after a full batch. At low load it reads after the decision, so that records accumulate into
+    /// one batch.
     private func decide(
         _ batch: SourceBatch,
         _ screened: ScreenedRecords,
@@ -58,26 +59,26 @@ struct Intake: Service {
         return try await ahead
     }
 
-    /// The next batch, screened; nil when the worker stops.
+    /// Reads and screens the next batch; nil when the worker stops.
     private func read() async throws -> (SourceBatch, ScreenedRecords)? {
         guard let batch = try await source.nextBatch(maximum: largestBatch) else { return nil }
         return await context.progress.during(.intake) { (batch, await screen.screen(batch.records)) }
     }
 
-    /// Records decided in one transaction at most: each may become a send, for which there must be room.
+    /// Maximum of records in one transaction: each may become a send, which needs a free place.
     private var largestBatch: Int { min(context.settings.batchSize, max(1, context.settings.maxInFlight / 2)) }
 
-    /// Reserves places for the sends of a batch, of which each record may make one; false when the worker stops before.
+    /// Reserves a place for each record of a batch, since each may become a send; false when the worker stops first.
     private func waitForRoom(_ batch: SourceBatch) async -> Bool {
         while waiting.isFull, !Task.isStopping { await Task.pause(until: .now + .milliseconds(100)) }
         return await context.inFlight.waitForRoom(batch.records.count)
     }
 
-    /// Decides a batch and hands on what follows; false when the database could not be reached until the worker's end.
+    /// Decides a batch and passes on the results; false when the database stayed unreachable until the worker's stop.
     private func decide(_ batch: SourceBatch, _ screened: ScreenedRecords) async -> Bool {
         await context.progress.during(.intake) {
             context.settings.observe(.intakeRead)
-            // Screened again when it waited for room meanwhile and another policy came.
+            // Screen again if the policy or the keys were reloaded during the wait for places.
             let screened = screen.isCurrent(screened) ? screened : await screen.screen(batch.records)
             let (free, behind) = waiting.split(screened.candidates)
             let room = batch.records.count
@@ -87,10 +88,10 @@ struct Intake: Service {
         }
     }
 
-    /// Decides what was screened, for whose sends places are reserved, and hands on what follows.
+    /// Decides screened records, for whose sends places are reserved, and passes on the results.
     ///
-    /// Returns what waits for rows that another transaction locks; nil when the database could not be reached until the
-    /// worker's end.
+    /// Returns the candidates whose rows another transaction locks; nil when the database stayed unreachable until the
+    /// worker's stop.
     private func decide(
         _ screened: ScreenedRecords,
         reserved: Int,
@@ -98,7 +99,7 @@ struct Intake: Service {
     ) async -> [Candidate]? {
         let start = ContinuousClock.now
         let records = screened.candidates.map(\.record)
-        // Screened again after a failure: what was written with the ids of before may be there.
+        // After a failure, screen again to get fresh ids: rows with the previous ids may have been written.
         let first = Mutex<ScreenedRecords?>(screened)
         let recorded = await context.retry.recordAll(records, .intake) { records, reason in
             if let screened = first.withLock({ $0.take() }) { return try await record(screened, as: reason) }
@@ -116,13 +117,11 @@ struct Intake: Service {
         return waiting
     }
 
-    /// What a transaction left.
     private struct Decided {
         var claims: Dispatch.Claims
         var waiting: [Candidate]
     }
 
-    /// Decides and records what was screened, in one transaction.
     private func record(
         _ screened: ScreenedRecords,
         as reason: DeadLetterReason?
@@ -130,7 +129,7 @@ struct Intake: Service {
         let claimedAt = ContinuousClock.now
         let candidates = screened.candidates.map { reason.map($0.deadLetter) ?? $0 }
         let recorded = try await recordUnlessLocked(candidates, by: screened.rules)
-        // Only now: a batch that is decided again after a failure is reported once.
+        // Report only after the transaction, so that a batch that is retried after a failure is reported once.
         let waiting = Set(recorded.value.waiting.map(\.place))
         for candidate in candidates where !waiting.contains(candidate.place) { report(candidate) }
         context.statistics.noteUnread(candidates.lazy.filter { !waiting.contains($0.place) }.flatMap(\.unreadHints))
@@ -138,7 +137,7 @@ struct Intake: Service {
         return Recorded(Decided(claims: claims, waiting: recorded.value.waiting), outbox: recorded.outbox)
     }
 
-    /// Records decisions; a candidate alone that meets a lock waits.
+    /// Records decisions; a single candidate that meets a lock is returned as waiting.
     private func recordUnlessLocked(
         _ candidates: [Candidate],
         by rules: IntakeRules
@@ -150,7 +149,7 @@ struct Intake: Service {
         }
     }
 
-    /// Rules that let a request through and want it known.
+    /// Logs the rules that let a request pass and are configured to be recorded.
     private func report(_ candidate: Candidate) {
         guard candidate.possiblyPassed.contains(where: { !$0.notes.isEmpty }) else { return }
         guard let passed = candidate.at(.now).passed else { return }
@@ -175,10 +174,10 @@ struct Intake: Service {
 // MARK: - Waiting records
 
 extension Intake {
-    /// Retries the records that wait for rows which another transaction locks, beside the others, until the worker stops.
+    /// Retries records whose rows another transaction locks, concurrently with new batches, until the worker stops.
     ///
-    /// Nothing tells when a lock is gone. Offsets are committed past a record only once it is decided, so a worker that
-    /// stops leaves what still waits to the next one.
+    /// PostgreSQL sends no notification when a lock is released, so this polls. Offsets past a record are committed
+    /// only after its decision, so the records that wait at a stop are read again by the next worker.
     private func retryWaiting(_ commits: OffsetCommits) async {
         while !Task.isStopping {
             await Task.pause(until: .now + .milliseconds(500))
@@ -189,7 +188,7 @@ extension Intake {
         }
     }
 
-    /// Retries as many as there is room for; false when the database could not be reached until the worker's end.
+    /// Retries as many records as there are places; false when the database stayed unreachable until the worker's stop.
     private func retry(_ records: [WaitingRecord], _ commits: OffsetCommits) async -> Bool {
         let room = context.inFlight.reserve(upTo: min(records.count, largestBatch), for: .waitingRecords)
         let tried = waiting.next(upTo: room)

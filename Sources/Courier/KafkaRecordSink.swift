@@ -4,14 +4,14 @@ package import KafkaClient
 import ServiceLifecycle
 package import Verification
 
-/// Events and dead letters to a Kafka producer.
+/// Publishes events and dead letters through a Kafka producer.
 package struct KafkaRecordSink: RecordSink, Service {
     private let producer: KafkaProducer
     private let deliveries: String
     private let deadLetters: String
     private let faults: TopicFaults
 
-    /// Events go to the topic `deliveries`, records that could not be read to `deadLetters`.
+    /// Publishes events to the topic `deliveries`, and unreadable records to `deadLetters`.
     package init(
         producer: KafkaProducer,
         deliveries: String,
@@ -35,14 +35,13 @@ package struct KafkaRecordSink: RecordSink, Service {
         }
     }
 
-    /// Notes topics and partitions that take nothing before the client gives their records up.
+    /// Reports stuck topics and partitions before the client gives up on their records.
     private func noteTrouble() async {
         for await case .stuck(let error) in producer.notices {
             if let topic = error.topic { faults.isStuck(error, topic) }
         }
     }
 
-    /// Notes what became of a record.
     private func note(_ result: DeliveryResult, of record: OutboxRecord) {
         switch result {
         case .delivered(let partition, _): faults.published(to: topic(of: record), partition)
@@ -52,9 +51,9 @@ package struct KafkaRecordSink: RecordSink, Service {
 
     private func topic(of record: OutboxRecord) -> String { record.isDeadLetter ? deadLetters : deliveries }
 
-    /// Runs what works until it is closed, and closes it when the worker stops.
+    /// Runs `run`, and calls `close` when the worker stops.
     ///
-    /// A failure ends both at once: it must not wait for a stop that nobody asks for.
+    /// A failure of `run` cancels the wait for the stop, so it is thrown at once.
     static func serve(
         _ run: @escaping @Sendable () async throws -> Void,
         closing close: @escaping @Sendable () async -> Void
@@ -90,8 +89,9 @@ package struct KafkaRecordSink: RecordSink, Service {
         )
     }
 
-    /// A dead letter with as many bytes of its record as there is room; where a topic takes no record of this size, it is
-    /// sent again with less.
+    /// A dead letter with as much of its record as fits.
+    ///
+    /// If the topic rejects its size, the letter is sent again with less.
     private func outgoing(
         _ record: OutboxRecord,
         room: Int?,
@@ -102,8 +102,9 @@ package struct KafkaRecordSink: RecordSink, Service {
                 note(result, of: record)
                 return answer(record, result.failure)
             }
-            // What no broker takes whole would be tried for ever: its beginning tells as much, and the rest has its
-            // place. A task of its own: the producer, which calls this, cannot wait for itself.
+            // The broker would reject the full record forever. A shortened one keeps its beginning, and names the
+            // topic, partition and offset of the rest. The task is necessary: the producer runs this callback and
+            // cannot wait for itself.
             Task { await producer.take([outgoing(record, room: less, answer)]) }
         }
     }

@@ -7,7 +7,7 @@ import ServiceLifecycle
 import Synchronization
 package import Verification
 
-/// Records from a Kafka consumer.
+/// Reads records from a Kafka consumer.
 package struct KafkaRecordSource: RecordSource, Service {
     private let consumer: KafkaConsumer
     private let topic: String
@@ -17,7 +17,7 @@ package struct KafkaRecordSource: RecordSource, Service {
     private let logger: Logger
     private let membership = Membership()
 
-    /// A source whose lines in the log are `events`.
+    /// Makes a source that logs its notices as `events`.
     package init(
         consumer: KafkaConsumer,
         topic: String,
@@ -34,7 +34,7 @@ package struct KafkaRecordSource: RecordSource, Service {
         self.logger = logger
     }
 
-    /// What is not handed out yet, as far as known without asking a broker.
+    /// The records that are not handed out yet; queries brokers only while reading is paused.
     package func lag() async -> Lag {
         let lag = await consumer.lag()
         return Lag(
@@ -43,10 +43,9 @@ package struct KafkaRecordSource: RecordSource, Service {
         )
     }
 
-    /// A number that changes for as long as the consumer polls; nil once it has left its group.
+    /// A number that changes as long as the consumer polls; nil after it has left its group.
     package var pulse: Int? { consumer.pulse }
 
-    /// Whether the consumer is a member of its group.
     package var isMember: Bool { membership.isMember }
 
     /// Serves the consumer until the worker stops; returns when it has left its group.
@@ -94,7 +93,7 @@ package struct KafkaRecordSource: RecordSource, Service {
         }
     }
 
-    /// One line for each change of the assignment and of the brokers' reachability.
+    /// Logs each change of the assignment and of the brokers' reachability.
     private func report() async {
         for await notice in consumer.notices {
             membership.note(notice)
@@ -137,16 +136,16 @@ package struct KafkaRecordSource: RecordSource, Service {
     }
 }
 
-/// The membership of a consumer in its group, by its notices.
+/// Tracks from a consumer's notices whether it is a member of its group.
 ///
-/// A member that gives partitions back in a rebalance stays one: it is given its new share in the same rebalance. Whether
-/// brokers answer is not asked: a group that is out of reach takes the partitions away after the session's timeout.
+/// A revocation in a rebalance does not end the membership: the same rebalance assigns a new share. Unreachable brokers
+/// do not end it either: the group revokes the partitions after the session timeout.
 package final class Membership: Sendable {
     private let state = Mutex(false)
 
     package init() {}
 
-    /// True once the group has assigned its share of the partitions, which may be none.
+    /// True once the group has assigned partitions, or an empty assignment.
     package var isMember: Bool { state.withLock(\.self) }
 
     package func note(_ notice: ConsumerNotice) {

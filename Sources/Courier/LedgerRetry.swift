@@ -6,20 +6,19 @@ import ServiceLifecycle
 import Synchronization
 import Verification
 
-/// Repeats ledger operations while the database is away, and tells in the log that it is, and when it is back.
+/// Retries ledger operations during a database outage, and logs the outage and the recovery.
 ///
-/// Every operation of the ledger may be repeated, so an answer lost with the connection is no special case.
+/// Every operation of the ledger is idempotent, so an answer lost with the connection needs no special case.
 ///
-/// An outage is over for a stage when that stage itself succeeds: with a full disk, reading goes on and writing does not.
+/// An outage ends for a stage only when the same stage succeeds: with a full disk reads succeed and writes fail.
 final class LedgerRetry: Sendable {
     private struct Outage {
         var notice = OutageNotice()
 
-        /// The newest failure of each stage that has not succeeded since.
+        /// The latest failure of each stage that has not succeeded since.
         var failures: [Progress.Stage: ContinuousClock.Instant] = [:]
 
-        /// Forgets a stage's failure, and those of stages that have given up and had nothing to do since; true when that
-        /// ends the outage.
+        /// Clears a stage's failure, and failures of stages that stopped retrying; true when that ends the outage.
         mutating func succeeded(_ stage: Progress.Stage, at now: ContinuousClock.Instant) -> Bool {
             failures[stage] = nil
             failures = failures.filter { $0.value + LedgerRetry.longestAttempt > now }
@@ -27,7 +26,7 @@ final class LedgerRetry: Sendable {
         }
     }
 
-    /// The time in which a stage that still tries fails again.
+    /// Time within which a stage that still retries fails again.
     private static let longestAttempt = OutageNotice.interval
 
     private let outage = Mutex(Outage())
@@ -41,19 +40,19 @@ final class LedgerRetry: Sendable {
         self.logger = logger
     }
 
-    /// False while a stage waits for the database.
+    /// False while an operation of some stage fails.
     var isAnswered: Bool { outage.withLock(\.failures.isEmpty) }
 
-    /// The time within which a failing operation is retried.
+    /// The limit of an operation's retries.
     enum Span {
-        /// It is tried once: its stage comes back to it by itself.
+        /// One attempt: the stage repeats the operation at its next round.
         case once
         case untilStopped
 
-        /// For what only this worker knows, however long the database or a lock keeps it.
+        /// For results that only this worker has, however long an outage or a lock lasts.
         case untilCancelled
 
-        /// For what others take over from then on, such as at the end of a lease.
+        /// Until a time from which other workers take over, such as the end of a lease.
         case until(ContinuousClock.Instant)
 
         fileprivate var goesOn: Bool {
@@ -66,7 +65,7 @@ final class LedgerRetry: Sendable {
         }
     }
 
-    /// Tries an operation and repeats it when it fails; nil when it has not succeeded in its span.
+    /// Runs an operation, with retries; nil when it has not succeeded within its span.
     func run<Value: Sendable>(
         _ stage: Progress.Stage,
         _ span: Span,
@@ -81,7 +80,8 @@ final class LedgerRetry: Sendable {
             } catch {
                 noteFailure(stage, error)
                 guard !Task.isCancelled, span.goesOn else { return nil }
-                // Nothing tells when a database is back; a cancelled sleep ends at once, and one more try is the last.
+                // No notification says that a database is back, so poll. A cancelled sleep ends at once, and one
+                // attempt follows.
                 try? await Task.sleep(for: delay * Double.random(in: 0.5...1))
                 delay = min(delay * 2, .seconds(2))
             }
@@ -115,12 +115,12 @@ final class LedgerRetry: Sendable {
 }
 
 extension LedgerRetry {
-    /// Records a batch of records in one transaction; nil when the worker stops before.
+    /// Records a batch of records in one transaction; nil when the worker stops first.
     ///
-    /// What the database can never take is halved until the record at fault is alone, and `record` is told to make a
-    /// dead letter of that one: it neither stops its partition nor takes others with it. What takes too long is halved,
-    /// too. What meets a lock of another transaction is tried again whole, unless `record` returns a record alone that does
-    /// (`halvingLocked`).
+    /// A batch that the database can never accept is halved until the faulty record is alone. `record` then gets a
+    /// reason to make a dead letter of it, so it blocks neither its partition nor other records. A batch that exceeds
+    /// the statement timeout is halved, too. A batch that meets a lock of another transaction is retried whole, unless
+    /// `halvingLocked` is set and `record` returns a single locked record as waiting.
     func recordAll<Value: Sendable>(
         _ records: [InboundRecord],
         _ stage: Progress.Stage,
@@ -141,8 +141,10 @@ extension LedgerRetry {
         return first + second
     }
 
-    /// The value of work on a batch; nil where the database can never take all of it, or more than one in the time of a
-    /// statement or behind a lock: halves of it may do.
+    /// Runs work on a batch; nil when the caller must try halves.
+    ///
+    /// Halves may succeed where the database can never accept some record of the batch, or where a batch of several
+    /// exceeds the statement timeout or meets a lock.
     static func whole<Value: Sendable>(
         _ count: Int,
         halvingLocked: Bool = false,

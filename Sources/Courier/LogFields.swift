@@ -4,7 +4,7 @@ import Logs
 import Verification
 
 extension OutboxRecord {
-    /// What a line tells of an event: read from its value, since that is what was published.
+    /// The log fields of an event, read from its value, since the value is what was published.
     func decisionFields(at now: Timestamp) -> [LogField: LogValue] {
         guard let value, case .object(let event)? = try? JSONScanner.parse(value) else { return [:] }
         var fields: [LogField: LogValue] = [:]
@@ -23,7 +23,7 @@ extension OutboxRecord {
         return fields.adding(header("traceparent").flatMap { TraceContext(traceparent: $0) })
     }
 
-    /// Why a record is a dead letter, and where it came from.
+    /// The reason of a dead letter and the place of its record, as log fields.
     var deadLetterFields: [LogField: LogValue] {
         let names: [(LogField, String)] = [
             (.reason, "dead-letter-reason"), (.topic, "dead-letter-topic"), (.partition, "dead-letter-partition"),
@@ -38,7 +38,7 @@ extension OutboxRecord {
         return fields
     }
 
-    /// The last header with this name: ours stand behind those of the record.
+    /// The last header with this name: the worker's own headers follow those of the original record.
     private func header(_ name: String) -> [UInt8]? {
         headers.last { $0.name == name }?.value
     }

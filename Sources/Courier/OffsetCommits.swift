@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Commits the offsets of what a stage has recorded, many batches together and beside the stage.
+/// Commits the offsets of recorded batches, many batches in one commit and concurrently with the stage.
 ///
-/// Nothing waits for it, and each commit costs the broker as much as reading a batch. A record that comes again
-/// meanwhile is one that is known. A commit that failed is made again, since a quiet topic gives no later one to cover it.
+/// Nothing waits for a commit, and each costs the broker as much as reading a batch. A record that is read again before
+/// its commit is recognized as known. A failed commit is repeated, since on a quiet topic no later one would cover it.
 struct OffsetCommits: Sendable {
     let source: any RecordSource
 
-    /// Records of the batches that are not durable: nothing is committed past them.
+    /// Records of the batches that are not durable yet: offsets past them are not committed.
     var waiting = WaitingRecords()
     let progress: Progress
 
-    /// Told of each commit.
+    /// Called after each commit, successful or not.
     let didCommit: @Sendable () -> Void
     let positions = BatchQueue<SourcePosition>()
 
-    /// Between a commit that failed and the next one.
+    /// Time between a failed commit and the next one.
     private static let pause = Duration.seconds(1)
 
-    /// Commits until everything is committed and `finish` was called.
+    /// Commits until `finish` was called and everything is committed.
     func run() async {
         for await batch in positions.batches(of: .max, after: { .milliseconds(200) }) {
             let isDone = await progress.during(.commit) {
@@ -27,12 +27,13 @@ struct OffsetCommits: Sendable {
             }
             guard !isDone else { continue }
             await Task.pause(until: .now + Self.pause)
-            // The newest position covers the earlier ones. A queue that is finished takes it no more.
+            // The newest position covers the earlier ones. A finished queue rejects it: the next worker reads the
+            // records again.
             positions.append(batch.suffix(1))
         }
     }
 
-    /// Takes the positions of batches that are durable, but for what waits.
+    /// Adds the positions of batches that are durable, except for `waiting`.
     func add(_ batches: [SourcePosition]) {
         positions.append(batches)
     }

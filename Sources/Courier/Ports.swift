@@ -3,24 +3,23 @@
 package import KafkaClient
 package import Verification
 
-/// Where requests come from.
+/// A source of requests or receipts.
 package protocol RecordSource: Sendable {
-    /// The records that have come, at once; nil when the source is closed or no more is to be read.
+    /// Returns the records that have arrived; nil when the source is closed or reading has ended.
     func nextBatch(maximum: Int) async throws -> SourceBatch?
 
-    /// Ends reading, soon: a call that waits for records and every later one get none.
+    /// Ends reading: the current call of `nextBatch` and all later ones return nil.
     ///
-    /// Commits go on.
+    /// Commits still work.
     func stopReading()
 
-    /// Makes known that what was read up to these positions is durable, in the order in which it was handed out, but for
-    /// some records: nothing is committed past them.
+    /// Commits positions, in the order in which they were handed out, except past the `waiting` records.
     ///
-    /// False when it failed: the next commit covers it, or reading it again.
+    /// False when it failed: a later commit covers it, or the records are read again.
     func commit(_ positions: [SourcePosition], before waiting: [WaitingRecord]) async -> Bool
 }
 
-/// Records and how far their source is read with them.
+/// A batch of records and the read position behind it.
 package struct SourceBatch: Sendable {
     package let records: [InboundRecord]
     let position: SourcePosition
@@ -31,25 +30,27 @@ package struct SourceBatch: Sendable {
     }
 }
 
-/// What is needed to commit a batch: a commit may take long, and its records are not kept for it.
+/// The part of a batch that its commit needs: a commit may take long, and should not retain the records.
 package struct SourcePosition: Sendable {
     let batch: RecordBatch?
 }
 
-/// Where events and dead letters go.
+/// A publisher of events and dead letters.
 package protocol RecordSink: Sendable {
-    /// Where a record goes, as far as it is known: records of one destination are taken, or not, together.
+    /// The destination of a record, as far as it is known.
+    ///
+    /// Records of one destination succeed or fail together.
     func destination(of record: OutboxRecord) -> Destination
 
-    /// Takes records to be published, and returns when it has them.
+    /// Queues records for publication, and returns once they are queued.
     ///
-    /// `answer` is called once for each, now or much later and from any thread, which it must not hold up: with nil
-    /// when the broker has it, else with the cause.
+    /// `answer` is called once for each record, at any time, on any thread, which it must not block. Its error is nil
+    /// when the broker has acknowledged the record.
     func publish(
         _ records: [OutboxRecord],
         _ answer: @escaping @Sendable (OutboxRecord, (any Error)?) -> Void
     ) async
 }
 
-/// The policy in force; a reload replaces it between two batches.
+/// The current policy, which a reload replaces between two batches.
 package typealias PolicySource = InForce<Policy>

@@ -2,9 +2,9 @@
 
 import Synchronization
 
-/// What a watchdog sees of the stages: which are at work, and whether they get on with it.
+/// The progress of the stages for a watchdog: the stages at work, and a counter that changes as each advances.
 package final class Progress: Sendable {
-    /// A stage, or a part of one that may stand still while the rest of it gets on.
+    /// A stage, or a part of one that can stall by itself.
     package enum Stage: String, Sendable, CaseIterable {
         case intake
         case commit
@@ -33,47 +33,48 @@ package final class Progress: Sendable {
         }
     }
 
-    /// The stage whose operation the current task runs.
     @TaskLocal private static var current: (progress: Progress, stage: Stage)?
 
     private let stages = Mutex<[Stage: Work]>([:])
 
     package init() {}
 
-    /// Lets a stage count as being at work while `body` runs; waiting for work does not belong in it.
+    /// Counts a stage as at work while `body` runs; `body` must not wait for new work.
     func during<Value>(_ stage: Stage, _ body: () async throws -> Value) async rethrows -> Value {
         step(stage, depth: 1)
         defer { step(stage, depth: -1) }
         return try await body()
     }
 
-    /// Lets a stage count as being at work until as much has ended; to be given more is no sign of getting on.
+    /// Counts a number of operations as begun by a stage.
+    ///
+    /// A new operation is no sign of progress.
     func begin(_ stage: Stage, count: Int) {
         stages.withLock { $0[stage, default: Work()].add(count) }
     }
 
-    /// Tells that a stage is done with so much of what was begun.
+    /// Counts operations as ended, which is progress.
     func end(_ stage: Stage, count: Int) {
         step(stage, depth: -count)
     }
 
-    /// Runs an operation of a stage, which gets on with this and with every `advanceCurrent` in it.
+    /// Runs an operation of a stage; its start and every `advanceCurrent` within it count as progress.
     func running<Value>(_ stage: Stage, _ operation: () async throws -> Value) async rethrows -> Value {
         advance(stage)
         return try await Self.$current.withValue((self, stage), operation: operation)
     }
 
-    /// Tells that the current task's operation has got on, as with the answer to one of its statements.
+    /// Records progress of the current task's operation, such as the answer to a statement.
     package static func advanceCurrent() {
         current.map { $0.progress.advance($0.stage) }
     }
 
-    /// Tells that a stage has got on, as with one more try.
+    /// Records progress of a stage, such as a further attempt.
     func advance(_ stage: Stage) {
         step(stage, depth: 0)
     }
 
-    /// The stages that are at work, each with a number that changes when it gets on.
+    /// The stages at work, each with a counter that changes as it advances.
     package var atWork: [Stage: Int] {
         stages.withLock { stages in stages.filter { $0.value.depth > 0 }.mapValues(\.steps) }
     }

@@ -6,19 +6,19 @@ import ServiceLifecycle
 import Synchronization
 import Verification
 
-/// The providers of a worker: which of them take messages now, and when it is whose turn.
+/// The providers of a worker: their health and their rate-limit tokens.
 ///
-/// Health is what this worker sees for itself; the limits of providers are shared by the fleet.
+/// Health is this worker's own observation; the fleet shares the providers' rate limits.
 final class ProviderDesk: Service {
-    /// Gets whether it has its turn.
+    /// Resumed with true when it gets a rate-limit token, else with false.
     private typealias Waiter = CheckedContinuation<Bool, Never>
 
     let providers: [String: any MessageProvider]
-    /// The names of providers that take the send's id as an idempotency key.
+    /// The names of providers that accept the send's id as an idempotency key.
     let idempotent: Set<String>
     private let rates: any ProviderRates
     private let board: Mutex<HealthBoard>
-    /// Nil once nobody asks the fleet for turns any more.
+    /// The sends that wait for rate-limit tokens; nil once no more tokens are requested.
     private let turns: Mutex<ProviderTurns<Waiter>?>
     private let limited: Set<String>
     private let signal = Signal()
@@ -47,16 +47,17 @@ final class ProviderDesk: Service {
 // MARK: - Health
 
 extension ProviderDesk {
-    /// The order in which one send asks the providers of a route, and how long none of them takes it.
+    /// The providers of a route in the order of calls for one send, and the pause until one accepts it.
     ///
-    /// No pause when one takes it. Those that refused it are left out, and a repeat goes only to those that it may go to.
+    /// The pause is nil when a provider accepts it now. Excludes providers that refused this send; a repeat is limited
+    /// to the providers that its repetition allows.
     func order(_ route: Route, for send: ClaimedSend) -> (providers: [String], pause: Duration?) {
         var generator = SystemRandomNumberGenerator()
         return board.withLock { board in
             let now = ContinuousClock.now
             var order = board.order(route, used: Set(send.usedProviders), at: now, using: &generator)
                 .filter { !send.refusers.contains($0) }
-            // The retry was timed for this one.
+            // The retry was scheduled for this provider, so it is the first.
             if let first = send.retryProvider, order.contains(first), board.pause(of: first, at: now) == nil {
                 order = [first] + order.filter { $0 != first }
             }
@@ -65,25 +66,25 @@ extension ProviderDesk {
         }
     }
 
-    /// What this worker knows of each provider now.
+    /// The health of each provider, as this worker observed it.
     var states: [String: ProviderHealth.State] {
         board.withLock { board in
             Dictionary(uniqueKeysWithValues: providers.keys.map { ($0, board.state(of: $0, at: .now)) })
         }
     }
 
-    /// Whether some provider takes nothing for now, or less than it was offered.
+    /// True when some provider is paused, or has more waiting sends than tokens.
     var hasPause: Bool {
         let now = ContinuousClock.now
         return board.withLock { $0.hasPause(at: now) } || turns.withLock { $0?.isOverfull(at: now) ?? false }
     }
 
-    /// How long a provider takes no message; nil when it does.
+    /// The time until a provider accepts messages again; nil when it does now.
     func pause(of name: String) -> Duration? {
         board.withLock { $0.pause(of: name, at: .now) }
     }
 
-    /// Calls a provider, unless it takes nothing for now.
+    /// Calls a provider unless it is paused.
     func call(_ name: String, _ message: OutboundMessage) async -> Outcome {
         guard let provider = providers[name] else { return .unknownProvider }
         guard let entry = board.withLock({ $0.begin(name, at: .now) }) else { return .unknownProvider }
@@ -101,18 +102,17 @@ extension ProviderDesk {
     enum Outcome {
         case answered(ProviderAnswer)
 
-        /// It was not called: it takes nothing for this time.
+        /// The provider was not called: it is paused for this time.
         case pauses(Duration)
 
         static let unknownProvider = answered(ProviderAnswer(.misconfigured, errorCode: "no_provider"))
     }
 
-    /// Takes the time that a message took to arrive.
+    /// Records the delivery time of a message.
     func noteArrival(_ provider: String, after time: Duration) {
         board.withLock { $0.noteArrival(provider, after: time, at: .now) }
     }
 
-    /// One line when a provider is passed over from now on, and one when it is not any more.
     private func report(_ name: String, _ change: HealthBoard.Change) {
         let event: LoggedEvent =
             switch change {
@@ -123,18 +123,18 @@ extension ProviderDesk {
     }
 }
 
-// MARK: - Turns
+// MARK: - Rate-limit tokens
 
 extension ProviderDesk {
-    /// How long a send waits for its provider's turn before it goes to the next one or is handed back.
+    /// Maximum wait for a rate-limit token before the send moves to the next provider or is released.
     static let patience = ProviderTurns<Waiter>.patience
 
-    /// How long a send that got no turn stays away at most.
+    /// Maximum delay of a send that got no token.
     static let longestAbsence = ProviderTurns<Waiter>.longestAbsence
 
     func isLimited(_ name: String) -> Bool { limited.contains(name) }
 
-    /// Waits for a turn; false when there is none within `patience`.
+    /// Waits for a rate-limit token; false when none is available within `patience`.
     func turn(_ name: String) async -> Bool {
         guard isLimited(name) else { return true }
         let now = ContinuousClock.now
@@ -147,19 +147,19 @@ extension ProviderDesk {
         }
     }
 
-    /// How long a send that got no turn, and comes back for one, is to stay away.
+    /// The delay before a send that got no token is retried.
     func sendAway(from name: String) -> Duration {
         turns.withLock { $0?.sendAway(from: name, at: .now) } ?? Self.patience
     }
 
-    /// Asks the fleet for turns while somebody waits for one.
+    /// Requests rate-limit tokens from the fleet's shared limits while sends wait for them.
     func run() async throws {
         guard !limited.isEmpty else { return await waitForShutdown() }
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 while !Task.isCancelled {
                     let wanted = self.turns.withLock { $0?.wanted(at: .now) ?? [:] }
-                    // However long the answer takes, nobody waits for longer than their patience.
+                    // In a task of its own: a slow answer must not extend the wait of any send beyond `patience`.
                     if !wanted.isEmpty { group.addTask { await self.ask(for: wanted) } }
                     let expired = self.turns.withLock { $0?.expired(at: .now) ?? [] }
                     for waiter in expired { waiter.resume(returning: false) }
@@ -167,7 +167,7 @@ extension ProviderDesk {
                 }
             }
         }
-        // Nobody asks any more: who still waits is passed over, and another worker takes the message.
+        // No more tokens are requested: release the remaining waiters, so that another worker takes their sends.
         let left = turns.withLock { turns in
             defer { turns = nil }
             return turns?.expired(at: .now + .seconds(3600)) ?? []
@@ -185,13 +185,13 @@ extension ProviderDesk {
         }
     }
 
-    /// Until something may have to be done: somebody has come to wait, or a time is over.
+    /// Waits until a send begins to wait for a token, or the next timeout is due.
     private func waitForWork() async {
         guard let next = turns.withLock({ $0?.nextEvent }) else {
             _ = await signal.wait()
             return
         }
-        // What is due by time alone gives no signal; and who comes for another provider meanwhile is asked for soon.
+        // Timeouts send no signal, so sleep for one interval at most; waiters that arrive meanwhile are served then.
         let soon = ContinuousClock.now + ProviderTurns<Waiter>.interval
         try? await Task.sleep(until: max(min(next, soon), .now + .milliseconds(5)), clock: .continuous)
     }

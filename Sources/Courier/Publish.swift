@@ -6,45 +6,45 @@ import Logs
 import ServiceLifecycle
 import Verification
 
-/// The fourth stage: records of the outbox are produced, and forgotten once the broker has them.
+/// The fourth stage: produces the outbox's records, and deletes each once the broker has acknowledged it.
 ///
-/// Most are handed over by the stage that wrote them. What waited behind an earlier event of its verification, or was
-/// left by a dead worker, is taken from the table: see `catchUp`. None waits for another's answer but for that of the one
-/// before it in its stream. What a partition or a topic has no room for is left in the table until it takes records again.
+/// The stage that wrote a record usually passes it on in memory. `catchUp` reads the others from the table: records
+/// that waited behind an earlier event of their verification, and records left by a dead worker. A record waits only
+/// for the acknowledgement of its predecessor in the stream. Records for a partition or topic without room stay in the
+/// table until it accepts records again.
 struct Publish: Service {
     let context: StageContext
     let sink: any RecordSink
     let unacknowledged: Unacknowledged
 
-    /// What the broker says of records.
     private let answers = BatchQueue<Answer>()
 
     private struct Answer {
         let record: OutboxRecord
         let failure: (any Error)?
 
-        /// When the broker was given it.
+        /// The time at which the record was given to the producer.
         let start: ContinuousClock.Instant
     }
 
-    /// The answers that the table is to be told of.
+    /// Changes to write into the table.
     private let endings = BatchQueue<Ending>()
 
     private enum Ending {
-        /// The broker has a record that the table still holds.
+        /// The broker has acknowledged a record that is still in the table.
         case published(OutboxRecord)
 
-        /// Records of a stream are leased to this worker, and nobody publishes them.
+        /// Records of a stream are leased to this worker, but it does not publish them.
         case left(Unacknowledged.Left)
 
-        /// Time has passed: what has waited for others of its transaction may wait no longer.
+        /// A timer: records that waited behind others of their transaction may be due now.
         case time
     }
 
-    /// When the table is to be looked at.
+    /// Wakes `catchUp` to read the table.
     private let look = Signal()
 
-    /// Ends when the stage before has finished its queue and everything in it is published or left in the table.
+    /// Runs until the previous stage has finished the queue and every record is published or left in the table.
     func run() async throws {
         await withDiscardingTaskGroup { group in
             group.addTask { await end() }
@@ -66,10 +66,10 @@ struct Publish: Service {
         await waitForShutdown()
     }
 
-    /// Gives the broker of each stream the first record; what follows goes when the broker has that.
+    /// Produces the first record of each stream; each following one is produced when its predecessor is acknowledged.
     ///
-    /// After half of a lease nothing follows any more: it is taken over once more when the lease is over, and until
-    /// then it is this worker's.
+    /// After half of a lease no further record is produced. The rest stays leased to this worker until the lease
+    /// expires, and is claimed again after that.
     private func publish(_ records: [OutboxRecord]) async {
         let beginning = unacknowledged.begin(
             records,
@@ -89,7 +89,7 @@ struct Publish: Service {
         }
     }
 
-    /// Takes the broker's answers, and gives it what follows on what it has.
+    /// Handles the broker's answers, and produces the next record of each stream.
     private func settle() async {
         for await batch in answers.batches(of: 2 * context.settings.batchSize) {
             let goesOn = !Task.isStopping
@@ -121,7 +121,7 @@ struct Publish: Service {
     private func note(failures: [any Error]) {
         guard let first = failures.first else { return }
         context.statistics.noteFailure(of: .kafka, count: failures.count)
-        // They stay in the outbox, and are taken from there soon.
+        // The records stay in the outbox, and `catchUp` retries them soon.
         let fields = (first as? KafkaError)?.logFields ?? [.error: LogValue(first)]
         context.logger.log(.publishFailed, fields.merging([.records: LogValue(failures.count)]) { $1 })
     }
@@ -133,9 +133,10 @@ struct Publish: Service {
         endings.append(delivered.map { .published($0) })
     }
 
-    /// Tells the table what has become of records, many together.
+    /// Writes the results of records into the table, many in one statement.
     private func end() async {
-        // Later events of a verification wait until its earlier ones are out of the table.
+        // No pause while few sends are in flight: later events of a verification wait until its earlier ones are
+        // deleted.
         let moment = { @Sendable in context.inFlight.gathering(upTo: 10) }
         for await batch in endings.batches(of: 2 * context.settings.batchSize, after: moment) {
             var published: [OutboxRecord] = []
@@ -153,10 +154,9 @@ struct Publish: Service {
         }
     }
 
-    /// Deletes what is published, for which no event waits.
+    /// Deletes published records from the table.
     ///
-    /// An event that waits behind one of them may go now, unless that is behind a stream's records that are still on their
-    /// way.
+    /// Wakes `catchUp` when an event waits behind one of them, unless each stream still has records in flight.
     private func forget(_ records: [OutboxRecord]) async {
         await context.progress.during(.forget) {
             let doOthersWait = await context.retry.run(.forget, .until(.now + context.settings.lease)) {
@@ -169,10 +169,10 @@ struct Publish: Service {
         }
     }
 
-    /// Shortens the leases on what the broker did not take, so that it goes soon after the topic takes records again, and
-    /// not when a lease is over.
+    /// Shortens the leases of records that the broker did not accept, so that they are retried soon after the topic
+    /// recovers and not only when the lease expires.
     private func giveBack(_ left: [Unacknowledged.Left]) async {
-        // Of a stream that was taken over again meanwhile the rest is under way.
+        // Streams that were claimed again meanwhile are in flight.
         let left = left.filter { !unacknowledged.contains($0.record.stream) }
         for (pause, left) in Dictionary(grouping: left, by: \.pause) {
             let isDone = await context.retry.run(.catchUp, .once) {
@@ -183,7 +183,7 @@ struct Publish: Service {
         }
     }
 
-    /// A line for each event at `debug`, and one at `warning` for what an operator has to know of.
+    /// Logs each event at `debug`, and at `warning` where an operator must know of it.
     private func report(_ records: [OutboxRecord]) {
         let isVerbose = context.logger.logLevel <= .debug
         let now = context.settings.now()
@@ -201,10 +201,10 @@ struct Publish: Service {
     }
 }
 
-// MARK: - What is left in the table
+// MARK: - Records left in the table
 
 extension Publish {
-    /// Lets the table be looked at once an interval: what a dead worker left becomes due by time alone.
+    /// Wakes `catchUp` once an interval, since the expiry of a dead worker's lease sends no signal.
     private func tick() async {
         while !Task.isStopping {
             look.send()
@@ -214,14 +214,14 @@ extension Publish {
         look.finish()
     }
 
-    /// Publishes what is in the table and nobody holds, apart from what stages hand over: neither waits for the other.
+    /// Publishes the due records of the table that no worker holds, concurrently with the records passed on in memory.
     private func catchUp() async {
         var lastLook = ContinuousClock.now - DestinationRoom.probePause
         for await _ in look {
             var isMore = true
             while isMore, !Task.isStopping, hasRoom {
                 let isSilent = unacknowledged.isSilent()
-                // A look now and then is enough for probes.
+                // While a destination is stuck, one read per `probePause` is enough for its probes.
                 if isSilent, .now < lastLook + DestinationRoom.probePause { break }
                 lastLook = .now
                 isMore = await context.progress.during(.catchUp) {
@@ -236,9 +236,9 @@ extension Publish {
         }
     }
 
-    /// Lets a look find records that were left in the table while their destination was stuck; true when there are some.
+    /// Makes records due that were left in the table while their destination was stuck; true when there are some.
     ///
-    /// As many as a look takes: what became due before goes first.
+    /// At most one batch, since records that were due before have priority.
     private func recall() async -> Bool {
         let streams = unacknowledged.recall(context.settings.batchSize)
         guard !streams.isEmpty else { return false }
@@ -248,9 +248,9 @@ extension Publish {
         return true
     }
 
-    /// Whether there may be a look.
+    /// True when the table may be read.
     ///
-    /// While much that was handed over waits for its turn there is none: its leases may be over, and it would be
-    /// published twice.
+    /// False while many records wait in memory: their leases may expire, and reading the table would publish them
+    /// twice.
     private var hasRoom: Bool { context.outbox.weight < context.settings.batchSize }
 }

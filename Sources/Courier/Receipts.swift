@@ -5,9 +5,10 @@ import Logs
 import ServiceLifecycle
 import Verification
 
-/// The stage beside the others: what providers say of messages later settles their sends.
+/// Settles sends with receipts, the later reports of providers.
 ///
-/// It has a consumer of its own, so that requests that wait for room do not keep it.
+/// It runs beside the other stages and has a consumer of its own, so that back-pressure on requests never delays
+/// receipts.
 struct Receipts: Service {
     let context: StageContext
     let source: any RecordSource
@@ -33,7 +34,7 @@ struct Receipts: Service {
         }
     }
 
-    /// Records a batch; false when the database could not be reached until the worker's end.
+    /// Records a batch; false when the database stayed unreachable until the worker's stop.
     private func record(_ batch: SourceBatch) async -> Bool {
         await context.progress.during(.receipts) {
             context.settings.observe(.receiptsRead)
@@ -43,8 +44,9 @@ struct Receipts: Service {
         }
     }
 
-    /// Records receipts, and returns those that wait for rows which another transaction locks; nil when the database could
-    /// not be reached until the worker's end.
+    /// Records receipts, and returns those whose rows another transaction locks.
+    ///
+    /// Returns nil when the database stayed unreachable until the worker's stop.
     private func record(_ records: [InboundRecord]) async -> [InboundRecord]? {
         let recorded = await context.retry.recordAll(records, .receipts, halvingLocked: true) { records, reason in
             try await recordUnlessLocked(records, as: reason)
@@ -58,13 +60,13 @@ struct Receipts: Service {
         return recorded.flatMap(\.value.waiting)
     }
 
-    /// The receipts that a transaction settled, and those that it left.
+    /// The receipts that a transaction settled, and those that wait for locked rows.
     private struct Settled {
         let sends: [ReportedSend]
         let waiting: [InboundRecord]
     }
 
-    /// Records receipts; one alone that meets a lock waits.
+    /// Records receipts; a single receipt that meets a lock is returned as waiting.
     private func recordUnlessLocked(
         _ records: [InboundRecord],
         as reason: DeadLetterReason?
@@ -76,8 +78,9 @@ struct Receipts: Service {
         }
     }
 
-    /// Retries the receipts that wait, beside the others, until the worker stops; what still waits then is read again by the
-    /// next one.
+    /// Retries waiting receipts, concurrently with new batches, until the worker stops.
+    ///
+    /// The next worker reads the remaining ones again.
     private func retryWaiting(_ commits: OffsetCommits) async {
         while !Task.isStopping {
             await Task.pause(until: .now + .milliseconds(500))
@@ -91,9 +94,9 @@ struct Receipts: Service {
         }
     }
 
-    /// How long messages were on their way: the id of a send holds the time at which it was made.
+    /// Records the delivery times of messages, from the creation time in the send's id to the arrival.
     ///
-    /// What counts is when they arrived, since receipts may be read long after.
+    /// Uses the arrival time of the receipt, since it may be read long after.
     private func noteArrivals(_ sends: [ReportedSend]) {
         let now = context.settings.now()
         for send in sends where send.state == .delivered {

@@ -5,12 +5,12 @@ import Logs
 import ServiceLifecycle
 import Verification
 
-/// The third stage: what became of sends is written, many in one transaction.
+/// The third stage: writes the outcomes of sends, many in one transaction.
 struct Record: Service {
     let context: StageContext
     let results: BatchQueue<SendResult>
 
-    /// Ends when the stage before has finished its queue and everything in it is written.
+    /// Runs until the previous stage has finished the queue and every result is written.
     func run() async throws {
         let waiting = BatchQueue<SendResult>()
         await withDiscardingTaskGroup { group in
@@ -26,8 +26,8 @@ struct Record: Service {
         await waitForShutdown()
     }
 
-    /// Retries results whose rows another transaction locks, beside the others, until all are written or the time to
-    /// drain is over.
+    /// Retries results whose rows another transaction locks, concurrently with new ones, until all are written or the
+    /// drain timeout ends.
     private func recordWaiting(_ waiting: BatchQueue<SendResult>) async {
         var last: [SendResult] = []
         for await batch in waiting.batches(of: context.settings.batchSize) {
@@ -38,18 +38,18 @@ struct Record: Service {
         giveUp(last)
     }
 
-    /// Nothing tells when a lock is gone.
+    /// Writes results after a delay, since PostgreSQL sends no notification when a lock is released.
     private func writeLater(_ batch: [SendResult]) async -> [SendResult] {
         try? await Task.sleep(for: .milliseconds(500))
         return await write(batch)
     }
 
-    /// Writes results, and returns those that wait for another transaction's lock.
+    /// Writes results, and returns those whose rows another transaction locks.
     private func write(_ batch: [SendResult]) async -> [SendResult] {
         await context.progress.during(.record) {
             let start = ContinuousClock.now
             var waiting: [SendResult] = []
-            // A receipt may follow its send's answer closely.
+            // A batch may hold an answer and a receipt of the same send: write them in order.
             for round in batch.rounds(by: \.send.id) {
                 let behind = Set(waiting.map(\.send.id))
                 guard !behind.isEmpty else {
@@ -66,8 +66,10 @@ struct Record: Service {
         }
     }
 
-    /// Writes results of different sends, half of them at a time where all take too long; of those that the database can
-    /// never take only the one at fault is given up.
+    /// Writes results of different sends, at most one per send.
+    ///
+    /// Halves the batch when it exceeds the statement timeout or holds a result that the database can never accept.
+    /// Only that faulty result is given up.
     private func writeRound(_ round: [SendResult]) async -> [SendResult] {
         guard !round.isEmpty else { return [] }
         let outcome = await context.retry.run(.record, .untilCancelled) { () async throws -> Recorded<[SendResult]>? in
@@ -101,7 +103,7 @@ struct Record: Service {
 }
 
 extension Array {
-    /// The elements in their order, split so that each part has a key once.
+    /// Splits the elements into rounds that contain each key at most once, in order.
     func rounds<Key: Hashable>(by key: (Element) -> Key) -> [[Element]] {
         var rounds: [[Element]] = []
         var counts: [Key: Int] = [:]

@@ -2,16 +2,16 @@
 
 import Verification
 
-/// Reads records and applies the rules that need no memory, by what is in force.
+/// Reads records and applies the stateless rules, with the current policy and keys.
 struct RecordScreen: Sendable {
     let policies: PolicySource
     let keys: KeySource
     let numbers: any NumberDirectory
     let settings: CourierSettings
 
-    /// Screens records, many of them in parts beside each other.
+    /// Screens records, large batches in parallel parts.
     func screen(_ records: [InboundRecord]) async -> ScreenedRecords {
-        // Before what they tell of: if it is replaced meanwhile, the result does not count as current.
+        // Read before the policy and keys: if a reload replaces them in between, the result counts as outdated.
         let revisions = revisions
         let rules = IntakeRules(policy: policies.current, keys: keys.current, settings: settings.decision)
         let screener = Screener(policy: rules.policy, keys: rules.keys, numbers: numbers, cell: settings.cell)
@@ -37,19 +37,18 @@ struct RecordScreen: Sendable {
         return ScreenedRecords(candidates: candidates, rules: rules, revisions: revisions)
     }
 
-    /// True while nothing else has come into force since records were screened.
+    /// True while no reload has replaced the policy or keys since the records were screened.
     func isCurrent(_ screened: ScreenedRecords) -> Bool { screened.revisions == revisions }
 
     private var revisions: [Int] { [policies.revision, keys.revision] }
 }
 
-/// Records that were read and screened, and by what.
+/// Screened records, with the rules and revisions that were used.
 struct ScreenedRecords: Sendable {
     fileprivate(set) var candidates: [Candidate]
     let rules: IntakeRules
     fileprivate let revisions: [Int]
 
-    /// The same of some of the candidates.
     func only(_ candidates: [Candidate]) -> ScreenedRecords {
         var part = self
         part.candidates = candidates

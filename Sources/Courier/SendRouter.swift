@@ -2,25 +2,25 @@
 
 import Verification
 
-/// Whom a send goes to and when, as far as this worker can tell now.
+/// Picks a send's providers, by what this worker knows now.
 struct SendRouter: Sendable {
     let desk: ProviderDesk
     let policies: PolicySource
 
     enum Way {
-        /// To the first of these, at once.
+        /// To the first of these providers, at once.
         case now([String])
 
-        /// To the first of these that has a turn for it.
+        /// To the first of these providers that has a rate-limit token for it.
         case inTurn([String])
 
-        /// Nobody takes it for this time.
+        /// No provider accepts it for this time.
         case paused(Duration)
     }
 
     func way(of send: ClaimedSend) -> Way {
         guard !send.isFictional else { return .now([TestNumberProvider.name]) }
-        // Nobody is asked for a tenant that the policy does not know any more.
+        // The policy does not have this tenant any more: call no provider.
         guard let tenant = policies.current.tenants[send.tenant] else { return .now([]) }
         let route = tenant.routes.route(
             for: send.recipient.channel,
@@ -33,7 +33,7 @@ struct SendRouter: Sendable {
         return .inTurn(providers)
     }
 
-    /// The policy's rule after a recipient's opt-out; the strict one where the tenant is unknown.
+    /// The policy's rule for opted-out recipients; `stop`, the strict rule, for an unknown tenant.
     func onOptOut(for send: ClaimedSend) -> OptOutRule {
         policies.current.tenants[send.tenant]?.routes.onOptOut ?? .stop
     }

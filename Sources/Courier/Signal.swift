@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Wakes one waiter: something may have to be done, which the waiter looks up for itself.
+/// Wakes one waiter, which then checks by itself for work.
 ///
-/// Signals that come while it is awake are one, and wake it once more. Any number of senders.
+/// Signals sent while the waiter is awake merge into one, which wakes it once more. Any number of senders.
 final class Signal: AsyncSequence, Sendable {
     private let stream: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
@@ -18,7 +18,7 @@ final class Signal: AsyncSequence, Sendable {
 
     func makeAsyncIterator() -> AsyncStream<Void>.Iterator { stream.makeAsyncIterator() }
 
-    /// Waits for the next signal; false when the task is cancelled, or no signal comes any more.
+    /// Waits for the next signal; false when the task is cancelled or the signal is finished.
     func wait(isolation: isolated (any Actor)? = #isolation) async -> Bool {
         var iterator = makeAsyncIterator()
         return await iterator.next(isolation: isolation) != nil

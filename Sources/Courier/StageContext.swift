@@ -3,7 +3,7 @@
 import Logging
 import Verification
 
-/// The things that every stage works with.
+/// The objects that every stage uses.
 final class StageContext: Sendable {
     let settings: CourierSettings
     let ledger: any Ledger
@@ -12,12 +12,11 @@ final class StageContext: Sendable {
     let statistics: Statistics
     let logger: Logger
 
-    /// The sends that the worker holds.
     let inFlight: InFlight
 
-    /// The records that stages leave for `Publish`.
+    /// The records that stages pass on to `Publish`.
     ///
-    /// Beyond its limit `Publish` takes records from the table, where they are anyway.
+    /// Beyond its limit, `Publish` reads records from the table, where they are stored anyway.
     let outbox: BatchQueue<OutboxRecord>
 
     init(ledger: any Ledger, settings: CourierSettings, statistics: Statistics, logger: Logger) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The named moments in a worker's life between which something changes outside of it.
+/// Named points in a worker's run, each after a change outside of the process.
 ///
-/// A worker that dies at any of them loses nothing; the fault tests let it die at each.
+/// A worker that dies at any of them loses nothing; the fault tests kill it at each.
 package enum Step: String, Sendable, CaseIterable {
-    /// Requests are read, and nothing is known of them elsewhere.
+    /// Requests are read, and nothing else knows of them yet.
     case intakeRead = "intake.read"
 
-    /// Their decisions are durable, nothing is handed on and their offsets are not committed.
+    /// Decisions are durable; nothing is passed on, and the offsets are not committed.
     case intakeRecorded = "intake.recorded"
 
-    /// Their offsets are committed, their sends and events handed on.
+    /// Offsets are committed, sends and events passed on.
     case intakeCommitted = "intake.committed"
 
     /// Sends are claimed and not marked.
@@ -19,29 +19,27 @@ package enum Step: String, Sendable, CaseIterable {
     /// Sends are marked, and no provider has been called.
     case dispatchMarked = "dispatch.marked"
 
-    /// A provider has answered.
     case dispatchAnswered = "dispatch.answered"
 
-    /// Outcomes are durable, their events not handed on.
+    /// Outcomes are durable; their events are not passed on.
     case recordRecorded = "record.recorded"
 
     /// The broker has events that are still in the outbox.
     case publishDelivered = "publish.delivered"
 
-    /// Events are gone from the outbox.
     case publishForgotten = "publish.forgotten"
 
-    /// Overdue sends are claimed from another worker and not handed on.
+    /// Overdue sends are claimed from another worker, and not passed on.
     case sweepClaimed = "sweep.claimed"
 
-    /// Receipts are read, and nothing is known of them elsewhere.
+    /// Receipts are read, and nothing else knows of them yet.
     case receiptsRead = "receipts.read"
 
-    /// What receipts say is durable, their offsets are not committed.
+    /// The receipts' effects are durable; the offsets are not committed.
     case receiptsRecorded = "receipts.recorded"
 }
 
 extension Step {
-    /// What is told of every step; it may end the process, and nothing else waits for it.
+    /// A function called at every step; it may end the process, and nothing waits for it.
     package typealias Observer = @Sendable (Step) -> Void
 }

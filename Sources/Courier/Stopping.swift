@@ -2,23 +2,22 @@
 
 import ServiceLifecycle
 
-/// Waits until it is this service's turn to stop, or its task is cancelled.
+/// Waits until the service group shuts this service down, or its task is cancelled.
 ///
-/// A stage whose queue was finished by the stage before is done a moment earlier than the group asks it to stop; to
-/// return then would be taken for a failure.
+/// A stage may be done before the group shuts it down, as soon as the previous stage has finished its queue. To return
+/// early would count as a failure of the service.
 func waitForShutdown() async {
     do {
         try await gracefulShutdown()
     } catch {
-        // Cancelled: the service ends now, whoever's turn it is.
+        // Cancelled: end now, without a graceful shutdown.
     }
 }
 
 extension Task where Success == Never, Failure == Never {
-    /// Whether the service that runs this is to stop.
     static var isStopping: Bool { isShuttingDownGracefully || isCancelled }
 
-    /// Waits for what becomes due by time alone, which no signal tells; a stop ends it at once.
+    /// Sleeps until a time, for work that becomes due without a signal; a shutdown ends the sleep.
     static func pause(until end: ContinuousClock.Instant) async {
         try? await cancelWhenGracefulShutdown { try await sleep(until: end, clock: .continuous) }
     }

@@ -5,7 +5,7 @@ import Logs
 import ServiceLifecycle
 import Verification
 
-/// What time and dead workers leave behind: expired leases, due retries, verifications that ran out, receipts that wait
+/// Handles everything that becomes due by time: expired leases, due retries, expired verifications, receipts that wait
 /// for their send, and partitions.
 struct Sweep: Service {
     let context: StageContext
@@ -36,7 +36,8 @@ struct Sweep: Service {
         }
     }
 
-    /// Between two looks for sessions that stand still: the people whom one locks out wait for the next look.
+    /// Time between two checks for stalled sessions: the recipients whose rows such a session locks wait for the next
+    /// check.
     private static let sessionInterval = Duration.seconds(1)
 
     private func endStalledSessions() async {
@@ -49,7 +50,7 @@ struct Sweep: Service {
         context.logger.log(.maintenanceOverdue, [.ageMilliseconds: .integer(age.microseconds / 1000)])
     }
 
-    /// Does something over and over: at once while it leaves more, else after an interval.
+    /// Repeats an operation: at once while it reports more work, else after an interval.
     private func repeatedly(_ stage: Progress.Stage, _ body: () async -> Bool) async {
         while !Task.isStopping {
             if await context.progress.during(stage, body) { continue }
@@ -57,10 +58,10 @@ struct Sweep: Service {
         }
     }
 
-    /// Sweeps once; true when there was so much of something that there may be more.
+    /// Sweeps once; true when a sweep was so large that there may be more.
     private func sweep() async -> Bool {
         var most = 0
-        // While nobody takes events, what only makes more of them waits. A worker that stops is waited for by its group.
+        // While events are not published, make no more of them. The group waits for a stopping worker, so stop early.
         if context.outbox.weight >= 20 * context.settings.batchSize { return false }
         if !Task.isStopping,
             let swept = await context.retry.run(.sweep, .once, { try await context.ledger.sweepExpired() })
@@ -78,13 +79,13 @@ struct Sweep: Service {
     }
 }
 
-/// Takes sends over whose worker is dead or whose next attempt is due.
+/// Takes over sends whose worker is dead or whose next attempt is due.
 struct Takeover {
     let context: StageContext
     let claims: BatchQueue<Dispatch.Claims>
     let desk: ProviderDesk
 
-    /// Takes over once; true when there was so much that there may be more.
+    /// Takes over one batch; true when it was so large that there may be more.
     func take() async -> Bool {
         let claimedAt = ContinuousClock.now
         let room = context.inFlight.reserve(upTo: context.settings.batchSize, for: .takeover)
@@ -97,24 +98,24 @@ struct Takeover {
             context.logger.log(.sweepTakenOver, [.sends: LogValue(swept.value.count)])
             claims.append([Dispatch.Claims(sends: swept.value, claimedAt: claimedAt)])
         }
-        // What a provider does not take now is handed back, and would be claimed again and again.
+        // A paused provider's sends are released again: counting them here would claim them in a busy loop.
         let count = swept.outbox.count + (desk.hasPause ? 0 : swept.value.count)
         return count * 2 > context.settings.batchSize
     }
 }
 
-/// When it is told that partitions are not maintained: somebody's lock may be in the way for as long as they like.
+/// Decides when to log overdue partition maintenance, which another session's lock may block for any time.
 struct MaintenanceNotice {
-    /// It is due once an hour, and what cannot be done then is tried again every five minutes.
+    /// Maintenance is due once an hour, and is retried every five minutes after a failure.
     private static let limit = Duration.seconds(65 * 60)
     private static let pause = Duration.seconds(600)
 
     private var isOverdue = false
     private var toldAt: ContinuousClock.Instant?
 
-    /// Takes how long ago the partitions were as they should be; true when that is to be told.
+    /// Records the age of the last successful maintenance; true when it is to be logged.
     ///
-    /// At the first look after a long stop of all workers, another one may be maintaining them.
+    /// Never true at the first check: after a long stop of all workers, another one may be maintaining the partitions.
     mutating func take(_ age: Duration, at now: ContinuousClock.Instant) -> Bool {
         guard age > Self.limit else {
             self = MaintenanceNotice()

@@ -6,25 +6,24 @@ package import Logs
 import Synchronization
 import Verification
 
-/// The topics, and partitions of them, that a worker cannot use though brokers answer, each until its own success.
+/// The topics and partitions that a worker cannot use although brokers answer, each until it works again.
 ///
-/// `health`, `top` and the log tell of them, so that a missing right does not look like brokers that are away, and brokers of
-/// which some are away do not look like health.
+/// `health`, `top` and the log report them. So a missing permission is distinct from unreachable brokers, and an outage
+/// of some brokers is visible.
 package final class TopicFaults: Sendable {
     package enum Use: String, Sendable {
         case publish, read
     }
 
-    /// One topic and the cause.
     package struct Fault: Hashable, Sendable {
         package let use: Use
         package let topic: String
 
-        /// In their order; none for the whole topic.
+        /// The partitions in ascending order; empty for the whole topic.
         package let partitions: [Int32]
         package let reason: KafkaError.Reason
 
-        /// As health tells it: "cannot publish to verification.deliveries, partition 3 (leader missing)".
+        /// The sentence in health output: "cannot publish to verification.deliveries, partition 3 (leader missing)".
         package var sentence: String {
             "cannot \(use == .publish ? "publish to" : "read") \(topic)\(place) (\(reason.words))"
         }
@@ -36,7 +35,7 @@ package final class TopicFaults: Sendable {
             return ", partition\(partitions.count == 1 ? "" : "s") \(numbers)\(others)"
         }
 
-        /// The partitions that a sentence names.
+        /// Maximum of partitions that a sentence names.
         private static let most = 8
     }
 
@@ -48,13 +47,13 @@ package final class TopicFaults: Sendable {
     private struct State {
         var notice = OutageNotice()
 
-        /// The cause by partition, nil for the whole topic, and when it was noted last.
+        /// The cause and the time of its last report by partition; nil is the whole topic.
         var places: [Int32?: (reason: KafkaError.Reason, notedAt: ContinuousClock.Instant)] = [:]
     }
 
-    /// The time after which a fault of publishing that the producer does not repeat is over.
+    /// Time after which a publishing fault that the producer does not report again is over.
     ///
-    /// It repeats them while records wait: another worker may have published what had waited.
+    /// The producer reports it while records wait; they may be gone because another worker has published them.
     private static let publishMemory = Duration.seconds(30)
 
     private let faults = Mutex<[Key: State]>([:])
@@ -64,7 +63,7 @@ package final class TopicFaults: Sendable {
         self.logger = logger
     }
 
-    /// In the order of uses and topics, those of one topic together.
+    /// All faults, ordered by use and topic; one entry for each use of a topic.
     package func all(now: ContinuousClock.Instant = .now) -> [Fault] {
         faults.withLock { faults in
             for (key, state) in faults where key.use == .publish {
@@ -81,30 +80,29 @@ package final class TopicFaults: Sendable {
         .sorted { ($0.use.rawValue, $0.topic) < ($1.use.rawValue, $1.topic) }
     }
 
-    /// A record was not taken; causes that are not the topic's are told of elsewhere.
+    /// Records a failed delivery; ignores causes other than the topic, which are reported elsewhere.
     package func cannotPublish(_ error: KafkaError, to topic: String) {
         if error.reason.isOfTopic { isStuck(error, topic) }
     }
 
-    /// A topic, or a partition of it, takes no records, whatever the cause.
+    /// Records that a topic or partition accepts no records, whatever the cause.
     package func isStuck(_ error: KafkaError, _ topic: String) {
         guard note(error, Key(use: .publish, topic: topic)) else { return }
         logger.log(.publishRefused, error.at(topic: topic, partition: error.partition).logFields)
     }
 
-    /// A partition took a record.
+    /// Records a delivery to a partition, which ends its fault.
     package func published(to topic: String, _ partition: Int32) {
         guard clear(Key(use: .publish, topic: topic), [partition, nil]) else { return }
         logger.log(.publishRecovered, [.topic: .text(topic)])
     }
 
-    /// A topic, or a partition of it, cannot be read.
     package func cannotRead(_ error: KafkaError, _ topic: String, _ events: LoggedEvent.Consumer) {
         guard note(error, Key(use: .read, topic: topic)) else { return }
         logger.log(events.cannotRead, error.at(topic: topic, partition: error.partition).logFields)
     }
 
-    /// A partition can be read, and others of its topic cannot.
+    /// Records that a partition can be read while others of its topic cannot.
     package func readsAgain(_ partition: TopicPartition) {
         _ = clear(Key(use: .read, topic: partition.topic), [partition.partition])
     }
@@ -114,7 +112,7 @@ package final class TopicFaults: Sendable {
         logger.log(events.readsAgain, [.topic: .text(topic)])
     }
 
-    /// True when it is to be told: as it begins, and again while it lasts.
+    /// Records a fault; true when it is to be logged: at its start, and repeatedly while it lasts.
     private func note(_ error: KafkaError, _ key: Key) -> Bool {
         faults.withLock { faults in
             var state = faults[key] ?? State()
@@ -124,7 +122,7 @@ package final class TopicFaults: Sendable {
         }
     }
 
-    /// Forgets places of a topic, nil for all; true when none is left of some.
+    /// Removes faults of a topic's partitions, nil for all; true when that removes the last one.
     private func clear(_ key: Key, _ places: [Int32?]? = nil) -> Bool {
         faults.withLock { faults in
             guard !faults.isEmpty, var state = faults[key] else { return false }
@@ -136,7 +134,6 @@ package final class TopicFaults: Sendable {
 }
 
 extension KafkaError {
-    /// The fields of a line about it.
     package var logFields: [LogField: LogValue] {
         var fields: [LogField: LogValue] = [.error: LogValue(self as any Error), .reason: .text(reason.rawValue)]
         if let broker { fields[.broker] = .text(broker) }

@@ -4,19 +4,18 @@ import KafkaClient
 import Synchronization
 import Verification
 
-/// The records that the broker was given and has not answered for, of each stream one at a time.
+/// The records that are in flight to the broker, at most one per stream.
 ///
-/// The next of its stream waits here for that one, so that no event overtakes an earlier one. Each destination has room of
-/// its own: what one has no room for is left in the table, and keeps no other's records back.
+/// Later records of a stream wait here for the one in flight, so that no event overtakes an earlier one. Each
+/// destination has a limit of its own: records beyond it stay in the table and delay no other destination.
 final class Unacknowledged: Sendable {
-    /// The outcome of a record.
     enum Outcome {
         case delivered
 
-        /// The record alone was not taken.
+        /// The broker rejected this record only.
         case refused
 
-        /// The destination takes nothing, as far as is known.
+        /// The destination accepts no records, as far as is known.
         case failed
     }
 
@@ -24,17 +23,18 @@ final class Unacknowledged: Sendable {
         let destination: Destination
         let end: ContinuousClock.Instant
 
-        /// The number of the record that is with the broker.
+        /// The sequence number of the record in flight.
         let sequence: Int32
 
-        /// What follows that record.
+        /// The records that follow it in the stream.
         var following: [OutboxRecord] = []
 
-        /// That record and what follows it, taken from the table once more because the broker was silent for a lease.
+        /// The record in flight and its followers, claimed from the table again because the broker was silent for a
+        /// lease.
         var again: [OutboxRecord] = []
         var againEnd: ContinuousClock.Instant
 
-        /// The weight of all of it.
+        /// The weight of all these records.
         var weight: Int
 
         init(_ first: OutboxRecord, to destination: Destination, until end: ContinuousClock.Instant) {
@@ -52,7 +52,7 @@ final class Unacknowledged: Sendable {
         var weight = 0
         var deliveredAt: ContinuousClock.Instant?
 
-        /// Puts a run in the place of its stream's, with the room that it takes.
+        /// Replaces the run of a stream, and updates the weights.
         mutating func keep(_ run: Run?, of stream: UUIDValue) {
             if let last = runs.removeValue(forKey: stream) { add(-last.weight, to: last.destination) }
             guard let run else { return }
@@ -66,41 +66,44 @@ final class Unacknowledged: Sendable {
         }
     }
 
-    /// The limit of all destinations together, by that of one.
+    /// The limit of all destinations together, as a multiple of the limit of one.
     private static let share = 4
 
     private let state = Mutex(State())
     private let limit: Int
     private let signal = Signal()
 
-    /// `limit` is the weight from which on a destination has no room: it holds less, and what came last.
+    /// Makes an empty set; `limit` is the weight at which a destination is full.
+    ///
+    /// One record may exceed it.
     init(limit: Int) {
         self.limit = limit
     }
 
-    /// True while a record of the stream is with the broker.
+    /// True while a record of the stream is in flight.
     func contains(_ stream: UUIDValue) -> Bool { state.withLock { $0.runs[stream] != nil } }
 
-    /// A stream whose records stay in the table, and for how long.
+    /// A stream whose records stay in the table, and the pause until they are due.
     struct Left {
         let record: OutboxRecord
         let destination: Destination
         let pause: Duration
     }
 
-    /// The use of records that were taken.
+    /// The result of `begin`.
     struct Beginning {
-        /// The records that are to be given to the broker now: of each stream the first.
+        /// The records to produce now: the first of each stream.
         var first: [OutboxRecord] = []
 
-        /// The streams whose destinations have no room, by their first records.
+        /// The streams whose destinations are full, by their first records.
         var left: [Left] = []
     }
 
-    /// Takes records, those of a stream in their order.
+    /// Accepts records; those of one stream must be in order.
     ///
-    /// Where a record of the stream is there already, those that begin with that one go when the broker does not take it;
-    /// others are left in the table, where the lease on them ends. After `end` nothing follows any more.
+    /// For a stream with a record in flight, records that begin with that same record are kept, for the case that the
+    /// broker rejects it. Other records stay in the table until their lease ends. After `end` no following record is
+    /// produced.
     func begin(
         _ records: [OutboxRecord],
         to destination: (OutboxRecord) -> Destination,
@@ -149,19 +152,19 @@ final class Unacknowledged: Sendable {
         }
     }
 
-    /// The outcome of an answer for one stream.
+    /// The result of an answer for one stream.
     struct Continuation {
-        /// The record that is to be given to the broker now.
+        /// The record to produce now.
         var next: OutboxRecord?
 
-        /// Not nil when a record of the stream that is leased to this worker stays in the table, with nobody to publish it.
+        /// Not nil when a record of the stream stays in the table, leased to this worker but not published by it.
         var left: Left?
     }
 
-    /// Forgets a record that the broker has answered for; returns the next one of its stream when it `goesOn`.
+    /// Removes an answered record; returns the next one of its stream when `goesOn`.
     ///
-    /// A refused record goes once more where it was taken from the table meanwhile. Where nothing goes on, what follows
-    /// is left in the table.
+    /// A rejected record is retried if it was claimed from the table again meanwhile. If nothing is to be produced, the
+    /// rest of the stream stays in the table.
     func end(
         _ record: OutboxRecord,
         _ outcome: Outcome,
@@ -193,9 +196,9 @@ final class Unacknowledged: Sendable {
         return continuation
     }
 
-    /// Waits until the broker has answered for everything, or the task is cancelled.
+    /// Waits until the broker has answered for every record, or the task is cancelled.
     ///
-    /// One waiter.
+    /// At most one caller may wait.
     func waitForAll() async {
         while !state.withLock(\.runs.isEmpty) {
             guard await signal.wait() else { return }
@@ -203,10 +206,10 @@ final class Unacknowledged: Sendable {
     }
 }
 
-// MARK: - What is left in the table
+// MARK: - Records left in the table
 
 extension Unacknowledged {
-    /// Remembers streams that were given back to the table, so that they are recalled as soon as there is room.
+    /// Remembers streams that were released to the table, to recall them as soon as there is room.
     func leave(_ left: [Left]) {
         state.withLock { state in
             for left in left {
@@ -215,7 +218,7 @@ extension Unacknowledged {
         }
     }
 
-    /// Forgets streams that were left, and returns those that are to be taken from the table now.
+    /// Removes and returns remembered streams to read from the table now.
     func recall(_ maximum: Int, now: ContinuousClock.Instant = .now) -> [UUIDValue] {
         state.withLock { state in
             var recalled: [UUIDValue] = []
@@ -227,7 +230,7 @@ extension Unacknowledged {
         }
     }
 
-    /// True while a destination is stuck and no other takes records, so that there is little to gain from the table.
+    /// True while a destination is stuck and no record was acknowledged lately, so that reading the table gains little.
     func isSilent(now: ContinuousClock.Instant = .now) -> Bool {
         state.withLock { state in
             if let last = state.deliveredAt, now - last < DestinationRoom.probePause { return false }
@@ -237,6 +240,6 @@ extension Unacknowledged {
 }
 
 extension OutboxRecord {
-    /// What it counts in limits and batches: a dead letter may be as large as a thousand events.
+    /// Its weight in limits and batches: a dead letter may be as large as a thousand events.
     var weight: Int { 1 + size / 1024 }
 }

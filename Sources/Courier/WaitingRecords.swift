@@ -3,21 +3,21 @@
 import Synchronization
 package import Verification
 
-/// The records whose rows another transaction locks, in the order in which they came.
+/// The records whose rows another transaction locks, in order of arrival.
 ///
-/// They are retried beside the others, and a person's later requests wait behind them. What is still locked keeps its place:
-/// otherwise a person's later request would come before it.
+/// They are retried concurrently with new batches, and later requests of the same recipient wait behind them. A record
+/// that is still locked keeps its place, so that no later request of its recipient overtakes it.
 final class WaitingRecords: Sendable {
-    /// From so many on a stage reads no more.
+    /// Number of waiting records at which a stage stops reading.
     static let limit = 1_000
 
     private struct State {
         var records: [WaitingRecord] = []
 
-        /// Where the next try begins, so that each has its turn.
+        /// The start of the next retry, so that every record is retried in turn.
         var next: RecordPlace?
 
-        /// The places of each record's predecessors: the last one before it with the same request id or slot.
+        /// The indexes of each record's predecessors: the last earlier one with the same request id or slot.
         var predecessors: [[Int]] {
             var slots: [SlotKey: Int] = [:]
             var keys: [RequestKey: Int] = [:]
@@ -34,7 +34,7 @@ final class WaitingRecords: Sendable {
     var all: [WaitingRecord] { state.withLock(\.records) }
     var isFull: Bool { state.withLock { $0.records.count >= Self.limit } }
 
-    /// The candidates that wait for no earlier request of the same person, and the others.
+    /// Splits candidates into those without a waiting earlier request of the same recipient, and the others.
     func split(_ candidates: [Candidate]) -> (free: [Candidate], waiting: [Candidate]) {
         let records = all
         if records.isEmpty { return (candidates, []) }
@@ -57,8 +57,7 @@ final class WaitingRecords: Sendable {
         state.withLock { $0.records += records }
     }
 
-    /// The records to be tried now, in their order: each has its turn, and none is tried without those of the same person
-    /// that came before it.
+    /// Picks the records to retry now, in order: all in turn, and none without its predecessors.
     func next(upTo limit: Int) -> [WaitingRecord] {
         state.withLock { state in
             let count = state.records.count
@@ -78,7 +77,7 @@ final class WaitingRecords: Sendable {
         }
     }
 
-    /// Notes that records were tried: those at these places wait on, where they are, and the rest is decided.
+    /// Removes retried records, except those at `places`, which are still locked.
     func tried(_ tried: [WaitingRecord], leaving places: Set<RecordPlace>) {
         let decided = Set(tried.map(\.place)).subtracting(places)
         if decided.isEmpty { return }
@@ -86,15 +85,14 @@ final class WaitingRecords: Sendable {
     }
 }
 
-/// A record that was read and is not decided.
+/// A record that was read but not decided.
 package struct WaitingRecord: Sendable {
     package let record: InboundRecord
 
-    /// Of the batch that it came in.
     package let position: SourcePosition
     let place: RecordPlace
 
-    /// The things that a later request of the same person has in common with it; a receipt has none.
+    /// The slots it shares with later requests of the same recipient; empty for a receipt.
     let slots: [SlotKey]
     let key: RequestKey?
 

@@ -3,34 +3,33 @@
 import Histogram
 import Verification
 
-/// The ways of a request whose durations are told in `worker.stats`.
+/// The measured durations of `worker.stats`.
 package enum Latency: String, Sendable, CaseIterable {
-    /// A batch is read until its decisions are durable.
+    /// From the read of a batch until its decisions are durable.
     case intake
 
-    /// A record is appended until it is decided.
+    /// From the append of a record until its decision.
     case queue
 
-    /// A send is claimed until its provider is called.
+    /// From the claim of a send until the call to its provider.
     case dispatch
 
-    /// One call to a provider.
     case provider
 
-    /// What became of a batch of sends is being written.
+    /// Writing the outcomes of a batch of sends.
     case record
 
-    /// A batch of events is being produced.
+    /// From producing a record until the broker acknowledges it.
     case publish
 
-    /// A record is appended until its provider is called.
+    /// From the append of a record until the call to its provider.
     case requestToProvider = "request_to_provider"
 
-    /// A record is appended until the broker has the event that answers it.
+    /// From the append of a record until the broker acknowledges its event.
     case requestToEvent = "request_to_event"
 }
 
-/// A histogram of durations, in microseconds, to one percent; a longer one than an hour counts as an hour.
+/// A histogram of durations in microseconds, with two significant digits; longer than an hour counts as an hour.
 struct LatencyHistogram: Sendable {
     private static let longest: UInt64 = 3_600_000_000
 
@@ -39,7 +38,7 @@ struct LatencyHistogram: Sendable {
         numberOfSignificantValueDigits: .two
     )
 
-    /// Notes a duration; a negative one, between two clocks that differ, counts as none.
+    /// Records a duration; a negative one, from two clocks that differ, counts as zero.
     mutating func note(_ duration: Duration, count: Int = 1) {
         guard count > 0 else { return }
         let microseconds = min(UInt64(max(0, duration.microseconds)), Self.longest)
@@ -50,7 +49,7 @@ struct LatencyHistogram: Sendable {
         histogram.reset()
     }
 
-    /// Nil when nothing was noted.
+    /// Nil when no duration was recorded.
     var percentiles: LatencyPercentiles? {
         guard histogram.totalCount > 0 else { return nil }
         func milliseconds(_ percentile: Double) -> Double {
@@ -66,9 +65,9 @@ struct LatencyHistogram: Sendable {
     }
 }
 
-/// The figures of a histogram for an operator, in milliseconds.
+/// The percentiles of a histogram, in milliseconds.
 package struct LatencyPercentiles: Sendable, Equatable {
-    /// The number of durations, which is the weight beside other intervals.
+    /// The number of durations: the weight of this interval when intervals are combined.
     package let count: Int
     package let median: Double
     package let ninetieth: Double

@@ -2,7 +2,7 @@
 
 package import Verification
 
-/// What a worker holds at one moment, and how its providers are.
+/// The sends in flight and the providers' health at one moment.
 package struct Load: Sendable {
     package let inFlight: Int
     package let maxInFlight: Int
@@ -11,10 +11,10 @@ package struct Load: Sendable {
 
 /// The records of the requests' topic that this worker has not read yet.
 package struct Lag: Sendable {
-    /// By partition that it owns.
+    /// Unread records by partition, for the worker's own partitions.
     package var records: [Int32: Int64]
 
-    /// How long the oldest of all has been there.
+    /// Age of the oldest unread record.
     package var oldest: Duration
 
     package init(records: [Int32: Int64] = [:], oldest: Duration = .zero) {

@@ -3,17 +3,16 @@
 import Synchronization
 package import Verification
 
-/// What a worker has done since it told of it last.
+/// The counts and durations since the last report.
 ///
-/// Stages note whole batches, under one lock for each; a call to a provider, which ends by itself, is noted by itself.
+/// Stages record whole batches, each under one lock; calls to providers are recorded one by one.
 package final class Statistics: Sendable {
-    /// The parts outside of the worker whose failures are counted, tries that are repeated among them.
+    /// External systems whose failures are counted, retried attempts included.
     package enum Dependency: String, Sendable, CaseIterable {
         case postgres
         case kafka
     }
 
-    /// One call to a provider that was answered.
     package struct Call: Sendable {
         package let provider: String
         package let outcome: ProviderOutcome
@@ -22,19 +21,18 @@ package final class Statistics: Sendable {
         package let waited: Duration
         package let took: Duration
 
-        /// From the request's record to the call, where it is known.
+        /// From the append of the request's record to the call; nil when unknown.
         package let age: Duration?
     }
 
-    /// The counts and durations of an interval.
     package struct Interval: Sendable {
         package var requests = 0
 
-        /// Events that told an earlier decision once more, which is counted nowhere else.
+        /// Events that repeat an earlier decision; excluded from all other counts.
         package var repeats = 0
         package var decisions: [DeliveryStatus: Int] = [:]
 
-        /// Decisions by region and status, of phone numbers.
+        /// Decisions for phone numbers, by region and status.
         package var regions: [Region: [DeliveryStatus: Int]] = [:]
 
         /// Answers by provider and outcome.
@@ -44,7 +42,7 @@ package final class Statistics: Sendable {
         package var refusals: [String: Int] = [:]
         package var deadLetters = 0
 
-        /// Hints that nothing could be read from, by their fields.
+        /// Unreadable hints, by field.
         package var unreadHints: [String: Int] = [:]
         package var failures: [Dependency: Int] = [:]
         package var latencies: [Latency: LatencyPercentiles] = [:]
@@ -63,7 +61,7 @@ package final class Statistics: Sendable {
 
     package init() {}
 
-    /// Everything noted since the last time.
+    /// Returns everything recorded since the last call, and resets it.
     package func take() -> Interval {
         state.withLock { state in
             var interval = state.interval
@@ -77,10 +75,10 @@ package final class Statistics: Sendable {
     }
 }
 
-// MARK: - What stages note
+// MARK: - Recording
 
 extension Statistics {
-    /// Records were read and decided, and their decisions are durable.
+    /// Records decided requests, whose decisions are durable.
     func noteDecided(_ records: [InboundRecord], since start: ContinuousClock.Instant, at now: Timestamp) {
         let took = ContinuousClock.now - start
         state.withLock { state in
@@ -92,7 +90,7 @@ extension Statistics {
         }
     }
 
-    /// Hints were left out of requests.
+    /// Records hints that were left out of requests.
     func noteUnread(_ fields: some Sequence<String>) {
         var counts: [String: Int] = [:]
         for field in fields { counts[field, default: 0] += 1 }
@@ -100,7 +98,6 @@ extension Statistics {
         state.withLock { $0.interval.unreadHints.merge(counts, uniquingKeysWith: +) }
     }
 
-    /// A provider has answered.
     func noteCall(_ call: Call) {
         state.withLock { state in
             state.interval.providers[call.provider, default: [:]][call.outcome, default: 0] += 1
@@ -110,13 +107,11 @@ extension Statistics {
         }
     }
 
-    /// Outcomes were written.
     func noteRecorded(_ count: Int, since start: ContinuousClock.Instant) {
         let took = ContinuousClock.now - start
         state.withLock { $0.note(.record, took, count: count) }
     }
 
-    /// The broker has records.
     func notePublished(_ records: [OutboxRecord], since start: ContinuousClock.Instant, at now: Timestamp) {
         let took = ContinuousClock.now - start
         state.withLock { state in
@@ -130,7 +125,6 @@ extension Statistics {
         }
     }
 
-    /// Something outside has failed, and is tried again.
     func noteFailure(of dependency: Dependency, count: Int = 1) {
         state.withLock { $0.interval.failures[dependency, default: 0] += count }
     }
@@ -149,7 +143,6 @@ extension Statistics.Interval {
 }
 
 extension Latency {
-    /// The place among all cases.
     fileprivate var index: Int {
         switch self {
         case .intake: 0

@@ -4,11 +4,11 @@ import KafkaClient
 import Logs
 import Verification
 
-/// The fields of a line `worker.stats`.
+/// The fields of a `worker.stats` line.
 ///
-/// Counts are those of the interval, durations in milliseconds. What can have many names is bounded: of the regions only
-/// the busiest stand alone, and of the partitions those that are furthest behind. A gauge that the worker does not know now
-/// is left out: a number in its place would be the least or the greatest of the fleet.
+/// Counts cover the interval, durations are in milliseconds. The number of names is bounded: only the busiest regions
+/// and the partitions with the largest lag are listed. A gauge whose value is unknown is left out, since a placeholder
+/// would distort the minimum or maximum over the fleet.
 struct StatisticsLine {
     let workerID: String
     let interval: Duration
@@ -25,7 +25,7 @@ struct StatisticsLine {
     static let maximumRegions = 30
     static let maximumPartitions = 128
 
-    /// The name under which the regions are counted that do not stand alone.
+    /// The name that sums up all regions that are not listed.
     static let otherRegions = "other"
 
     var fields: [LogField: LogValue] {
@@ -140,7 +140,7 @@ struct StatisticsLine {
 }
 
 extension ProviderHealth.Availability {
-    /// The breaker's state as it is called elsewhere.
+    /// The state's usual name for a circuit breaker.
     fileprivate var word: String {
         switch self {
         case .ready: "closed"

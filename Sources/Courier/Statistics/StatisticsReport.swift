@@ -14,7 +14,7 @@ package struct StatisticsReport: Service {
     private let interval: Duration
     private let logger: Logger
 
-    /// What is asked once an interval, outside of the pipeline.
+    /// Gauges outside the pipeline, read once an interval.
     package struct Gauges: Sendable {
         let lag: @Sendable () async -> Lag
         let faults: @Sendable () -> [TopicFaults.Fault]
@@ -56,10 +56,10 @@ package struct StatisticsReport: Service {
         var last = start
         while true {
             let end = last.time + interval
-            // At a stop what is left of the interval is told at once.
+            // A stop ends the pause, and the rest of the interval is reported at once.
             await Task.pause(until: end)
             let isLast = Task.isStopping
-            // A database that is away must not keep a worker from stopping.
+            // Skip the query at a stop: an unreachable database must not delay it.
             let backlog = isLast ? nil : try? await gauges.backlog.backlog()
             let lag = await gauges.lag()
             let now = Moment()
@@ -81,7 +81,6 @@ package struct StatisticsReport: Service {
     }
 }
 
-/// What the system tells of this process.
 enum ProcessFigures {
     static var processorTime: Duration {
         var time = timespec()
@@ -89,7 +88,7 @@ enum ProcessFigures {
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    /// The memory that is in use, in bytes; 0 where the system does not say.
+    /// Resident memory in bytes; 0 where the system does not provide it.
     static var residentBytes: Int {
         guard let file = fopen("/proc/self/statm", "r") else { return 0 }
         defer { fclose(file) }
