@@ -3,11 +3,11 @@
 import Synchronization
 import Verification
 
-/// Windows of IP addresses that had come to a limit, so that no batch waits for their rows while others hold them.
+/// Windows of IP addresses that have reached a limit, remembered so that no batch waits for their locked rows.
 ///
-/// Nobody adds to a window that is full: for as long as it stays so, what was read is what the row holds. A batch that would
-/// be let through by what stands here is decided again with the row locked. A worker looks at the row itself every few
-/// seconds.
+/// A full window gets no more admissions, so the values that were read stay valid while it is full. If a remembered
+/// window would let a request of a batch pass, the batch is decided again with the row locked. A worker reads the row
+/// again after a few seconds.
 final class FullWindows: Sendable {
     static let memory = Duration.seconds(10)
     private static let most = 10_000
@@ -19,7 +19,7 @@ final class FullWindows: Sendable {
 
     private let windows = Mutex<[LimitKey: Window]>([:])
 
-    /// Those of the keys whose window was full a moment ago.
+    /// The windows among the keys that were full a moment ago.
     func among(_ keys: [LimitKey], at now: ContinuousClock.Instant = .now) -> [LimitKey: LimitWindow] {
         windows.withLock { windows in
             guard !windows.isEmpty else { return [:] }
@@ -30,7 +30,7 @@ final class FullWindows: Sendable {
         }
     }
 
-    /// Takes windows that were full when they were read now.
+    /// Remembers windows that were full when they were read just now.
     func note(_ full: [LimitKey: LimitWindow], at now: ContinuousClock.Instant = .now) {
         guard !full.isEmpty else { return }
         windows.withLock { windows in
@@ -41,7 +41,7 @@ final class FullWindows: Sendable {
         }
     }
 
-    /// From now on their rows are looked at again.
+    /// Forgets windows, so that their rows are read again.
     func forget(_ keys: some Sequence<LimitKey>) {
         windows.withLock { windows in
             for key in keys { windows[key] = nil }

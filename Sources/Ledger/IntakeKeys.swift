@@ -3,26 +3,26 @@
 import PostgresClient
 package import Verification
 
-/// The keys of a batch, each once, in the order in which rows are locked.
+/// The keys of a batch, each once, in lock order.
 package struct IntakeKeys: Sendable {
     let slots: Set<SlotKey>
     package let persons: [LimitKey]
 
-    /// Of addresses: those of persons are in their own rows.
+    /// The windows of IP addresses: a person's window is in the person's own row.
     package let windows: [LimitKey]
     let requests: [Candidate]
 
-    /// Candidates that are too old to be sent and whose ids' rows another transaction locks: nothing is locked for them.
+    /// Candidates that are too late to be sent and whose request row another transaction locks: they need no lock.
     let unlockable: [Candidate]
 
     /// The verifications that the candidates may begin.
     private let fresh: Set<VerificationID>
 
-    /// The limits of the tenants whose requests may be let through, and how many of those each tenant has.
+    /// The limits of the tenants whose requests may pass, and the number of those requests by tenant.
     let tenantLimits: [TenantLimit]
     private let tenantCounts: [String: Int]
 
-    /// The keys that candidates need at the time of a look at locks; without one, those that they may need.
+    /// Collects the keys that candidates need by a check of locks; without a check, all keys that they may need.
     init(_ candidates: [Candidate], by rules: IntakeRules, besides locked: LockedKeys?) {
         self.init(candidates, holders: locked?.holders ?? [:]) { candidate in
             locked.map { rules.isTooLate(candidate, at: $0.now) } ?? false
@@ -31,7 +31,10 @@ package struct IntakeKeys: Sendable {
 
     package init(_ candidates: [Candidate]) { self.init(candidates, holders: [:]) { _ in false } }
 
-    /// `isTooLate` tells of a candidate that it is answered by its request id alone, and without that where it is held.
+    /// Collects the keys of candidates.
+    ///
+    /// A candidate for which `isTooLate` is true needs only its request row, and no row while another transaction locks
+    /// that.
     private init(_ candidates: [Candidate], holders: [UInt128: Int64], isTooLate: (Candidate) -> Bool) {
         var slots = Set<SlotKey>(minimumCapacity: candidates.count)
         var requests = [RequestKey: Candidate](minimumCapacity: candidates.count)
@@ -66,9 +69,10 @@ package struct IntakeKeys: Sendable {
         tenantCounts = counts
     }
 
-    /// Whether a tenant could come to its limit with this batch, so that it must be counted behind its gate.
+    /// True when this batch could exceed a tenant's limit, so that its admissions must be counted behind the gate.
     ///
-    /// One that has come to a limit already is refused by what was read: whatever others add, nothing of it is let through.
+    /// A tenant that has reached a limit already needs no gate: all of its requests are refused, whatever other workers
+    /// admit.
     func mayBreakLimit(_ usage: [TenantLimit: Int]) -> Bool {
         let full = Set(tenantLimits.filter { usage[$0, default: 0] >= $0.limit.count }.map(\.tenant))
         return tenantLimits.contains { limit in
@@ -77,14 +81,14 @@ package struct IntakeKeys: Sendable {
         }
     }
 
-    /// Requests that have no row yet, as they are remembered.
+    /// The requests that have no row yet, as they are to be stored.
     package func newRequests(but known: [RequestKey: KnownRequest]) -> [RequestKey: KnownRequest] {
         var new = [RequestKey: KnownRequest](minimumCapacity: requests.count)
         for candidate in requests where known[candidate.key] == nil { new[candidate.key] = KnownRequest(of: candidate) }
         return new
     }
 
-    /// Those of the verifications that no candidate of this batch begins.
+    /// The given verifications except those that a candidate of this batch begins.
     func before(_ ids: some Sequence<VerificationID>) -> Set<VerificationID> {
         Set(ids).subtracting(fresh)
     }
@@ -92,7 +96,7 @@ package struct IntakeKeys: Sendable {
     var limitedTenants: [String] { Set(tenantLimits.map(\.tenant)).sorted() }
 }
 
-/// The database's clock, and the tenants' admissions as of then.
+/// The database's time, and the tenants' admissions at that time.
 struct IntakeTime {
     let now: Timestamp
     let usage: [TenantLimit: Int]

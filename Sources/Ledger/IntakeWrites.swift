@@ -3,7 +3,7 @@
 package import PostgresClient
 package import Verification
 
-/// All that a batch changes but persons, windows and requests, ready to be written.
+/// The statements that write a batch's changes, except those of persons, windows and requests.
 package struct IntakeWrites {
     package private(set) var statements: [Statement] = []
     private let ledger: PostgresLedger
@@ -12,7 +12,7 @@ package struct IntakeWrites {
     package let parcel = UUIDValue.random
     private let inserts: Range<Int>
 
-    /// Makes the writes of the changes, whose outbox is given with the event ids that it is written with.
+    /// Makes the statements of the changes; `outbox` has the changes' records with their final event ids.
     package init(
         _ changes: IntakeChanges,
         _ keys: IntakeKeys,
@@ -39,7 +39,9 @@ package struct IntakeWrites {
         if let admit = PostgresLedger.admitTenants(changes.admissions, keys, at: now) { statements.append(admit) }
     }
 
-    /// Writes behind statements that may fail, so that little is undone then, and returns what to publish.
+    /// Commits these writes after statements that may fail, and returns the records to publish.
+    ///
+    /// In this order a failure undoes little.
     func tryCommit(behind others: [Statement], _ transaction: Transaction) throws -> [OutboxRecord] {
         let answers = Array(try transaction.tryCommit(others + statements).dropFirst(others.count))
         if !claims.isEmpty { ledger.held.add(parcel, claims, lease: ledger.settings.lease) }

@@ -4,21 +4,21 @@ import PostgresClient
 import Synchronization
 import Verification
 
-/// The keys of a batch whose rows other transactions lock, found without waiting for any of them.
+/// The keys of a batch whose rows other transactions lock, found without waiting for a lock.
 struct LockedKeys: Sendable {
-    /// Stands for the transaction that has inserted a row and is not committed: its row cannot be seen.
+    /// Placeholder id of a transaction that inserted a row and is not committed: its row is invisible.
     static let inserting: Int64 = 0
 
-    /// The transaction that keeps each key's row, or that of its verification.
+    /// The id of the transaction that locks each key's row or the row of its verification.
     var holders: [UInt128: Int64] = [:]
 
-    /// The database's clock.
+    /// The database's time at the check.
     let now: Timestamp
 
-    /// The candidates that need none of these rows, and the others.
+    /// Splits candidates into those that need none of these rows, and the others.
     ///
-    /// A person's stay in their order: one behind another that waits does so, too. What is too old to be sent needs no
-    /// row, so that no lock keeps it for longer than its time.
+    /// A person's candidates keep their order: a candidate behind a waiting one waits, too. A candidate that is too
+    /// late to be sent needs no row, so a lock delays no candidate beyond its deadline.
     func split(_ candidates: [Candidate], by rules: IntakeRules) -> (free: [Candidate], waiting: [Candidate]) {
         if holders.isEmpty { return (candidates, []) }
         var (free, waiting) = ([Candidate](), [Candidate]())
@@ -47,7 +47,7 @@ struct LockedKeys: Sendable {
             }
     }
 
-    /// The rows that there are, each with the transaction that locks or has locked it.
+    /// Reads the existing rows, each with the id of the transaction that locks or last locked it (`xmax`).
     static func existing(_ keys: IntakeKeys, _ windows: [LimitKey]) -> Statement {
         Statement(
             """
@@ -64,16 +64,16 @@ struct LockedKeys: Sendable {
         )
     }
 
-    /// Keys among these that another transaction has inserted into a table and not committed.
+    /// Finds the keys that another transaction has inserted into a table and not committed.
     static func uncommitted(_ table: String, _ keys: some Sequence<UInt128>) -> Statement {
         Statement("SELECT courier.uncommitted_keys($1, $2)", [.text(table), .uuids(Array(keys))])
     }
 }
 
 extension PostgresLedger {
-    /// Looks which rows of the candidates other transactions lock.
+    /// Finds the rows of the candidates that other transactions lock.
     ///
-    /// Nothing stays locked by it.
+    /// Keeps no locks afterwards.
     func lockedKeys(of candidates: [Candidate]) async throws -> LockedKeys {
         let keys = IntakeKeys(candidates)
         let full = fullWindows.among(keys.windows)
@@ -86,13 +86,13 @@ extension PostgresLedger {
         }
     }
 
-    /// Finds the rows that are locked, and all that there are.
+    /// Finds the locked rows, and the keys of all existing rows.
     private static func look(
         _ keys: IntakeKeys,
         _ windows: [LimitKey],
         _ transaction: Transaction
     ) throws -> (found: LockedKeys, existing: Set<UInt128>) {
-        // 1. Persons, windows and requests.
+        // 1. Lock persons, windows and requests without waiting.
         let rows = try transaction.run([
             lockPersons(keys.persons).skippingLocked, lockWindows(windows).skippingLocked,
             lockRequests(keys).skippingLocked, LockedKeys.existing(keys, windows), .clock,
@@ -106,7 +106,7 @@ extension PostgresLedger {
         for row in rows[1] { found.holders[try row.uuid(0)] = nil }
         for key in requests.keys { found.holders[key] = nil }
 
-        // 2. The verifications that free ones point to.
+        // 2. Lock the verifications that those rows point to.
         var targets = requests.compactMap { key, id in id.map { (key: key, id: VerificationID(UUIDValue($0))) } }
         for slot in keys.slots {
             if let id = persons[slot.person]?[slot.purpose] { targets.append((slot.person.digest.value, id)) }
@@ -128,8 +128,10 @@ extension PostgresLedger {
         return (found, Set(existing.keys))
     }
 
-    /// Finds the keys without a row that another transaction is inserting: request ids first, since a batch that another
-    /// worker has not committed has all of its keys there.
+    /// Finds the keys without a row that another transaction is inserting.
+    ///
+    /// Request ids are probed first: an uncommitted batch of another worker has inserted all of its request ids, so
+    /// only the persons and windows of the remaining requests need a probe.
     private static func probe(
         _ keys: IntakeKeys,
         _ windows: [LimitKey],
@@ -167,10 +169,11 @@ extension PostgresLedger {
     }
 }
 
-/// The rows that other transactions kept for longer than a lock is waited for, each with the one that did.
+/// The rows that other transactions locked for longer than the lock timeout, with those transactions' ids.
 ///
-/// As long as the same one keeps a row, batches set aside what needs it without waiting. A row that is only much used has
-/// another one each time: it is waited for as always, and so is everything once the locks are gone.
+/// While the same transaction locks a row, batches set aside the candidates that need it without waiting. A row that is
+/// merely busy has another transaction each time, so batches wait for it as usual, and for every row once its lock is
+/// released.
 final class HeldRows: Sendable {
     private static let memory = Duration.seconds(30)
 
@@ -183,14 +186,14 @@ final class HeldRows: Sendable {
 
     var isEmpty: Bool { rows.withLock(\.isEmpty) }
 
-    /// The candidates that need a row of which that was seen.
+    /// The candidates that need one of these rows.
     func concerned(_ candidates: [Candidate]) -> [Candidate] {
         let held = rows.withLock(\.self)
         if held.isEmpty { return [] }
         return candidates.filter { $0.lockableKeys.contains { held[$0] != nil } }
     }
 
-    /// Takes what a look at all rows found.
+    /// Records the locked rows that a check of all rows found.
     func note(_ locked: LockedKeys, at now: ContinuousClock.Instant = .now) {
         rows.withLock { rows in
             rows = rows.filter { $0.value.seenAt.duration(to: now) < Self.memory }
@@ -198,7 +201,7 @@ final class HeldRows: Sendable {
         }
     }
 
-    /// Takes what another look at these candidates found, and returns what the same transactions still keep.
+    /// Updates the rows by another check of these candidates; returns the keys that the same transactions still lock.
     func stillHeld(
         _ locked: LockedKeys,
         of candidates: [Candidate],

@@ -3,44 +3,43 @@
 import Synchronization
 package import Verification
 
-/// The packs that this worker wrote and that are in the table, with the records of each that are not published yet.
+/// The packs that this worker wrote and that are still in the table, with their unpublished records.
 package final class OpenPacks: Sendable {
     fileprivate struct Pack {
         let records: [OutboxKey]
 
-        /// The end of the lease: from then on it is for others, too.
+        /// The end of the lease: from then on other workers may claim the pack, too.
         let end: ContinuousClock.Instant
         var left: Int
 
-        /// When the first of them was published.
+        /// The time at which the first of its records was published.
         var since: ContinuousClock.Instant?
     }
 
     fileprivate struct State {
         var packs: [Int64: Pack] = [:]
 
-        /// Of each record that is not published.
+        /// The pack of each unpublished record.
         var packOf: [OutboxKey: Int64] = [:]
 
-        /// The records of a pack that are not published.
         func left(of id: Int64) -> [OutboxKey] { packs[id]?.records.filter { packOf[$0] == id } ?? [] }
     }
 
-    /// The changes that published or returned records make to their packs.
+    /// The changes to packs that follow from published or released records.
     package struct Plan {
-        /// Packs that are published whole, with their records.
+        /// Packs whose records are all published.
         var published: [(id: Int64, records: [OutboxKey])]
 
-        /// Packs to be written out as rows, with the records that are not published.
+        /// Packs to replace by rows, with their unpublished records.
         var unpacked: [(id: Int64, records: [OutboxKey])]
 
-        /// Records of no pack.
+        /// Records outside of packs.
         var rows: [OutboxRecord]
 
-        /// Published records of packs that are written out.
+        /// Published records of the packs that are replaced by rows.
         fileprivate(set) var freed: [OutboxKey] = []
 
-        /// Published records of packs of which others are not published yet.
+        /// Published records of packs that still have unpublished ones.
         fileprivate var waiting: [OutboxKey] = []
 
         package init(
@@ -56,9 +55,9 @@ package final class OpenPacks: Sendable {
         var packs: [Int64] { (published + unpacked).map(\.id) }
     }
 
-    /// The time that the published records of a pack wait for the others.
+    /// Maximum time for which a pack's published records wait for its unpublished ones.
     ///
-    /// Later events of their verifications wait until they are out of the table.
+    /// Later events of their verifications wait until the records are deleted from the table.
     private static let patience = Duration.seconds(1)
 
     private let state = Mutex(State())
@@ -99,7 +98,7 @@ package final class OpenPacks: Sendable {
         }
     }
 
-    /// Plans the return of records, whose packs become rows.
+    /// Plans the release of records, whose packs become rows.
     func plan(givenBack records: [OutboxRecord]) -> Plan {
         state.withLock { state in
             let packs = Set(records.compactMap { state.packOf[OutboxKey($0)] })
@@ -107,8 +106,9 @@ package final class OpenPacks: Sendable {
         }
     }
 
-    /// Applies a plan whose statements are committed; the packs that another transaction `held` then come again in the next
-    /// plan.
+    /// Applies a plan whose statements are committed.
+    ///
+    /// The packs in `held`, which another transaction locked, are part of the next plan again.
     func finish(_ plan: Plan, held: Set<Int64> = [], now: ContinuousClock.Instant = .now) {
         state.withLock { state in
             for id in plan.packs where !held.contains(id) { state.forget(id) }
@@ -119,7 +119,7 @@ package final class OpenPacks: Sendable {
                 pack.since = pack.since ?? now
                 state.packs[id] = pack
             }
-            // Records that a full queue did not take are never reported: sweeps publish them.
+            // Records that the full queue rejected are never reported as published: sweeps publish them.
             for id in state.packs.filter({ $0.value.end < now }).keys { state.forget(id) }
         }
     }

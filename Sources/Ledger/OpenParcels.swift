@@ -3,9 +3,9 @@
 import Synchronization
 import Verification
 
-/// The parcels that this worker claimed, with the claims of each that it has not ended yet.
+/// The parcels that this worker claimed, each a lease on sends, with their open claims.
 ///
-/// The end of its last claim deletes a parcel. Sweeps take what is left once the lease is over.
+/// A parcel is deleted when its last claim ends. Sweeps claim the remaining sends after the lease has expired.
 final class OpenParcels: Sendable {
     private struct Parcel {
         let sends: [SendID]
@@ -16,7 +16,7 @@ final class OpenParcels: Sendable {
     private struct State {
         var parcels: [UUIDValue: Parcel] = [:]
 
-        /// Of each send that is claimed, with the claim's fence.
+        /// The parcel of each claimed send, with the claim's fence.
         var places: [SendID: (parcel: UUIDValue, fence: Int32)] = [:]
 
         func parcel(of claim: SendReference) -> UUIDValue? {
@@ -34,31 +34,31 @@ final class OpenParcels: Sendable {
 
     func add(_ id: UUIDValue, _ claims: [SendReference], lease: Duration, now: ContinuousClock.Instant = .now) {
         state.withLock { state in
-            // Claims whose results the database refuses never end here: sweeps take them.
+            // Claims whose results the database rejects never end here: forget their parcels, since sweeps claim the
+            // sends.
             for id in state.parcels.filter({ $0.value.end < now }).keys { state.forget(id) }
             state.parcels[id] = Parcel(sends: claims.map(\.id), end: now + lease * 2, left: claims.count)
             for claim in claims { state.places[claim.id] = (id, claim.fence) }
         }
     }
 
-    /// The parcel of each claim; nil for one that is not held any more.
+    /// The parcel of each claim; nil for a claim that this worker no longer holds.
     func parcels(of claims: [SendReference]) -> [UUIDValue?] {
         state.withLock { state in claims.map(state.parcel) }
     }
 
-    /// The parcels that have no claim left once these have ended.
+    /// The parcels that have no claim left after these claims end.
     func emptied(by claims: [SendReference]) -> [UUIDValue] {
         state.withLock { state in
             var ends: [UUIDValue: Int] = [:]
             for claim in claims {
                 if let id = state.parcel(of: claim) { ends[id, default: 0] += 1 }
             }
-            // Of one with nothing left other transactions ended the last claims at the same time.
+            // Includes parcels that have none left already: concurrent transactions ended their last claims.
             return state.parcels.filter { $0.value.left == ends[$0.key, default: 0] }.map(\.key)
         }
     }
 
-    /// Records extended leases.
     func extend(_ ids: some Sequence<UUIDValue>, lease: Duration, now: ContinuousClock.Instant = .now) {
         state.withLock { state in
             for id in ids { state.parcels[id]?.end = now + lease * 2 }

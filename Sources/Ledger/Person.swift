@@ -2,15 +2,15 @@
 
 package import Verification
 
-/// One recipient of a tenant, as its row stores it: the slots of all purposes, and the admissions.
+/// A recipient of a tenant, as its row stores it: the slots of all purposes, and the admissions.
 package struct Person: Sendable, Equatable {
-    /// Slots are kept for so long after a send: its message leaves within a day, and is valid for a day at most.
+    /// Time for which a slot is kept after a send: its message leaves within a day, and is valid for at most a day.
     static let slotLife = Duration.seconds(50 * 3600)
 
     private var slots: [Slot] = []
     package private(set) var window = LimitWindow()
 
-    /// Nothing of it is looked up after that time.
+    /// The time after which no data of the row is needed.
     package private(set) var keptUntil: Timestamp
 
     private struct Slot: Sendable, Equatable {
@@ -18,12 +18,12 @@ package struct Person: Sendable, Equatable {
         let id: UUIDValue
     }
 
-    /// Somebody without a verification and without an admission.
+    /// Makes a person without verifications and admissions.
     package init(keptUntil: Timestamp) {
         self.keptUntil = keptUntil
     }
 
-    /// Reads what `encodedSlots` wrote; an incomplete last slot is left out.
+    /// Decodes the bytes of `encodedSlots`; ignores an incomplete last slot.
     package init(encodedSlots bytes: [UInt8], window: LimitWindow, keptUntil: Timestamp) {
         for start in stride(from: 0, through: bytes.count - 17, by: 17) {
             let id = bytes[start + 1..<start + 17].reduce(0) { $0 << 8 | UInt128($1) }
@@ -48,7 +48,7 @@ package struct Person: Sendable, Equatable {
         slots.first { $0.purpose == purpose.number }.map { VerificationID($0.id) }
     }
 
-    /// Points a slot to the verification that gets a send.
+    /// Points the slot of a purpose to the verification that gets a send.
     package mutating func point(_ purpose: Purpose, to id: VerificationID, at now: Timestamp) {
         slots.removeAll { $0.purpose == purpose.number }
         slots.append(Slot(purpose: purpose.number, id: id.uuid))
@@ -62,7 +62,7 @@ package struct Person: Sendable, Equatable {
 }
 
 extension IntakeChanges {
-    /// The persons of this batch as they are then, by how they were before.
+    /// The persons as this batch changes them, from their state before.
     package func persons(from known: [LimitKey: Person], at now: Timestamp) -> [LimitKey: Person] {
         var persons = [LimitKey: Person](minimumCapacity: slots.count)
         for (slot, id) in slots {
@@ -77,7 +77,7 @@ extension IntakeChanges {
 }
 
 extension Purpose {
-    /// The purpose in a person's row: a number that no other one gets.
+    /// The purpose's number in a person's row; each number belongs to one purpose forever.
     fileprivate var number: UInt8 {
         switch self {
         case .signUp: 1

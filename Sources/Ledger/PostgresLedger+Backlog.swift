@@ -18,7 +18,7 @@ extension PostgresLedger: BacklogGauge {
         )
     }
 
-    /// Reads no more than the limit of each, in the order of an index, and nothing from before where sweeps begin.
+    /// Counts due rows in index order, each kind up to the limit, from the time where its sweeps start.
     func countBacklog() -> Statement {
         Statement(
             """
@@ -47,10 +47,10 @@ extension PostgresLedger: BacklogGauge {
         )
     }
 
-    /// The oldest transaction that keeps dead rows from being removed, and how many have begun since.
+    /// Reads the oldest snapshot that keeps dead rows from being vacuumed, and the number of transactions begun since.
     ///
-    /// Every login sees the `backend_xmin` of all sessions, but not since when they have it. Autovacuum's, whose sessions
-    /// have no user, keeps nothing.
+    /// Every login can read the `backend_xmin` of all sessions, but not since when they hold it. Autovacuum workers
+    /// hold nothing back; the condition on `usesysid` excludes them, since they have no user.
     static let oldestSnapshot = Statement(
         """
         SELECT o.xmin::text::int8, age(o.xmin)::int8
@@ -70,12 +70,13 @@ extension PostgresLedger: BacklogGauge {
     )
 }
 
-/// For how long the oldest snapshot of a database has stood, as far as its looks tell: the time itself is hidden from an
-/// ordinary login.
+/// Measures the age of a database's oldest snapshot from repeated readings.
+///
+/// An ordinary login cannot read the snapshot's start time.
 final class SnapshotWatch: Sendable {
     private let seen = Mutex<(xmin: Int64, since: ContinuousClock.Instant)?>(nil)
 
-    /// Takes the oldest snapshot and how many transactions have begun since; a young one has no age.
+    /// Records the oldest snapshot and the number of transactions begun since; returns its age, zero for a young one.
     func age(of snapshot: (xmin: Int64, age: Int64)?, now: ContinuousClock.Instant = .now) -> Duration {
         seen.withLock { seen in
             guard let snapshot, snapshot.age > 0 else {

@@ -9,7 +9,7 @@ extension PostgresLedger {
         by rules: IntakeRules
     ) async throws -> Recorded<IntakeResult> {
         try await Self.tellingData {
-            // 1. What is known to be held is set aside without waiting for it.
+            // 1. Set aside the candidates that need rows known to be locked, without waiting for the locks.
             var (free, waiting) = (candidates, [Candidate]())
             var locked: LockedKeys?
             let concerned = heldRows.concerned(candidates)
@@ -18,8 +18,9 @@ extension PostgresLedger {
                 (free, waiting) = held.split(free, by: rules)
                 locked = held
             }
-            // 2. The others wait for locks as long as locks are waited for. Who meets one for longer looks which rows are
-            // held; where none is, a table or a tenant's gate is, and parts of the batch would wait for it as well.
+            // 2. The others wait for locks up to the lock timeout. After a timeout, find the locked rows and set aside
+            //    their candidates, too. If no row is locked, the lock is on a table or a tenant's gate, which parts of
+            //    the batch would meet as well.
             var looks = 2
             while true {
                 do {
@@ -40,22 +41,21 @@ extension PostgresLedger {
         }
     }
 
-    /// The candidates in the order of a batch.
     private static func inOrder(_ candidates: [Candidate], of batch: [Candidate]) -> [Candidate] {
         let places = Set(candidates.map(\.place))
         return batch.filter { places.contains($0.place) }
     }
 
-    /// Candidates with their keys, and what decides about them.
+    /// Candidates, their keys, and the rules that decide about them.
     private struct IntakeBatch: Sendable {
         let candidates: [Candidate]
         let keys: IntakeKeys
         let rules: IntakeRules
 
-        /// The time by which the keys were chosen: a clock that is set back makes no request young again.
+        /// The time by which the keys were chosen: if the clock is set back, no late request becomes timely again.
         let notBefore: Timestamp?
 
-        /// Decides by these facts; of ids that another transaction locks nothing is written.
+        /// Decides by these facts; leaves out changes of request rows that another transaction locks.
         func decide(_ facts: IntakeFacts) -> IntakeChanges {
             var changes = rules.decide(candidates, facts: facts)
             for candidate in keys.unlockable { changes.requests[candidate.key] = nil }
@@ -78,7 +78,7 @@ extension PostgresLedger {
         }
     }
 
-    /// Throws `UnrecordableBatch` where a value, not the database, is at fault.
+    /// Maps errors caused by a value, not by the database, to `UnrecordableBatch`.
     static func tellingData<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
@@ -87,17 +87,19 @@ extension PostgresLedger {
         }
     }
 
-    /// The way in which workers with the same tenants and addresses decide.
+    /// The locking of rows that workers with the same tenants and addresses share.
     private enum Pace {
-        /// Each by what it read. For a window that another one has begun meanwhile the batch is decided again; anything
-        /// else that has changed makes the transaction fail, and begin anew.
+        /// Optimistic: each worker decides by the rows that it read.
+        ///
+        /// If another worker has begun a window meanwhile, the batch is decided again. Any other change makes the
+        /// transaction fail, and it is retried.
         case together
 
-        /// With a row locked for every person, window and request, and behind the gates of the tenants.
+        /// Serialized: with locked rows for every person, window and request, and then the gates of the tenants.
         case oneByOne
     }
 
-    /// A window that is full no more: its row is locked in the next transaction.
+    /// A remembered window is not full any more: the next transaction locks its row.
     private struct OpenWindow: Error {}
 
     private func intake(_ batch: IntakeBatch, _ pace: Pace) async throws -> Recorded<[ClaimedSend]> {
@@ -146,7 +148,7 @@ extension PostgresLedger {
         IntakeWrites(changes, keys, self, outbox: try numbered(changes.outbox, transaction), pack, at: now)
     }
 
-    /// The windows that others have begun since the facts were read, as far as they can be had without waiting.
+    /// Locks and reads the windows that others have begun since the facts were read; skips locked ones.
     private func readBegunWindows(
         _ facts: IntakeFacts,
         _ keys: IntakeKeys,
@@ -157,14 +159,14 @@ extension PostgresLedger {
         return (try Self.windows(results[0]), try IntakeTime(results[1]))
     }
 
-    /// Facts that were read under locks, their rows, and the pack for the events.
+    /// Facts that were read under locks, the rows they came from, and the pack for the events.
     private struct ReadRows {
         let facts: IntakeFacts
         let known: KnownRows
         let pack: Pack
     }
 
-    /// The rows that there are, all of them locked but those of ids that nothing is written of.
+    /// The existing rows, all locked except request rows that are not written.
     package struct KnownRows {
         package var persons: [LimitKey: Person] = [:]
         package var windows: [LimitKey: LimitWindow] = [:]
@@ -173,9 +175,9 @@ extension PostgresLedger {
         package init() {}
     }
 
-    /// Locks and reads, in the one order of locks; the time is read when the last lock is granted.
+    /// Locks and reads the facts in the lock order; reads the time after the last lock is granted.
     ///
-    /// Windows that are known to be full are taken as they were read.
+    /// Windows that are known to be full are used as they were read, without a lock.
     private func readFacts(
         _ keys: IntakeKeys,
         _ full: [LimitKey: LimitWindow],
@@ -225,9 +227,10 @@ extension PostgresLedger {
         return ReadRows(facts: facts, known: rows, pack: Pack(behind: unpublished))
     }
 
-    /// Locks the gates of the tenants behind a row for every person, window and request, and returns the time then.
+    /// Locks the gates of the tenants, after a row for every person, window and request; returns the time after that.
     ///
-    /// Nobody may wait for a row behind a gate: others come to the gate with their new ones.
+    /// A transaction must not wait for a row while it holds a gate. Others wait for the gate while they hold their new
+    /// rows, so that could deadlock.
     private func enterGates(
         _ keys: IntakeKeys,
         _ rows: inout KnownRows,
@@ -252,7 +255,7 @@ extension PostgresLedger {
         return try IntakeTime(results[4])
     }
 
-    /// Persons, windows and requests, of which others may have begun the new ones.
+    /// The statements for persons, windows and requests; an insert fails if another worker has begun the same row.
     package static func statements(
         writing changes: IntakeChanges,
         _ rows: KnownRows,
@@ -275,7 +278,7 @@ extension PostgresLedger {
 }
 
 extension PostgresError {
-    /// Whether a value is at fault (classes 22 and 23 of PostgreSQL 15, appendix A), so that trying again is of no use.
+    /// True when a value is at fault (classes 22 and 23 of PostgreSQL 15, appendix A), so that a retry cannot succeed.
     fileprivate var isOfData: Bool {
         guard code == .server, let sqlState else { return false }
         return sqlState.isOfClass("22") || sqlState.isOfClass("23")
@@ -283,7 +286,7 @@ extension PostgresError {
 }
 
 extension PostgresError {
-    /// Tells that another worker has written a row meanwhile that was new to this one; it is read the next time.
+    /// True when another worker has inserted the same row meanwhile; the next attempt reads it.
     fileprivate var meansBegunRow: Bool {
         meansBegunWindow || sqlState == .uniqueViolation && (table == "person" || table?.hasPrefix("request_") == true)
     }
@@ -292,7 +295,7 @@ extension PostgresError {
 }
 
 extension IntakeFacts {
-    /// These facts as of a time, if they are from before it.
+    /// The facts with `time` as their time, if theirs is earlier.
     fileprivate func notBefore(_ time: Timestamp?) -> IntakeFacts {
         guard let time, now < time else { return self }
         return IntakeFacts(
@@ -305,7 +308,7 @@ extension IntakeFacts {
         )
     }
 
-    /// These facts and more windows, as of a later time.
+    /// The facts with more windows, as of a later time.
     fileprivate func adding(_ begun: [LimitKey: LimitWindow], at time: IntakeTime) -> IntakeFacts {
         IntakeFacts(
             now: time.now,
@@ -319,7 +322,6 @@ extension IntakeFacts {
 }
 
 extension Dictionary {
-    /// Those whose key a condition holds for, and the others.
     fileprivate func split(_ condition: (Key) -> Bool) -> (Self, Self) {
         (filter { condition($0.key) }, filter { !condition($0.key) })
     }

@@ -4,7 +4,7 @@ package import PostgresClient
 package import Verification
 
 extension PostgresLedger {
-    /// Locks and reads the windows that there are, one after the other: the index gives the keys in their order.
+    /// Locks and reads the existing windows, in key order because the index returns them so.
     package static func lockWindows(_ keys: [LimitKey]) -> Statement {
         Statement(
             "SELECT w.key, w.entries FROM courier.limit_window w WHERE w.key = ANY ($1) FOR UPDATE",
@@ -12,7 +12,7 @@ extension PostgresLedger {
         )
     }
 
-    /// The windows that were locked: those of addresses.
+    /// Decodes locked windows, which are all of IP addresses.
     static func windows(_ rows: Rows) throws -> [LimitKey: LimitWindow] {
         var windows = [LimitKey: LimitWindow](minimumCapacity: rows.count)
         for row in rows {
@@ -22,7 +22,7 @@ extension PostgresLedger {
         return windows
     }
 
-    /// Writes first admissions; a window that another worker has begun meanwhile is a unique violation.
+    /// Inserts windows with first admissions; one that another worker has begun meanwhile is a unique violation.
     package static func insertWindows(_ windows: [LimitKey: WindowChange]) -> Statement {
         Statement(
             """
@@ -33,9 +33,9 @@ extension PostgresLedger {
         )
     }
 
-    /// Writes locked windows.
+    /// Updates locked windows.
     ///
-    /// No plan of it can begin at the table, as that of a join with the batch could.
+    /// An upsert always finds its rows by key; the plan of a join with the batch could start with a scan of the table.
     package static func updateWindows(_ windows: [LimitKey: WindowChange]) -> Statement {
         Statement(
             """
@@ -55,7 +55,7 @@ extension PostgresLedger {
         ]
     }
 
-    /// The time, and what the tenants were let through as of that time; one row at least.
+    /// Reads the time, and the tenants' admissions at that time; returns at least one row.
     package static func readTime(_ keys: IntakeKeys) -> Statement {
         Statement(
             """
@@ -73,9 +73,9 @@ extension PostgresLedger {
         Statement("SELECT courier.lock_tenants($1::text[])", [.texts(keys.limitedTenants)])
     }
 
-    /// Counts the batch's admissions for tenants that have a limit; nil when there are none.
+    /// Counts the batch's admissions of tenants that have a limit; nil when there are none.
     package static func admitTenants(_ admissions: [String: Int], _ keys: IntakeKeys, at now: Timestamp) -> Statement? {
-        // Nobody else's: a limit that was lowered may be broken already, by what was let through before.
+        // Only these tenants: another tenant's limit may have been lowered, and be exceeded by earlier admissions.
         let limits = keys.tenantLimits.filter { admissions[$0.tenant] != nil }
         let tenants = keys.limitedTenants.filter { admissions[$0] != nil }
         guard !tenants.isEmpty else { return nil }

@@ -8,7 +8,7 @@ extension PostgresLedger {
     package func maintain() async throws -> Duration {
         try await pool.withSession { session in
             let takesPartitions = try session.execute(Statement("SELECT courier.take_partitions()")).onlyRow.bool(0)
-            // Each in a transaction of its own; one that is read by somebody for long keeps up no other.
+            // One transaction for each table, so that a long read of one table delays no other.
             var failure: (any Error)?
             for table in takesPartitions ? ["request", "verification", "send", "message"] : [] {
                 do {

@@ -4,20 +4,20 @@ package import PostgresClient
 package import Verification
 
 extension PostgresLedger {
-    /// Records with the event ids that they have on the server's timeline.
+    /// Returns the records with the event ids that they have on the server's timeline.
     func numbered(_ records: [OutboxRecord], _ transaction: Transaction) throws -> [OutboxRecord] {
         if records.isEmpty { return [] }
         let timeline = try transaction.constant(Statement("SELECT courier.timeline()")).onlyRow.int32(0)
         return timeline == 1 ? records : records.map { $0.written(on: timeline) }
     }
 
-    /// Inserts records leased to this worker, which publishes them at once.
+    /// Inserts records with a lease of this worker, which publishes them at once.
     package func insertOutbox(_ outbox: SplitOutbox) -> [Statement] {
         let pack = outbox.packed.isEmpty ? [] : [insertPack(outbox.pack, outbox.packed)]
         return pack + (outbox.rows.isEmpty ? [] : [insertRows(outbox.rows)])
     }
 
-    /// Commits a transaction with what it tells, and returns what to publish.
+    /// Commits a transaction with its outbox records, and returns the records to publish.
     func commit(
         _ statements: [Statement],
         publishing records: [OutboxRecord],
@@ -30,8 +30,10 @@ extension PostgresLedger {
         return try handedOver(outbox, answers.suffix(inserts.count))
     }
 
-    /// A record behind an unpublished one of its stream, here or in the table, is parked: it is due from now on, and a sweep
-    /// takes it when the earlier one is gone or goes with it, so that a verification's events keep their order whoever
+    /// Inserts records as rows, parked if they follow an unpublished one of their stream.
+    ///
+    /// The unpublished one may be in this batch or in the table. A parked record has no lease: a sweep claims it after
+    /// the earlier one is deleted, or together with it. So a verification's events keep their order whichever worker
     /// publishes them.
     private func insertRows(_ records: [OutboxRecord]) -> Statement {
         Statement(
@@ -64,14 +66,13 @@ extension PostgresLedger {
         )
     }
 
-    /// Which of the records are behind another one of their stream.
+    /// True for each record that follows another one of its stream.
     private static func follow(_ records: [OutboxRecord]) -> [Bool] {
         var streams = Set<UUIDValue>(minimumCapacity: records.count)
         return records.map { !streams.insert($0.stream).inserted }
     }
 
-    /// The records that this worker publishes itself, in their order, by the answers to their statements, which are
-    /// committed.
+    /// The records that this worker publishes itself, in order, by the answers to their committed inserts.
     func handedOver(_ outbox: SplitOutbox, _ answers: some Sequence<Rows>) throws -> [OutboxRecord] {
         let packed = outbox.packed.map { OutboxKey($0) }
         if !packed.isEmpty { packs.add(outbox.pack, packed, lease: settings.lease) }
@@ -95,7 +96,8 @@ extension PostgresLedger {
         return try await pool.withTransaction { transaction in
             let answers = try transaction.commit(statements)
             let look = try answers[0].onlyRow
-            // As it was before this sweep: what that took, the next one passes by.
+            // As of before this sweep's own claims: the next sweep still starts at them, and passes their dead index
+            // entries.
             let oldest = try look.optionalTimestamp(0).map { Timestamp(microseconds: $0) }
             unpublished.note(oldest.map { .some(since: $0) } ?? .nothing, at: try Timestamp(look, 1))
             var records: [OutboxRecord] = []
@@ -115,7 +117,7 @@ extension PostgresLedger {
         }
     }
 
-    /// The time of the longest waiting record, if any, and the time now.
+    /// Reads the due time of the longest waiting record, if any, and the current time.
     static func oldestDue(since start: Timestamp?) -> Statement {
         Statement(
             """
@@ -133,11 +135,11 @@ extension PostgresLedger {
         )
     }
 
-    /// Each stream's first records go, as many and as much as a sweep takes, or one that is larger.
+    /// Claims the first records of each stream, up to a number and a size, or one record that is larger.
     ///
-    /// A sweep looks at four times as many. When there are more, those that wait for an earlier one come again a second
-    /// later, and those far behind in their stream when their turn may have come, so that they do not stand before the
-    /// rest for ever, however many of them wait.
+    /// A sweep reads four times as many. If there are more, records that wait for an earlier one are postponed by a
+    /// second, and records far behind in their stream for as long as the ones before them may take. So they never block
+    /// the other records, however many they are.
     func takeOverOutbox(since start: Timestamp? = nil) -> Statement {
         Statement(
             """
@@ -194,20 +196,20 @@ extension PostgresLedger {
         )
     }
 
-    /// The records of one stream that a sweep takes at most: they are published one after the other.
+    /// Maximum of records of one stream in a sweep: they are published one after the other.
     private static let longestRun: Int32 = 32
 
-    /// Forgets records without waiting until that is on disk.
+    /// Deletes published records, without waiting until the deletion is on disk.
     ///
-    /// A record that a crash brings back is published once more, as the same event. It never comes back behind a later
-    /// one of its stream, whose own transaction writes the log as far as this.
+    /// A record that reappears after a crash is published again, as the same event. It never reappears behind a later
+    /// record of its stream: the commit of the later one's own transaction writes the log up to this deletion.
     @discardableResult
     package func published(_ records: [OutboxRecord]) async throws -> Bool {
         let plan = packs.plan(published: records)
         do {
             return try await forget(plan, Self.forget(plan))
         } catch let error as PostgresError where error.isLockConflict {
-            // Rows that another transaction locks are left to a sweep, and keep no others.
+            // Rows that another transaction locks are left to a sweep, and delay no other record.
             return try await forget(plan, Self.forget(plan, skippingLocked: true))
         }
     }
@@ -220,7 +222,7 @@ extension PostgresLedger {
         let answers = try await pool.withTransaction { try $0.commit(statements) }
         var held: Set<Int64> = []
         if !plan.packs.isEmpty {
-            // The setting's answer comes first, then those of the packs.
+            // The first answer is that of `set_config`; the answers of the packs follow.
             let kinds = (plan.published.isEmpty ? 0 : 1) + (plan.unpacked.isEmpty ? 0 : 1)
             let gone = Set(try answers[1...kinds].flatMap { try $0.map { try $0.int64(0) } })
             held = try await heldPacks(plan, gone)
@@ -229,9 +231,10 @@ extension PostgresLedger {
         return try answers.last?.contains { try $0.bool(0) } ?? false
     }
 
-    /// The packs that another transaction locks, of those that are not gone now.
+    /// Finds the packs that another transaction locks, among those that were not deleted now.
     ///
-    /// The records of one that was gone before, since its lease was over, are rows now or somebody else's: they are deleted.
+    /// A pack that does not exist was claimed by a sweep after its lease expired. Its records may be rows now: they are
+    /// deleted.
     private func heldPacks(_ plan: OpenPacks.Plan, _ gone: Set<Int64>) async throws -> Set<Int64> {
         let others = plan.packs.filter { !gone.contains($0) }
         if others.isEmpty { return [] }
@@ -243,7 +246,7 @@ extension PostgresLedger {
         }
     }
 
-    /// One round trip: deletes records, and tells whether some are parked behind them.
+    /// Makes one round trip that deletes records, and reads whether records are parked behind them.
     package static func forget(_ plan: OpenPacks.Plan, skippingLocked: Bool = false) -> [Statement] {
         var statements: [Statement] = []
         if !plan.published.isEmpty { statements.append(deletePacks(plan.published.map(\.id))) }
@@ -278,9 +281,9 @@ extension PostgresLedger {
         try await pool.withTransaction { _ = try $0.commit([statement]) }
     }
 
-    /// Shortens leases of whole streams, of a limit at most: what follows a record goes with it.
+    /// Shortens the leases of whole streams to `pause`, if they are no longer than `limit`.
     ///
-    /// Parked records stay parked.
+    /// Whole streams, since the records behind a published one are published with it. Parked records stay parked.
     static func shortenLeases(of streams: [UUIDValue], to pause: Duration, below limit: Duration? = nil) -> Statement {
         Statement(
             """
@@ -302,7 +305,6 @@ extension PostgresLedger {
         )
     }
 
-    /// Whether a record of these streams is parked.
     static func isAnyParked(behind streams: [UUIDValue]) -> Statement {
         Statement(
             """
@@ -315,7 +317,6 @@ extension PostgresLedger {
         )
     }
 
-    /// Deletes those of the records that nobody else locks.
     static func deleteUnlocked(_ records: [OutboxKey]) -> Statement {
         Statement(
             """
@@ -333,10 +334,10 @@ extension PostgresLedger {
         )
     }
 
-    /// Deletes records by the index of their streams, whatever the planner takes the table's size for.
+    /// Deletes records through the index on their streams, whatever size of the table the planner assumes.
     ///
-    /// The table is nearly empty at one moment and full at the next. As a join this is planned to begin at the table
-    /// when one row was left at the last look, and then compares every record in it with every one of the batch.
+    /// The table is nearly empty at one moment and full at the next. A join that was planned for a table with one row
+    /// would scan the table, and compare every record in it with every one of the batch.
     static func delete(_ records: [OutboxKey]) -> Statement {
         Statement(
             """

@@ -17,14 +17,15 @@ extension PostgresLedger {
         }
     }
 
-    /// Another transaction may hold what was not expected to change: waiting for it here, with others locked already,
-    /// could be waiting for each other.
+    /// A row has changed since the claim, so another transaction may lock it.
+    ///
+    /// Waiting for that lock, while this transaction holds others, could deadlock.
     private struct ChangedSinceClaim: Error {}
 
-    /// Results that are ready wait no longer than that for the rows of others.
+    /// A short lock timeout: results that are ready must not wait long for rows that others lock.
     private static let brieflyLocked = Statement("SELECT set_config('lock_timeout', '100ms', true)").repeated
 
-    /// Records results of verifications that are as they were when their sends were claimed, which is nearly always so.
+    /// Records results of verifications that have not changed since their sends were claimed, which is the usual case.
     private func recordAsClaimed(_ results: [SendResult]) async throws -> Recorded<[SendResult]> {
         try await pool.withTransaction { transaction in
             let later = results.compactMap(\.verification).filter { $0.sequence > 0 }.map(\.id)
@@ -40,13 +41,13 @@ extension PostgresLedger {
             var pack = Pack(behind: try answers.dropFirst(3).first.map(Self.verificationIDs) ?? [])
             let now = try answers[2].clock()
 
-            // 1. Those as they were claimed change in one statement, unless they have changed since.
+            // 1. Write the verifications known from the claims in one statement, which skips those changed since.
             let known = Self.byID(open.compactMap(\.verification))
             var changes = settle(open, known, now)
             let written = try writeKnown(changes.verifications, known, pack, transaction)
             changes.keep(written)
 
-            // 2. The others are read first.
+            // 2. Lock and read the other verifications, then settle them.
             let rest = open.filter { !written.contains($0.send.verificationID) }
             let read = try readOthers(Set(rest.map(\.send.verificationID)), &pack, transaction)
             let others = settle(rest, read, now)
@@ -56,13 +57,14 @@ extension PostgresLedger {
         }
     }
 
-    /// Records results whose rows nobody else locks, and returns the others, whose leases it extends: a worker that waits
-    /// for a lock lives.
+    /// Records results whose rows no other transaction locks, and returns the others.
+    ///
+    /// Extends the leases of the others, since a worker that waits for a lock is alive.
     private func recordUnlocked(_ results: [SendResult]) async throws -> Recorded<[SendResult]> {
         let sends = results.map(\.send.id)
         let verifications = Set(results.filter(\.disposition.settles).map(\.send.verificationID))
         return try await pool.withTransaction { transaction in
-            // 1. What can be had without waiting, sends before verifications as everywhere; what is not there needs no lock.
+            // 1. Lock without waiting, sends before verifications, the lock order. Rows that do not exist need no lock.
             let existing = Self.existingSends(sends)
             let locks = try transaction.run([
                 existing.forUpdateSkippingLocked, existing,
@@ -79,12 +81,13 @@ extension PostgresLedger {
             let ids = Set(waiting.map(\.send.id))
             let free = results.filter { !ids.contains($0.send.id) }
 
-            // 2. Those are written.
+            // 2. Write the results whose rows are locked.
             let answers = try transaction.run([Self.settleSends(free), .clock])
             let settled = try Self.sendClaims(answers[0])
             let open = free.filter { settled.contains($0.send.claim) && $0.disposition.settles }
 
-            // 3. What is called unknown or is to be repeated since its holder was away is settled by what that knows.
+            // 3. Settle sends that a sweep marked unknown, or for a repeat, while this worker was cut off: it has their
+            // results.
             let unsettled = free.filter { !settled.contains($0.send.claim) && $0.isEvidence }
             let answering = unsettled.filter(\.disposition.settlesUnknown)
             let late =
@@ -108,7 +111,7 @@ extension PostgresLedger {
         }
     }
 
-    /// Writes what follows, and what becomes of the parcels of these results.
+    /// Writes the changes, and ends the results' claims in their parcels.
     private func write(
         _ changes: OutcomeDecision.Changes,
         _ pack: Pack,
@@ -162,12 +165,12 @@ extension PostgresLedger {
 }
 
 extension SendResult {
-    /// True where it tells more than that nobody knows, of a send whose claim is lost.
+    /// True when the result says more about a send than `unknown`, although the claim is lost.
     fileprivate var isEvidence: Bool { disposition.settlesUnknown || attempt?.messageID != nil }
 }
 
 extension SendDisposition {
-    /// True where the holder of a send that is called unknown meanwhile knows what became of it.
+    /// True when the outcome is definite, so that it settles a send that a sweep marked unknown meanwhile.
     fileprivate var settlesUnknown: Bool {
         switch self {
         case .sent, .failed: true
@@ -175,7 +178,6 @@ extension SendDisposition {
         }
     }
 
-    /// Whether the verification learns of it.
     fileprivate var settles: Bool {
         switch self {
         case .sent, .delivered, .failed, .unknown, .expiredUnsent: true
@@ -185,7 +187,7 @@ extension SendDisposition {
 }
 
 extension OutcomeDecision.Changes {
-    /// Keeps the events of these verifications; their rows are written.
+    /// Keeps only the events of these verifications, whose rows are written.
     fileprivate mutating func keep(_ written: Set<VerificationID>) {
         outbox.removeAll { !written.contains(VerificationID($0.stream)) }
         verifications = []

@@ -3,24 +3,24 @@
 package import PostgresClient
 package import Verification
 
-/// Where a transaction writes its events: in a pack, one row that is deleted when all of them are published.
+/// A pack: one outbox row with a transaction's events, deleted when all of them are published.
 ///
-/// Nothing may be published before an earlier event of its verification, so what is behind one that is not published yet
-/// becomes a row of the outbox, like dead letters. What can't be published soon becomes rows in the place of its pack.
+/// No event may be published before an earlier one of its verification. So an event behind an unpublished one becomes
+/// an outbox row of its own, like a dead letter. A pack that cannot be published soon is replaced by rows.
 package struct Pack {
     package let id = Int64.random(in: .min ... .max)
 
-    /// The verifications with events from before that are not published.
+    /// The verifications that have earlier, unpublished events.
     var unpublished: Set<VerificationID>
 
     package init(behind unpublished: Set<VerificationID>) {
         self.unpublished = unpublished
     }
 
-    /// The pack that the next event of a verification is in; nil where it is in none.
+    /// The pack of a verification's next event; nil when the event becomes a row.
     func id(for verification: VerificationID) -> Int64? { unpublished.contains(verification) ? nil : id }
 
-    /// Splits records, of which only the first one of a stream can be in the pack.
+    /// Splits records between the pack, which takes only the first one of a stream, and rows.
     package func split(_ records: [OutboxRecord]) -> SplitOutbox {
         var streams = Set<UUIDValue>(minimumCapacity: records.count)
         var (packed, rows) = ([OutboxRecord](), [OutboxRecord]())
@@ -37,20 +37,20 @@ package struct Pack {
     }
 }
 
-/// The records of a transaction, by where they are written.
+/// The records of a transaction, split between the pack and rows.
 package struct SplitOutbox {
     package let pack: Int64
 
-    /// All of them, in their order.
+    /// All records, in order.
     let records: [OutboxRecord]
     package let packed: [OutboxRecord]
     package let rows: [OutboxRecord]
 }
 
 extension PostgresLedger {
-    /// The verifications of these that have events which are not published.
+    /// Finds the given verifications that have unpublished events.
     ///
-    /// Their rows are locked before, by another statement: nobody else writes events of them then.
+    /// An earlier statement locks their rows, so no other transaction adds events meanwhile.
     package static func unpublished(_ ids: some Sequence<VerificationID>) -> Statement {
         Statement(
             """
@@ -83,7 +83,7 @@ extension PostgresLedger {
         )
     }
 
-    /// Deletes those of the packs that nobody else locks, and returns their ids.
+    /// Deletes the given packs that no other transaction locks, and returns their ids.
     static func deletePacks(_ ids: [Int64]) -> Statement {
         Statement(
             """
@@ -101,7 +101,7 @@ extension PostgresLedger {
         Statement("SELECT p.id FROM courier.outbox_pack p WHERE p.id = ANY ($1)", [.int64s(ids)])
     }
 
-    /// Writes what is left of packs as rows, under the packs' leases, and returns the ids of those that nobody else locks.
+    /// Replaces unlocked packs by rows of the given records, under the packs' leases, and returns the packs' ids.
     static func unpack(_ ids: [Int64], left records: [OutboxKey]) -> Statement {
         Statement(
             """
@@ -125,7 +125,7 @@ extension PostgresLedger {
         )
     }
 
-    /// Writes the packs that nobody holds as rows that nobody holds, the longest waiting ones first.
+    /// Replaces packs with an expired lease by rows that are due, the longest waiting first.
     static func unpackDue(since start: Timestamp?) -> Statement {
         Statement(
             """
@@ -152,6 +152,5 @@ extension PostgresLedger {
 }
 
 extension UUIDValue {
-    /// The id of a parcel.
     package static var random: UUIDValue { UUIDValue(.random(in: .min ... .max)) }
 }

@@ -3,10 +3,10 @@
 package import PostgresClient
 package import Verification
 
-/// A parcel is the lease of sends: those that one worker claimed together, or one that is due at some time.
+/// A parcel is a lease on sends: on those that a worker claimed together, or on one that is due at a later time.
 ///
-/// It names its sends with their fences. A send belongs to a parcel while it has that fence and no outcome; every claim
-/// and every delay raises the fence, so a send that has left its parcel needs no write there.
+/// It lists its sends with their fences. A send belongs to a parcel while it has that fence and no outcome. Every claim
+/// and every delay raises the fence, so a send leaves its parcel without a write to the parcel.
 extension PostgresLedger {
     package func insertParcel(_ id: UUIDValue, _ claims: [SendReference]) -> Statement {
         Statement(
@@ -18,7 +18,7 @@ extension PostgresLedger {
         )
     }
 
-    /// The statements by which claims leave their parcels once their sends are written, and the parcels that are deleted.
+    /// The statements that end claims in their parcels after their sends are written, and the parcels they delete.
     func leaveParcels(
         _ claims: [SendReference],
         delays: [(send: SendReference, after: Duration)]
@@ -28,7 +28,7 @@ extension PostgresLedger {
         return (inserts + (emptied.isEmpty ? [] : [Self.deleteParcels(emptied)]), emptied)
     }
 
-    /// Inserts a parcel for each send that the statement before has set to pending, due after a delay of its own.
+    /// Inserts a parcel for each send that the previous statement set to pending, due after a delay of its own.
     static func insertDelays(_ waiting: [(send: SendReference, after: Duration)]) -> Statement {
         Statement(
             """
@@ -51,7 +51,7 @@ extension PostgresLedger {
         Statement("DELETE FROM courier.parcel p WHERE p.id = ANY ($1)", [.uuids(ids.map(\.value))])
     }
 
-    /// Deletes those of the parcels that no send belongs to any more.
+    /// Deletes the given parcels to which no send belongs any more.
     static func deleteEmptyParcels(_ ids: [UUIDValue]) -> Statement {
         Statement(
             """
@@ -66,7 +66,7 @@ extension PostgresLedger {
         )
     }
 
-    /// Extends leases: their worker knows what became of some sends, and waits to write it.
+    /// Extends the leases of parcels whose worker has results for their sends and waits to write them.
     func extendParcels(_ ids: [UUIDValue]) -> Statement {
         Statement(
             """
@@ -77,10 +77,9 @@ extension PostgresLedger {
         )
     }
 
-    /// Locks parcels that nobody holds, the longest waiting first, as many as hold so many sends, and tells what is in them
-    /// and how many parcels there are.
+    /// Locks parcels with an expired lease, the longest waiting first, until they have the given number of sends.
     ///
-    /// The others stay free for workers that have room for them.
+    /// Reads their contents, and the number of due parcels. The other parcels stay free for workers with room for them.
     func lockDueParcels(since start: Timestamp?, holding sends: Int) -> Statement {
         Statement(
             """

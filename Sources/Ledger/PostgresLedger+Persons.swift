@@ -4,7 +4,7 @@ package import PostgresClient
 package import Verification
 
 extension PostgresLedger {
-    /// Locks and reads the persons that there are, one after the other: the index gives the keys in their order.
+    /// Locks and reads the existing persons, in key order because the index returns them so.
     package static func lockPersons(_ keys: [LimitKey]) -> Statement {
         Statement(
             """
@@ -16,7 +16,7 @@ extension PostgresLedger {
         )
     }
 
-    /// Writes new persons; one that another worker has begun meanwhile is a unique violation.
+    /// Inserts new persons; one that another worker has inserted meanwhile is a unique violation.
     package static func insertPersons(_ persons: [LimitKey: Person]) -> Statement {
         Statement(
             """
@@ -27,9 +27,9 @@ extension PostgresLedger {
         )
     }
 
-    /// Writes locked persons.
+    /// Updates locked persons.
     ///
-    /// No plan of it can begin at the table, as that of a join with the batch could.
+    /// An upsert always finds its rows by key; the plan of a join with the batch could start with a scan of the table.
     package static func updatePersons(_ persons: [LimitKey: Person]) -> Statement {
         Statement(
             """
@@ -50,7 +50,6 @@ extension PostgresLedger {
         ]
     }
 
-    /// The persons that were locked.
     static func persons(_ rows: Rows) throws -> [LimitKey: Person] {
         var persons = [LimitKey: Person](minimumCapacity: rows.count)
         for row in rows {

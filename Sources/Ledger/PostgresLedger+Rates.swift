@@ -4,9 +4,10 @@ import PostgresClient
 package import Verification
 
 extension PostgresLedger: ProviderRates {
-    /// Turns that may leave at once after a time without any: those of a tenth of a second, and one at least.
+    /// The burst of a rate limit: the tokens of a tenth of a second, and at least one.
     ///
-    /// Providers count messages by the second: a burst of one second's turns would be twice the rate in the first one.
+    /// Providers count messages by the second: a burst of a whole second's tokens would double the rate in the first
+    /// second.
     static let burst = Duration.milliseconds(100)
 
     package func takeTurns(_ wanted: [String: TurnRequest]) async throws -> [String: TurnGrant] {
@@ -17,7 +18,7 @@ extension PostgresLedger: ProviderRates {
         for row in rows {
             let provider = try row.text(0)
             guard let rate = wanted[provider]?.rate else { continue }
-            // What stands before a turn, and the turn itself, must fit into the burst.
+            // The tokens taken ahead of the next one, and that one itself, must fit into the burst.
             let ahead = Duration.microseconds(try row.int64(2))
             let turn = rate.turn
             let next = max(.zero, ahead + turn - max(Self.burst, turn))
@@ -26,10 +27,10 @@ extension PostgresLedger: ProviderRates {
         return grants
     }
 
-    /// Takes turns, row after row in the order of the providers' names.
+    /// Takes rate-limit tokens, row by row in the order of the providers' names.
     ///
-    /// The clock is the statement's, from before the lock: a statement that had to wait gets too few turns, never too
-    /// many, and the next one makes up for it.
+    /// It uses the start of the statement, before it waits for the lock, as its time. So a statement that waited gets
+    /// too few tokens, never too many, and the next one compensates.
     static func take(_ wanted: [String: TurnRequest]) -> Statement {
         let rows = wanted.sorted { $0.key < $1.key }
         return Statement(
@@ -80,12 +81,12 @@ extension PostgresLedger: ProviderRates {
 }
 
 extension RateLimit {
-    /// Within what the statement's arithmetic holds.
+    /// The count within the range of the statement's arithmetic.
     fileprivate var boundedCount: Int64 { Int64(min(max(count, 1), 1_000_000_000)) }
 
-    /// Up to a day.
+    /// The period, up to a day.
     fileprivate var boundedMicroseconds: Int64 { min(max(per.microseconds, 1), 86_400_000_000) }
 
-    /// The time that one turn takes, rounded up.
+    /// The time per token, rounded up.
     fileprivate var turn: Duration { .microseconds((boundedMicroseconds + boundedCount - 1) / boundedCount) }
 }

@@ -12,8 +12,8 @@ extension PostgresLedger {
             do {
                 return try await receive(receipts, deadLetters, leaving: [])
             } catch let error as PostgresError where error.isLockConflict {
-                // Sends and verifications are locked without waiting. A receipt that is kept may be one that another worker
-                // has kept and not committed.
+                // Sends and verifications are locked without waiting, so the conflict is on a stored receipt: another
+                // worker has inserted the same one and not committed.
                 let ids = try await uncommittedReceipts(receipts)
                 if ids.isEmpty { throw error }
                 return try await receive(receipts, deadLetters, leaving: ids)
@@ -54,8 +54,9 @@ extension PostgresLedger {
         }
     }
 
-    /// Settles what can be locked without waiting; a receipt whose rows another transaction locks is kept, like one that
-    /// outran its send.
+    /// Settles the receipts whose rows can be locked without waiting.
+    ///
+    /// A receipt whose rows another transaction locks is stored, like one that arrives before its send.
     private func settle(
         _ receipts: [ReceivedReceipt],
         _ transaction: Transaction
@@ -80,12 +81,12 @@ extension PostgresLedger {
         return (changes, Pack(behind: try Self.verificationIDs(locked[1])))
     }
 
-    /// Sends are this young when their receipts come, nearly always.
+    /// Maximum age of a send at which nearly all receipts arrive.
     private static let usualAge = Duration.seconds(48 * 3600)
 
-    /// The sends that receipts name, those of them that nobody else locks, which are locked, and the time.
+    /// Reads the sends that receipts name, locks those that no other transaction locks, and reads the time.
     ///
-    /// A message that is not found among the young ones is looked up in every day that is kept.
+    /// A message that is not found among young sends is searched in every day that is kept.
     private func reported(
         _ receipts: [ReceivedReceipt],
         _ transaction: Transaction
@@ -130,9 +131,9 @@ extension PostgresLedger {
 // MARK: - Statements
 
 extension PostgresLedger {
-    /// The sends that receipts name by our id or by the provider's, in the order of locks.
+    /// Reads the sends that receipts name by send id or by the provider's message id, in lock order.
     ///
-    /// By the provider's those that are younger than `age`: the server reads no day before.
+    /// The search by message id covers sends younger than `age`: the server skips the partitions before.
     static func reportedSends(
         _ receipts: [Receipt],
         youngerThan age: Duration? = nil
@@ -167,13 +168,15 @@ extension PostgresLedger {
             [
                 .uuids(receipts.compactMap(\.sendID?.uuid.value)),
                 .texts(receipts.compactMap(\.providerMessageID)),
-                // A century is as good as for ever.
+                // A century: no limit in practice.
                 .int64((age ?? .seconds(100 * 366 * 86_400)).microseconds),
             ]
         )
     }
 
-    /// The rows are locked by their reader before; the fence says that they are still the ones that were read.
+    /// Writes the states of reported sends.
+    ///
+    /// The reader has locked the rows; the fence proves that they are still the ones that were read.
     static func settleReportedSends(_ sends: some Collection<ReportedSend>) -> Statement {
         let rows = sends.sorted { $0.reference.id < $1.reference.id }
         return Statement(

@@ -4,12 +4,12 @@ package import PostgresClient
 package import Verification
 
 extension PostgresLedger {
-    /// Locks and reads the rows of request ids that came before.
+    /// Locks and reads the rows of request ids that are known already.
     package static func lockRequests(_ keys: IntakeKeys) -> Statement { readRequests(keys.requests).forUpdate }
 
-    /// Reads the rows of request ids that came before, as they were committed last.
+    /// Reads the rows of request ids that are known already, as last committed.
     ///
-    /// Rows of yesterday and today are looked up: what is older is too old to be sent, whatever its id.
+    /// Only rows of yesterday and today are read: an older request is too late to be sent, whatever its id.
     package static func readRequests(_ requests: [Candidate]) -> Statement {
         Statement(
             """
@@ -24,9 +24,9 @@ extension PostgresLedger {
         )
     }
 
-    /// Writes new request ids; one that another worker has written meanwhile is a unique violation.
+    /// Inserts new request ids; one that another worker has inserted meanwhile is a unique violation.
     ///
-    /// In the first minute of a day an id is also written to the day before, where a transaction that began before
+    /// In the first minute of a day an id is also inserted into the day before, where a transaction that began before
     /// midnight may still be writing the same id: ids are unique within a partition only.
     package static func insertRequests(_ requests: [RequestKey: KnownRequest]) -> Statement {
         Statement(
@@ -51,7 +51,7 @@ extension PostgresLedger {
         )
     }
 
-    /// The requests of these candidates that were read; one that has a row on both days has the same in each.
+    /// The stored requests of these candidates; an id with rows on both days has the same content in each.
     static func requests(_ rows: Rows, _ candidates: [Candidate]) throws -> [RequestKey: KnownRequest] {
         if rows.isEmpty { return [:] }
         let known = Dictionary(try rows.map { (try $0.uuid(0), try KnownRequest($0)) }) { first, _ in first }
@@ -62,9 +62,9 @@ extension PostgresLedger {
         )
     }
 
-    /// Writes what has become of locked requests.
+    /// Updates locked requests.
     ///
-    /// A join with the batch could be planned to begin at the table; the place of a row's key in the batch costs no more.
+    /// A join with the batch could be planned as a scan of the table; `array_position` costs no more.
     package static func updateRequests(_ requests: [RequestKey: KnownRequest]) -> Statement {
         Statement(
             """

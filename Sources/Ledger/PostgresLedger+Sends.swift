@@ -28,7 +28,9 @@ extension PostgresLedger {
         )
     }
 
-    /// Rows that another transaction locks are left out: their claims go back, and nobody else's send waits for them.
+    /// Marks claims, except rows that another transaction locks.
+    ///
+    /// The claims of those rows are released, and they delay no other send.
     package func markDispatching(_ claims: [ClaimedSend], tried: [SendClaim: [String]]) async throws -> Set<SendClaim> {
         let claims = Self.inLockOrder(claims)
         let parcels = held.parcels(of: claims.map(\.reference))
@@ -48,7 +50,7 @@ extension PostgresLedger {
         }
     }
 
-    /// `parcels` are those that the claims belong to.
+    /// Makes the statement that marks claims; `parcels` has the parcel of each claim.
     package func mark(
         _ claims: [ClaimedSend],
         in parcels: [UUIDValue?],
@@ -86,7 +88,7 @@ extension PostgresLedger {
         held.end(sends, deleted: leaving.deleted)
     }
 
-    /// Rows are locked in the order in which a statement is given them, as everywhere in that of their ids.
+    /// Sorts claims by send id, the lock order: a statement locks rows in the order of its input.
     private static func inLockOrder(_ claims: [ClaimedSend]) -> [ClaimedSend] { claims.sorted { $0.id < $1.id } }
 
     static func handBack(_ claims: [SendReference]) -> Statement {
@@ -101,7 +103,7 @@ extension PostgresLedger {
         )
     }
 
-    /// The sends that there are, and their states, in the order of locks.
+    /// Reads the existing sends and their states, in lock order.
     static func existingSends(_ ids: [SendID]) -> Statement {
         Statement(
             """
@@ -112,11 +114,11 @@ extension PostgresLedger {
         )
     }
 
-    /// Settles sends for holders that learned too late what became of them.
+    /// Settles sends for workers that got their outcome after they had lost the claim.
     ///
-    /// A worker that was cut off alone knows its provider's answer; a sweep called it unknown meanwhile, or claimed the send
-    /// for its one repeat, which then does not leave. Once the repeat may have left, only an acceptance counts: someone has
-    /// the message. One that a receipt settled is not unknown any more.
+    /// Only the worker that was cut off has its provider's answer. Meanwhile a sweep has marked the send unknown, or
+    /// claimed it for its one repeat, which then is not sent. Once the repeat may have been sent, only an acceptance
+    /// counts: some provider accepted the message. A send that a receipt settled is not unknown any more.
     static func settleLateSends(_ results: [SendResult]) -> Statement {
         Statement(
             """
@@ -159,9 +161,9 @@ extension PostgresLedger {
         )
     }
 
-    /// What a worker learned after its claim was lost: the provider's id, by which a receipt finds the send.
+    /// Stores a provider's message id that a worker got after it had lost its claim; a receipt finds the send by it.
     ///
-    /// It changes no state: the send has been claimed anew since.
+    /// The state does not change, since the send has been claimed again.
     static func keepEvidence(_ results: [SendResult]) -> Statement {
         Statement(
             """
@@ -200,9 +202,9 @@ extension PostgresLedger {
         return try commit(statements, publishing: changes.outbox, pack, transaction)
     }
 
-    /// Takes results whose claim still holds; a write with an old fence changes nothing.
+    /// Writes results whose claims still hold; a write with an old fence changes nothing.
     ///
-    /// What a message was made from goes when it is over: the target of a link may name a person.
+    /// A final outcome clears the rendering: the target of a link may identify a person.
     package static func settleSends(_ results: [SendResult]) -> Statement {
         Statement(
             """
@@ -264,14 +266,13 @@ extension PostgresLedger {
 }
 
 extension ClaimedSend {
-    /// The id of its request; nil where that has begun the verification.
+    /// The id of its request; nil when that request began the verification.
     fileprivate var furtherRequestID: String? {
         reference.requestID == verification?.requestID ? nil : reference.requestID
     }
 }
 
 extension SendDisposition {
-    /// The pause before the send is due once more.
     var retryAfter: Duration? {
         switch self {
         case .retry(let after): after
@@ -282,13 +283,14 @@ extension SendDisposition {
 }
 
 extension Duration {
-    /// Whole milliseconds, clamped to what the column holds.
+    /// Whole milliseconds, clamped to the range of the column.
     var milliseconds: Int32 { Int32(clamping: microseconds / 1000) }
 }
 
 extension SendReference {
-    /// Reads the first eight columns: `id, verification_id, fence, number, request_id, resend_window_ms, validity_ms,
-    /// trace`.
+    /// Reads the first eight columns.
+    ///
+    /// `id, verification_id, fence, number, request_id, resend_window_ms, validity_ms, trace`.
     init(_ row: Row) throws {
         self.init(
             id: SendID(UUIDValue(try row.uuid(0))),

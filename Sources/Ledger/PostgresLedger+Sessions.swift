@@ -12,14 +12,15 @@ extension PostgresLedger {
         }
     }
 
-    /// Ends the sessions of this login that stand still in the middle of a transaction and wait for their other side.
+    /// Terminates this login's sessions that stall in the middle of a transaction, waiting for their client.
     ///
-    /// The statements of a transaction and its COMMIT leave in one burst. Where a worker is frozen or its network is cut in
-    /// the middle of it, the server waits for the rest as for a statement that runs: no time-out of its own counts that,
-    /// and keepalives do not see a process that stands still. Meanwhile up to a whole batch of persons is locked.
+    /// The statements of a transaction and its COMMIT are sent in one burst. If a worker freezes or loses its network
+    /// in the middle of it, the server waits for the rest as if a statement ran: none of its timeouts covers that, and
+    /// keepalives do not detect a frozen process. Meanwhile up to a whole batch of persons is locked.
     ///
-    /// A message of a burst runs for at most the 10 s of `statement_timeout`, and those that live send the next one at once.
-    /// COPY waits for its data by design. A reader that takes its rows slowly, under another name, is left alone.
+    /// Each message of a burst runs for at most the 10 s of `statement_timeout`, and a live worker sends the next one
+    /// at once. COPY waits for its data by design. A session that reads its rows slowly under another application name
+    /// is left alone.
     private static func endStalled(after time: Duration) -> Statement {
         Statement(
             """

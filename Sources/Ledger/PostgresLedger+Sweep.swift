@@ -4,8 +4,9 @@ import PostgresClient
 package import Verification
 
 extension PostgresLedger {
-    /// How long sends are left to their holders when the database was away: longer than a holder's last attempt to reach it
-    /// may take, 5 s, and the 2 s until its next one.
+    /// Time after an outage for which expired sends are left to their holders.
+    ///
+    /// Longer than a holder's last attempt to reach the database may take, 5 s, and the 2 s until its next one.
     private static let outageGrace = Duration.seconds(8)
 
     package func sweepSends(capacity: Int) async throws -> Recorded<[ClaimedSend]> {
@@ -14,8 +15,8 @@ extension PostgresLedger {
 
     private func sweepDueSends(capacity: Int) async throws -> Recorded<[ClaimedSend]> {
         try await pool.withTransaction { transaction in
-            // Behind an outage, claims that ran out meanwhile are first recorded by those who know what became of them. Asked
-            // here, since this transaction's connection may just have been found dead and replaced.
+            // After an outage, holders first record the results of claims that expired meanwhile. Checked here, since
+            // this transaction's connection may just have been found broken and been replaced.
             if pool.sawOutage(within: Self.outageGrace) { return Recorded([], outbox: []) }
             let parcels = try dueParcels(capacity: capacity, transaction)
             if parcels.ids.isEmpty {
@@ -24,7 +25,8 @@ extension PostgresLedger {
             }
             let rows = try transaction.run([Self.lockOpenSends(parcels.sends.keys)])[0]
             let found = try Self.dueSends(rows).filter { parcels.sends[$0.reference.id] == $0.reference.fence }
-            // Behind a lock, too: a worker that waited for it writes what it knows first.
+            // After a lock conflict, leave sends in `dispatching`, too: a worker that waited for the lock writes its
+            // results first.
             let isContended = pool.sawContention(within: Self.outageGrace)
             let timely = found.filter {
                 $0.state == .dispatching ? !isContended : capacity > 0
@@ -34,7 +36,7 @@ extension PostgresLedger {
                 Self.lockVerifications(ids).skippingLocked, Self.existingVerifications(ids), Self.unpublished(ids),
                 .clock,
             ])
-            // What another transaction holds is left to a later sweep, and keeps no other send.
+            // Sends whose verification another transaction locks are left to a later sweep, and delay no other.
             let (verifications, busy) = try Self.freeVerifications(answers[0], answers[1])
             let due = timely.filter { !busy.contains($0.reference.verificationID) }
             let now = try answers[3].clock()
@@ -70,25 +72,24 @@ extension PostgresLedger {
         }
     }
 
-    /// Parcels that nobody holds, locked.
     private struct DueParcels {
         var ids: Set<UUIDValue> = []
 
-        /// What is in them, with the fences.
+        /// The sends in the parcels, with the fences.
         var sends: [SendID: Int32] = [:]
 
-        /// Since when the first of them is due.
+        /// The due time of the first parcel.
         var oldest: Timestamp?
 
-        /// Whether there are no others.
+        /// True when no other parcels are due.
         var isAll = true
         let time: Timestamp
     }
 
-    /// Locks as many as hold what there is room for.
+    /// Locks due parcels until their sends fill the capacity.
     ///
-    /// A worker that may claim nothing only settles sends whose worker died as it called a provider. It looks for them
-    /// among four times as many.
+    /// Without capacity a worker only settles sends whose worker died during a call to a provider. It searches four
+    /// times as many sends for them.
     private func dueParcels(capacity: Int, _ transaction: Transaction) throws -> DueParcels {
         let most = capacity > 0 ? min(capacity, Int(settings.sweepSize)) : Int(settings.sweepSize) * 4
         let answers = try transaction.run([
@@ -101,7 +102,7 @@ extension PostgresLedger {
             parcels.oldest = try min(parcels.oldest ?? .init(row, 1), .init(row, 1))
             count = try row.int64(2)
             let (send, fence) = (SendID(UUIDValue(try row.uuid(3))), try row.int32(4))
-            // The highest is of the parcel that it belongs to, if it does to any of these.
+            // A send in several parcels belongs to the one with the highest fence, if to any.
             parcels.sends[send] = max(fence, parcels.sends[send] ?? fence)
         }
         parcels.isAll = count == parcels.ids.count && count < settings.sweepSize
@@ -161,7 +162,7 @@ extension PostgresLedger {
         )
     }
 
-    /// Lets verifications that are not over be looked at when they are, or a second later while a send is open.
+    /// Postpones verifications that are not over to their expiry, or by a second while a send is open.
     static func postpone(_ ids: [VerificationID]) -> Statement {
         Statement(
             """
@@ -177,7 +178,7 @@ extension PostgresLedger {
         try rows.mapKnown { try DueSend($0) }.sorted { $0.reference.id < $1.reference.id }
     }
 
-    /// Locks those of the sends that have no outcome and that nobody else locks.
+    /// Locks the given sends that have no outcome and that no other transaction locks.
     static func lockOpenSends(_ ids: some Sequence<SendID>) -> Statement {
         Statement(
             """
@@ -195,7 +196,7 @@ extension PostgresLedger {
         )
     }
 
-    /// Takes sends over; the raised fence makes every write of the claim before change nothing.
+    /// Claims sends; the raised fence makes every write of the previous claim change nothing.
     static func claim(_ claims: [ClaimedSend]) -> Statement {
         Statement(
             """

@@ -28,8 +28,9 @@ extension PostgresLedger {
         )
     }
 
-    /// Verifications locked without waiting, and the ids of those that another transaction holds, from the answers of
-    /// `lockVerifications`, skipping what is locked, and `existingVerifications`.
+    /// Splits verifications into those locked without waiting, and the ids of those that another transaction locks.
+    ///
+    /// The rows are the answers of `lockVerifications`, skipping locked rows, and of `existingVerifications`.
     static func freeVerifications(
         _ locked: Rows,
         _ existing: Rows
@@ -42,7 +43,7 @@ extension PostgresLedger {
         Set(try rows.map { VerificationID(UUIDValue(try $0.uuid(0))) })
     }
 
-    /// The rows that this version can read.
+    /// Decodes the rows that this version can read.
     static func verifications(_ rows: Rows) throws -> [VerificationID: StoredVerification] {
         var verifications = [VerificationID: StoredVerification](minimumCapacity: rows.count)
         for verification in try rows.mapKnown({ try StoredVerification($0) }) {
@@ -91,9 +92,9 @@ extension PostgresLedger {
         )
     }
 
-    /// Writes what an outcome changes, where the row is as it was when its send was claimed but for wrong guesses.
+    /// Writes outcomes to verifications that are as they were when their sends were claimed, but for wrong guesses.
     ///
-    /// `known` has the rows as they were then.
+    /// `known` has the rows as of the claims.
     package static func settleVerifications(
         _ rows: [StoredVerification],
         known: [VerificationID: StoredVerification],
@@ -129,7 +130,7 @@ extension PostgresLedger {
         )
     }
 
-    /// Writes what decisions change; the rows are locked by their readers before.
+    /// Writes decided changes to verifications whose rows the reader has locked.
     package static func updateVerifications(_ rows: [StoredVerification], _ pack: Pack) -> Statement {
         Statement(
             """
@@ -176,7 +177,7 @@ extension PostgresLedger {
 }
 
 extension StoredVerification {
-    /// A row of `lockVerifications`, or of another statement with the same columns.
+    /// Reads a row of `lockVerifications`, or of another statement with the same columns.
     init(_ row: Row) throws {
         guard let channel = Channel(rawValue: try row.text(3)), let state = State(rawValue: try row.text(15)) else {
             throw UnknownValue()
@@ -224,9 +225,9 @@ extension StoredVerification {
     }
 }
 
-/// The column `used_providers`: names with a space between; the one of an opt-out comes last, behind a `!`.
+/// The column `used_providers`: names separated by spaces, then the provider of an opt-out with a `!` before it.
 ///
-/// No name has a `!`, so a worker of an earlier version takes that entry for a provider that its routes do not name.
+/// No name has a `!`, so a worker of an earlier version reads that entry as a provider that its routes do not name.
 private struct StoredProviders {
     var used: [String] = []
     var optedOutAt: String?
@@ -248,7 +249,7 @@ private struct StoredProviders {
 }
 
 extension StoredVerification.ShortCode {
-    /// Nil where the row has none.
+    /// Nil when the row has no short code.
     fileprivate init?(_ row: Row) throws {
         guard let hash = try row.optionalBytes(28), let until = try row.optionalTimestamp(29) else { return nil }
         self.init(hash: hash, until: Timestamp(microseconds: until))

@@ -7,33 +7,33 @@ package import Verification
 ///
 /// Every method is one transaction of set-based statements, whose number does not depend on the size of the batch.
 /// Each follows one pattern: lock and read the facts, let a pure function decide, write the changes and commit.
-/// Locks are taken in one order: person, window, request, parcel, send, verification, then those of
+/// Locks are acquired in one order: person, window, request, parcel, send, verification, then those of
 /// new persons, windows and requests, tenant gate; within a table by key.
 ///
-/// A batch travels as one array for each column. `unnest` in a SELECT list makes rows of them as they are read; in FROM
-/// the server would first store every column on its own, which costs it as much as a tenth of all its work.
+/// A batch is sent as one array for each column. `unnest` in a SELECT list produces rows as they are read; in FROM the
+/// server would first store every column on its own, which costs as much as a tenth of all its work.
 package struct PostgresLedger: Ledger {
-    /// What the ledger takes from the worker's configuration.
+    /// The ledger's part of the worker's configuration.
     package struct Settings: Sendable {
-        /// `ce_source` of the events that the sweeps make.
+        /// `ce_source` of the events that sweeps make.
         package let source: String
 
-        /// How long a claim or an outbox row belongs to the worker that wrote it, by the database's clock.
+        /// Time for which a claim or an outbox row belongs to the worker that wrote it, by the database's clock.
         package let lease: Duration
 
-        /// Rows that one sweep takes at most.
+        /// Maximum of rows in one sweep.
         package let sweepSize: Int32
 
-        /// How much of the outbox one sweep takes at most, in bytes.
+        /// Maximum size of the outbox records in one sweep, in bytes.
         package let sweepBytes: Int64
 
-        /// Whether a send that may have left is handed over once more (`worker.unknownOutcome: resend_once`).
+        /// True when a send that may have left is sent once more (`worker.unknownOutcome: resend_once`).
         package let repeatsUnknown: Bool
 
-        /// How long a receipt waits for its send.
+        /// Time for which a receipt waits for its send.
         package let receiptGrace: Duration
 
-        /// How long rows are kept after their day is over.
+        /// Time for which rows are kept after the end of their day.
         package let retention: Duration
 
         package init(
@@ -61,7 +61,7 @@ package struct PostgresLedger: Ledger {
     let dueSends = SweepStart()
     let expiries = SweepStart()
 
-    /// Records are parked at the time of their transaction, and else have a lease in the future.
+    /// A small margin suffices: parked records are due at the time of their transaction, others at the end of a lease.
     let unpublished = SweepStart(margin: .seconds(5))
     let packs = OpenPacks()
     let held = OpenParcels()
@@ -70,7 +70,7 @@ package struct PostgresLedger: Ledger {
     let snapshots = SnapshotWatch()
     let onMismatch: @Sendable (CodeMismatch) -> Void
 
-    /// A ledger that calls `onMismatch` for each send that fails since its code is not the one that was hashed.
+    /// Makes a ledger that calls `onMismatch` for each send that fails because its code does not match the stored hash.
     package init(
         pool: PostgresPool,
         keys: KeySource,
@@ -83,13 +83,13 @@ package struct PostgresLedger: Ledger {
         self.onMismatch = onMismatch
     }
 
-    /// Settings of the sessions that run the ledger's statements.
+    /// Session settings for the ledger's statements.
     ///
-    /// Every statement reaches its rows by their keys, a batch at a time. While a table's statistics are missing or old,
-    /// the planner prefers plans that read a whole table or a whole index: a scan, a hash or merge join, a bitmap of all
-    /// that a limit would leave out, or a nested loop that begins at the table because its conditions look selective, or
-    /// because the table is still small. The first ones are switched off; the last is made dear by charging for every
-    /// index entry what many pages cost. So one plan is right for every batch, and is made once.
+    /// Every statement looks up its rows by key, a batch at a time. While a table's statistics are missing or old, the
+    /// planner prefers plans that read a whole table or index: a scan, a hash or merge join, a bitmap of all rows that
+    /// a limit would leave out, or a nested loop that starts at the table because its conditions look selective or the
+    /// table was small. The first ones are switched off. A cost per index entry of many pages makes the last one too
+    /// expensive. So one generic plan suits every batch, and is planned once.
     package static let sessionSettings = [
         (name: "enable_hashjoin", value: "off"), (name: "enable_mergejoin", value: "off"),
         (name: "enable_seqscan", value: "off"), (name: "enable_bitmapscan", value: "off"),
@@ -97,8 +97,9 @@ package struct PostgresLedger: Ledger {
         (name: "plan_cache_mode", value: "force_generic_plan"),
     ]
 
-    /// The parameters of `= ANY ($1) AND … BETWEEN $2 AND $3`, where a key in time's order is looked up: the server reads the
-    /// days between these and not all, which `= ANY` alone does not tell it.
+    /// The parameters of `= ANY ($1) AND … BETWEEN $2 AND $3`, for keys in time order.
+    ///
+    /// With the bounds the server reads only the days between them; `= ANY` alone would read all days.
     static func bounded(_ ids: [UInt128]) -> [Parameter] {
         [.uuids(ids), .uuid(ids.min() ?? 0), .uuid(ids.max() ?? 0)]
     }
@@ -120,12 +121,10 @@ extension Timestamp {
 }
 
 extension Statement {
-    /// Asks for the time by the database's clock.
     static let clock = Statement("SELECT clock_timestamp()").repeated
 }
 
 extension Rows {
-    /// The one value of a statement that asks for the time.
     func clock() throws(PostgresError) -> Timestamp {
         for row in self { return try Timestamp(row, 0) }
         throw PostgresError(.unexpectedResult)

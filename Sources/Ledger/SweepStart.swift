@@ -4,20 +4,21 @@ import PostgresClient
 import Synchronization
 import Verification
 
-/// Where the sweeps of one kind begin to look.
+/// The time from which the sweeps of one kind scan their index.
 ///
-/// The index entry of what was swept is dead, but it stays until a vacuum, and that waits for every open snapshot: who
-/// begins at the oldest passes by the entries of a day. So a sweep begins shortly before what the last one had left, and
-/// only now and then at the oldest, for what has become due with an old time.
+/// The index entry of a swept row is dead, but it stays until a vacuum, which waits for every open snapshot. A scan
+/// from the oldest entry would pass the dead entries of a whole day. So a sweep starts shortly before the oldest row
+/// that the last one left. Only now and then it scans from the oldest entry, a full scan, for rows that became due with
+/// an old time.
 final class SweepStart: Sendable {
-    /// What a sweep left that was due already.
+    /// The rows that a sweep left although they were due.
     enum Left {
         case nothing
 
-        /// Something, the oldest of it due since this time.
+        /// Some rows, the oldest due since this time.
         case some(since: Timestamp)
 
-        /// It did not look at all of it.
+        /// Unknown, since the sweep did not scan all due rows.
         case unknown
     }
 
@@ -25,19 +26,20 @@ final class SweepStart: Sendable {
         var floor: Timestamp?
         var wholeAt: ContinuousClock.Instant?
 
-        /// When the whole look began that is under way.
+        /// The start of the full scan in progress.
         var wholeBegan: ContinuousClock.Instant?
     }
 
-    /// Whole looks take a fiftieth of the time at most, and come every ten seconds at most; one that a slow database kept long
-    /// is no reason to stay away for longer than after one that failed.
+    /// Minimum time between full scans, and the maximum share of the time that they take: a fiftieth.
+    ///
+    /// After a slow full scan the next one still comes no later than after a failed one.
     private static let interval = Duration.seconds(10)
     private static let share = 50
 
-    /// After a whole look that did not come to its end: the time for a statement may have been over.
+    /// The pause after a full scan that did not finish: it may have exceeded the statement timeout.
     private static let pause = Duration.seconds(300)
 
-    /// What a transaction of another worker hides from a sweep shows up within this time, if it does.
+    /// Time within which a row in another worker's open transaction becomes visible, if it does.
     private let margin: Duration
     private let state = Mutex(State())
 
@@ -45,14 +47,14 @@ final class SweepStart: Sendable {
         self.margin = margin
     }
 
-    /// The time before which the last sweep left nothing; nil before the first one.
+    /// The time before which the last sweep left no due row; nil before the first one.
     var floor: Timestamp? { state.withLock(\.floor) }
 
-    /// The time from which on the next sweep looks; nil for the oldest.
+    /// The time from which the next sweep scans; nil for a full scan.
     func next(now: ContinuousClock.Instant = .now) -> Timestamp? {
         state.withLock { state in
             if let floor = state.floor, let wholeAt = state.wholeAt, now < wholeAt {
-                // The time of a whole look that failed is none of this one.
+                // This sweep is no full scan: forget the start of one that failed.
                 state.wholeBegan = nil
                 return floor
             }
@@ -62,7 +64,7 @@ final class SweepStart: Sendable {
         }
     }
 
-    /// Notes that the database was away during a look: a whole one comes as soon as it is back.
+    /// Records an outage during a scan: a full one is due again after the short interval.
     func interrupted(now: ContinuousClock.Instant = .now) {
         state.withLock { state in
             guard state.wholeBegan != nil else { return }
@@ -71,12 +73,12 @@ final class SweepStart: Sendable {
         }
     }
 
-    /// Takes what a sweep left, and when it looked by the database's clock.
+    /// Records what a sweep left, and the database's time of its scan.
     func note(_ left: Left, at time: Timestamp, now: ContinuousClock.Instant = .now) {
         state.withLock { state in
             switch left {
             case .nothing: state.floor = time - margin
-            // What has no time, as from the beginning of all time, is only found by a whole look.
+            // Only a full scan finds a row with a due time before 1970, such as `-infinity`.
             case .some(let since): state.floor = since.microseconds > 0 ? min(since, time) - margin : nil
             case .unknown: break
             }
@@ -88,7 +90,7 @@ final class SweepStart: Sendable {
 }
 
 extension SweepStart {
-    /// Runs a sweep of this kind, and notes where the database was away meanwhile.
+    /// Runs a sweep of this kind, and records an outage during it.
     func during<Value>(_ sweep: () async throws -> Value) async throws -> Value {
         do {
             return try await sweep()
