@@ -3,13 +3,13 @@
 import CLibpq
 import Glibc
 
-/// Why a server's certificate was refused: libpq says the same of one that is over and of one that nobody trusts.
+/// The cause of a rejected server certificate: libpq reports an expired one and an untrusted one with the same text.
 enum CertificateFault: String {
     case expired = "certificate_expired"
     case untrusted = "certificate_untrusted"
     case otherHost = "host_name_mismatch"
 
-    /// The fault that libpq's text tells, if it tells one; `isOutdated` is asked where only the certificate can say.
+    /// Finds the fault in libpq's text; `isOutdated` is called where only the certificate itself can decide.
     init?(_ text: String, isOutdated: () -> Bool) {
         if text.contains("certificate verify failed") {
             self = isOutdated() ? .expired : .untrusted
@@ -22,13 +22,13 @@ enum CertificateFault: String {
 }
 
 extension ConnectionKeywords {
-    /// Whether the server shows a certificate whose time is over, or has not begun.
+    /// True when the server's certificate has expired, or is not valid yet.
     ///
-    /// Asked of a second connection, which verifies nothing and ends before the program has said who it is: neither the
-    /// user nor a password leaves.
+    /// Opens a second connection, which verifies nothing and is closed after the TLS handshake, before the startup
+    /// packet: neither the user nor a password is sent.
     func showsOutdatedCertificate(within time: Duration = .seconds(5)) -> Bool {
         var unverified = self
-        // A file that is not there is none to verify by.
+        // With a root certificate file that does not exist, libpq skips the verification.
         unverified.pairs += [
             (keyword: "sslmode", value: "require"), (keyword: "sslrootcert", value: "/dev/null/none"),
             (keyword: "gssencmode", value: "disable"),
@@ -38,7 +38,7 @@ extension ConnectionKeywords {
         // SAFETY: ours until it is finished here; what OpenSSL holds of it is only read before that.
         defer { unsafe PQfinish(connection) }
         let end = ContinuousClock.now + time
-        // As libpq wants it: as if the last step had asked to write.
+        // As libpq documents for the first step: as if `PQconnectPoll` had returned `PGRES_POLLING_WRITING`.
         var events = POLLOUT
         while ContinuousClock.now < end {
             var descriptor = unsafe pollfd(fd: PQsocket(connection), events: Int16(events), revents: 0)
@@ -46,7 +46,7 @@ extension ConnectionKeywords {
                 return false
             }
             let step = unsafe PQconnectPoll(connection)
-            // TLS stands, and nothing was sent through it.
+            // TLS is established, and nothing was sent through it.
             if unsafe PQstatus(connection) == CONNECTION_MADE, unsafe PQsslInUse(connection) == 1 {
                 return unsafe courier_chain_is_outdated(PQsslStruct(connection, "OpenSSL")) == 1
             }

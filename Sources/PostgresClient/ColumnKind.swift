@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a column is read as, and which of the server's types may be read so.
+/// The kinds of values that a column is read as, with the server types that each accepts.
 enum ColumnKind: String {
     case bool
     case bytes
@@ -12,7 +12,7 @@ enum ColumnKind: String {
     case timestamp
     case uuid
 
-    /// Whether the binary form of the type with this object id is what the kind decodes.
+    /// True when the kind decodes the binary format of the type with this object id.
     func accepts(_ type: UInt32) -> Bool {
         switch self {
         case .bool: type == PostgresType.bool.identifier
@@ -27,9 +27,9 @@ enum ColumnKind: String {
         }
     }
 
-    /// text, char, name, json, unknown, bpchar, varchar: their binary form is their text.
+    /// text, char, name, json, unknown, bpchar, varchar: their binary format is their text.
     private static let textual: [UInt32] = [25, 18, 19, 114, 705, 1042, 1043]
 
-    /// Types made by `CREATE TYPE` have ids from here on; those that are read as text are enumerations.
+    /// First object id of types made by `CREATE TYPE`; the ones read as text are enumerations.
     private static let firstUserType: UInt32 = 16_384
 }

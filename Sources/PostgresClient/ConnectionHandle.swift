@@ -3,10 +3,10 @@
 import CLibpq
 import Glibc
 
-/// One `PGconn`, used by one thread at a time and finished exactly once, also when it never connected.
+/// Owns one `PGconn`, used by one thread at a time and finished exactly once, even if it never connected.
 ///
-/// It is non-blocking, so that every wait has a limit. Waits are for both directions: a large batch can fill both sides
-/// while the server waits for its answers to be read, and a client that only writes waits for ever.
+/// The connection is non-blocking, so that every wait has a limit. Waits are for both directions: a large batch can
+/// fill both sides while the server waits until its answers are read, so a client that only writes would wait forever.
 @safe struct ConnectionHandle: ~Copyable {
     // SAFETY: owned; valid until `deinit`.
     private let pointer: OpaquePointer
@@ -18,11 +18,11 @@ import Glibc
 
     /// Connects, blocking the thread.
     ///
-    /// Throws `connectionFailed` with libpq's reason, which says what an operator has to mend; a word of ours stands before it
-    /// where the server's certificate is at fault.
+    /// Throws `connectionFailed` with libpq's reason, which tells an operator what to fix. If the server's certificate
+    /// is at fault, a word for the fault comes first.
     ///
-    /// A server warns while it lets a session in, as of a collation's version: the receiver of notices is set before, or
-    /// libpq prints the warning on standard error.
+    /// The notice receiver is set before the session starts: a server may send a warning at its start, such as a
+    /// collation version mismatch, and libpq would print it on standard error.
     static func connect(_ keywords: ConnectionKeywords) throws(PostgresError) -> ConnectionHandle {
         let pointer = unsafe keywords.withArrays { unsafe PQconnectStartParams($0, $1, 1) }
         guard let pointer = unsafe pointer else { throw PostgresError(.connectionFailed, reason: "out of memory") }
@@ -37,10 +37,10 @@ import Glibc
         return handle
     }
 
-    /// Goes through the steps of a connection; false when a host without another behind it takes too long.
+    /// Performs the steps of connecting; false when a host exceeds the limit and no other host follows.
     ///
-    /// libpq bounds no step that is taken one by one. Only libpq can leave a host that is silent for the next one, so with
-    /// several of them the whole is begun anew with its own limits, which keeps the receiver of notices.
+    /// libpq applies no timeout to single steps, and only libpq can move on from a silent host to the next one. So with
+    /// several hosts the connection is restarted by `PQreset`, with libpq's own timeouts; it keeps the notice receiver.
     private borrowing func finishConnecting(within limit: Duration?, hasOtherHosts: Bool) -> Bool {
         guard unsafe PQstatus(pointer) != CONNECTION_BAD else { return true }
         var place = ""
@@ -62,7 +62,7 @@ import Glibc
         return true
     }
 
-    /// The server that is being connected to, in libpq's words.
+    /// The server of the connection attempt, in libpq's words.
     private var place: String {
         let host = unsafe PQhost(pointer).map { unsafe String(cString: $0) } ?? ""
         let address = unsafe PQhostaddr(pointer).map { unsafe String(cString: $0) } ?? ""
@@ -84,10 +84,10 @@ import Glibc
     var isOpen: Bool { unsafe PQstatus(pointer) == CONNECTION_OK }
     var transactionStatus: PGTransactionStatusType { unsafe PQtransactionStatus(pointer) }
 
-    /// The process that the other side named at the connection's start: a pooler names one that is none of the server's.
+    /// The server process id from the start of the connection; a pooler reports one that is not the server's.
     var announcedProcess: Int32 { unsafe PQbackendPID(pointer) }
 
-    /// The value of a setting that the server reports without being asked.
+    /// The value of a setting that the server reports by itself.
     func reported(_ setting: String) -> String? {
         unsafe PQparameterStatus(pointer, setting).map { unsafe String(cString: $0) }
     }
@@ -104,7 +104,6 @@ import Glibc
     /// Queues a script in the simple protocol.
     func send(script: String) -> Bool { unsafe PQsendQuery(pointer, script) == 1 }
 
-    /// Queues the preparation of a statement under a name.
     func prepare(_ statement: Statement, as name: String) -> Bool {
         let types = statement.parameters.map(\.type)
         return unsafe PQsendPrepare(pointer, name, statement.text, Int32(types.count), types) == 1
@@ -116,7 +115,7 @@ import Glibc
     func send(_ statement: Statement, named name: String?) -> Bool {
         let parameters = statement.parameters
         let size = parameters.reduce(1) { $0 + ($1.bytes?.count ?? 0) }
-        // One block for all values, so that their addresses hold during the call; libpq copies them.
+        // One block for all values, so that their addresses stay valid during the call; libpq copies them.
         let block = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 1)
         defer { unsafe block.deallocate() }
         var offset = 0
@@ -141,9 +140,9 @@ import Glibc
         return unsafe PQsendQueryParams(pointer, statement.text, count, types, values, lengths, formats, 1) == 1
     }
 
-    /// Hands what is queued to the system, taking in answers meanwhile; false when the server is silent too long.
+    /// Sends queued data, and reads answers meanwhile; false when the server is silent for too long.
     ///
-    /// A failed write is no end: the server's last words may still be read.
+    /// A failed write does not end it: the server's last messages may still be readable.
     func flush(silence: Duration?) -> Bool {
         while unsafe PQflush(pointer) == 1 {
             guard wait(for: POLLIN | POLLOUT, at: silence) == .ready else { return false }
@@ -152,11 +151,11 @@ import Glibc
         return true
     }
 
-    /// The next result, nil at the end of a statement's results.
+    /// The next result; nil at the end of a statement's results.
     ///
-    /// A lost connection gives an error result that no server wrote; a server silent for too long throws.
+    /// A lost connection gives an error result that libpq made. Throws when the server is silent for too long.
     func nextResult(silence: Duration?) throws(PostgresError) -> ResultHandle? {
-        // Reading before waiting also drains what TLS holds decrypted, which `poll` cannot see.
+        // Reading before waiting also drains data that TLS has decrypted already, which `poll` cannot see.
         while unsafe PQisBusy(pointer) == 1, unsafe PQconsumeInput(pointer) == 1, unsafe PQisBusy(pointer) == 1 {
             guard wait(for: POLLIN, at: silence) == .ready else { throw PostgresError(.connectionLost) }
         }
@@ -164,12 +163,13 @@ import Glibc
         return unsafe ResultHandle(adopting: result)
     }
 
-    /// Whether an idle connection still stands: takes in what the server said meanwhile, such as its goodbye.
+    /// Checks that an idle connection is still open; reads messages that the server sent meanwhile, such as its
+    /// shutdown.
     func isAlive() -> Bool {
         var rounds = 0
         while isOpen, rounds < 8, wait(for: POLLIN, at: .zero) == .ready {
             if unsafe PQconsumeInput(pointer) == 0 { return false }
-            // Parses what was read: the parameter changes and notices that may come at any time.
+            // Parses the input: parameter changes and notices may arrive at any time.
             if unsafe PQisBusy(pointer) == 1 { return false }
             rounds += 1
         }
@@ -178,7 +178,7 @@ import Glibc
 
     private func wait(for events: Int32, at silence: Duration?) -> Readiness {
         var descriptor = unsafe pollfd(fd: PQsocket(pointer), events: Int16(events), revents: 0)
-        // A closed socket is never waited for: libpq says at the next call what happened.
+        // Do not wait for a closed socket: the next call of libpq reports the cause.
         guard descriptor.fd >= 0 else { return .ready }
         while true {
             let count = unsafe poll(&descriptor, 1, silence?.wholeMilliseconds ?? -1)

@@ -3,18 +3,18 @@
 import CLibpq
 import Glibc
 
-/// The keyword arrays of `PQconnectdbParams`: passed as arrays, so that no value can become syntax.
+/// The keyword arrays of `PQconnectdbParams`: passed as arrays, so that no value is parsed as syntax.
 package struct ConnectionKeywords {
-    /// In order: the URI, which is `dbname`, overrides what stands before it and yields to what stands after it.
+    /// In order: libpq lets a later value override an earlier one; the values of the URI count at `dbname`.
     var pairs: [(keyword: String, value: String)]
 
-    /// What must not appear in an error.
+    /// Values that must not appear in an error.
     let secrets: [String]
 
-    /// The time that one host may take; nil for ever, as libpq reads a `connect_timeout` of zero or less.
+    /// The timeout for one host; nil for none, as libpq treats a `connect_timeout` of zero or less.
     let timeout: Duration?
 
-    /// True where another host or address may serve where the first one is silent.
+    /// True when another host or address can be tried if the first one is silent.
     let hasSeveralHosts: Bool
 
     init(_ configuration: PostgresConfiguration) throws(PostgresError) {
@@ -41,16 +41,16 @@ package struct ConnectionKeywords {
         let limit = given["connect_timeout"].flatMap { Int64($0) } ?? seconds
         timeout = limit > 0 ? .seconds(max(2, limit)) : nil
         let hosts = given["hostaddr"] ?? given["host"] ?? ""
-        // A name may stand for several addresses; a socket's folder and an address stand for one.
+        // A host name may have several addresses; a socket directory and an address count as one.
         let isOne =
             hosts.isEmpty || hosts.hasPrefix("/") || hosts.allSatisfy { $0.isHexDigit || $0 == "." || $0 == ":" }
         hasSeveralHosts = hosts.contains(",") || !isOne
         secrets = [given["password"], password].compactMap(\.self).filter { !$0.isEmpty }
     }
 
-    /// What a URI says, by keyword.
+    /// Parses a URI into values by keyword.
     ///
-    /// libpq's text on a bad URI quotes parts of it, the password among them: it is not kept.
+    /// libpq's error text is dropped: it quotes parts of a bad URI, which may include the password.
     package static func parse(_ url: String) throws(PostgresError) -> [String: String] {
         guard let options = unsafe PQconninfoParse(url, nil) else {
             let advice = "look at its parameters, and write @ : / % in its password as %40 %3A %2F %25"
@@ -72,7 +72,7 @@ package struct ConnectionKeywords {
         return result
     }
 
-    /// Lends the two arrays as C wants them, each ended by nil.
+    /// Passes the two arrays as C strings, each ended by nil.
     func withArrays<Result>(
         _ body: (UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<UnsafePointer<CChar>?>) -> Result
     ) -> Result {
@@ -87,19 +87,20 @@ package struct ConnectionKeywords {
         return unsafe body(keywords, values)
     }
 
-    /// Whether what a line quotes is a host, a user or a database.
+    /// True when the quoted text in a line can only be a host, a user or a database.
     ///
-    /// A password with an `@` or a `/` that is not escaped is cut there by libpq, which takes a piece for a host or a port
-    /// and quotes it when it cannot be one.
+    /// If a password has an unescaped `@` or `/`, libpq splits it there. It reads one part as a host or port, and
+    /// quotes that part when it is invalid.
     private static func mayQuote(_ line: String) -> Bool {
         !line.contains("@") && hostPrefixes.contains { line.hasPrefix($0) }
     }
 
-    /// How a line begins that says why one host did not serve.
+    /// Prefixes of the lines in which libpq reports why one host failed.
     private static let hostPrefixes = ["connection to server ", "could not translate host "]
 
-    /// libpq's text without secrets and control characters: its first line, and the first one of each further host, at most
-    /// 200 characters of each.
+    /// Removes secrets and control characters from libpq's text.
+    ///
+    /// Keeps the first line, and the first one for each further host, at most 200 characters of each.
     func sanitized(_ message: String) -> String {
         let lines = message.split(whereSeparator: \.isNewline).map(String.init)
         let others = lines.dropFirst().filter { line in Self.hostPrefixes.contains { line.hasPrefix($0) } }
@@ -107,7 +108,7 @@ package struct ConnectionKeywords {
         return causes.map(sanitizedLine).joined(separator: "; ")
     }
 
-    /// Causes of more hosts than this would fill a log line.
+    /// Maximum of hosts whose causes are kept, so that a log line stays readable.
     private static let mostHosts = 8
 
     private func sanitizedLine(_ text: String) -> String {

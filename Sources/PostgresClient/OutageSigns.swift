@@ -2,8 +2,10 @@
 
 import Synchronization
 
-/// When a pool last met what an outage of the server brings, a connection lost, one made in the place of a lost one, or
-/// work refused that is not at fault; and when locks of others were last in its way.
+/// The times at which a pool last met a sign of a server outage, and a lock conflict.
+///
+/// Signs of an outage are a lost connection, a connection made to replace a lost one, and an error that is not the
+/// fault of the work.
 final class OutageSigns: Sendable {
     private struct Times {
         var outage: ContinuousClock.Instant?

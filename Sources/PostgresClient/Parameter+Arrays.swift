@@ -39,10 +39,10 @@ extension Parameter {
         array(of: .timestamp, values, size: \.byteCount) { $0.write(PostgresInstant.encode($1)) }
     }
 
-    /// The form that the server's `array_recv` reads.
+    /// Encodes an array in the format of the server's `array_recv`.
     ///
-    /// Number of dimensions, has-NULL, element type, then length and lower bound of the one dimension, then each element
-    /// as its length (−1 for NULL) and bytes. An empty array has no dimension.
+    /// The number of dimensions, has-NULL, the element type, then the length and lower bound of the one dimension, then
+    /// each element as its length (−1 for NULL) and bytes. An empty array has no dimension.
     @inline(__always)
     private static func array<Element>(
         of type: PostgresType,

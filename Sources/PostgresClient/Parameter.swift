@@ -2,9 +2,9 @@
 
 /// A value for one `$n` of a statement, encoded once in PostgreSQL's binary format.
 ///
-/// Its contents are secret to logs: the type has no description of them.
+/// Its description leaves out the value, so that logs cannot contain it.
 package struct Parameter: Sendable, CustomStringConvertible, CustomReflectable {
-    /// The object id that the server is told, so that it never has to guess.
+    /// The object id of the type, sent so that the server never has to infer it.
     let type: UInt32
     /// The value's bytes; nil is NULL.
     let bytes: [UInt8]?
@@ -20,7 +20,7 @@ package struct Parameter: Sendable, CustomStringConvertible, CustomReflectable {
         Parameter(type: PostgresType.bytes.identifier, bytes: value)
     }
 
-    /// A UUID as the number that its 16 bytes form, most significant first.
+    /// Encodes a UUID given as the number that its 16 bytes form, most significant first.
     package static func uuid(_ value: UInt128?) -> Parameter {
         number(value, .uuid)
     }

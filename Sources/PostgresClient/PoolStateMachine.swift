@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which connections are free and who waits, first come, first served: no clock, no I/O.
+/// Tracks free connections and waiters, first come, first served; without clock and I/O.
 ///
-/// A connection is free only while nobody waits. The owner performs the returned actions after it released its lock.
+/// No connection is free while a waiter exists. The owner performs the returned actions after it has released its lock.
 struct PoolStateMachine<Waiter, Closer> {
     enum LeaseAction {
         case lend(Int)
@@ -13,7 +13,7 @@ struct PoolStateMachine<Waiter, Closer> {
     enum ReturnAction {
         case none
         case lend(Int, to: Waiter)
-        /// The last connection came back to a closing pool.
+        /// The last connection was returned to a closing pool.
         case closed([Closer])
     }
 
@@ -31,13 +31,13 @@ struct PoolStateMachine<Waiter, Closer> {
 
     init(size: Int) {
         self.size = size
-        // The end is taken first, and what came back last is lent first: few connections are opened under a light load.
+        // Last in, first out: under a light load few connections are opened.
         free = (0..<size).reversed()
     }
 
     var waiterCount: Int { waiters.count }
 
-    /// A free connection at once, or `wait`: then `enqueue` follows.
+    /// Leases a free connection; after `wait` the caller must call `enqueue`.
     mutating func lease() -> LeaseAction {
         if isClosing { return .refuse }
         return free.popLast().map { .lend($0) } ?? .wait
@@ -48,14 +48,14 @@ struct PoolStateMachine<Waiter, Closer> {
         return nextIdentifier
     }
 
-    /// As `lease`, and stands in line when nothing is free.
+    /// Leases a free connection, or adds the waiter to the queue when none is free.
     mutating func enqueue(_ waiter: Waiter, id: UInt64) -> LeaseAction {
         let action = lease()
         if case .wait = action { waiters.append((id, waiter)) }
         return action
     }
 
-    /// Takes a waiter out of the line; nil when it was served or refused already.
+    /// Removes a waiter from the queue; nil when it was served or refused already.
     mutating func remove(_ id: UInt64) -> Waiter? {
         guard let index = waiters.firstIndex(where: { $0.id == id }) else { return nil }
         return waiters.remove(at: index).waiter
@@ -69,7 +69,7 @@ struct PoolStateMachine<Waiter, Closer> {
         return .closed(closers)
     }
 
-    /// Refuses who waits and who comes; `closer` is kept until all is back, unless all is back already.
+    /// Refuses current and later waiters; keeps `closer` until all connections are returned, unless they are already.
     mutating func close(_ closer: Closer) -> CloseAction {
         isClosing = true
         defer { waiters = [] }

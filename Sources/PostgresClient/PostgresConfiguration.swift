@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How to reach one PostgreSQL database, and the limits of every session with it.
+/// The address of a PostgreSQL database, and the limits of every session with it.
 package struct PostgresConfiguration: Sendable, CustomStringConvertible, CustomReflectable {
-    /// A libpq connection URI, which may hold the password and wins over the defaults here.
+    /// A libpq connection URI, which may contain the password; its values override the defaults here.
     package var url: String
     package var applicationName: String
-    /// How long one host may take to accept; libpq counts whole seconds, at least 2.
+    /// The connection timeout for one host; libpq counts whole seconds, at least 2.
     package var connectTimeout: Duration
-    /// How long a statement may run; zero is for ever.
+    /// The limit for one statement; zero for none.
     ///
-    /// It also bounds how long an answer is waited for.
+    /// It also limits the wait for an answer.
     package var statementTimeout: Duration
     package var lockTimeout: Duration
     package var idleInTransactionTimeout: Duration
-    /// The time that a transaction may take, where the server has such a limit (PostgreSQL 17); zero is for ever.
+    /// The limit for one transaction, on servers that have one (PostgreSQL 17); zero for none.
     ///
-    /// It ends the session, whatever that waits for. It is longer than a slow database may take for a batch.
+    /// The server ends the session at the limit, whatever it waits for. Set it longer than a slow database may need for
+    /// a batch.
     package var transactionTimeout = Duration.zero
     /// Server settings of the session, such as `search_path`.
     package var settings: [(name: String, value: String)]
-    /// Whether limits and settings are given to the server at all: not by who only looks what the server is.
+    /// False to send no limits and settings to the server, for a session that only inspects the server.
     package var hasSettings = true
-    /// Asked before each connection for the URI as it is now, with another login perhaps; nil leaves it as it was.
+    /// Called before each connection for the current URI, which may have another login; nil to use `url`.
     package var newestURL: (@Sendable () -> String)?
-    /// Told of each statement's answer, in the task that waits for it.
+    /// Called at each answer to a statement, in the task that waits for it.
     package var onAnswer: (@Sendable () -> Void)?
-    /// Asked before each connection, so that a rotated password is taken up; nil leaves it to the URI.
+    /// Called before each connection, so that a rotated password is used; nil for the password in the URI.
     package var password: @Sendable () -> String?
 
     package init(
@@ -48,11 +49,11 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible, CustomR
         self.password = password
     }
 
-    /// Not the URI, which may hold a password.
+    /// Omits the URI, which may contain a password.
     package var description: String { "PostgresConfiguration(\(applicationName))" }
     package var customMirror: Mirror { Mirror(self, children: ["applicationName": applicationName]) }
 
-    /// The limits, the settings, and a mark that the server reports, which tells whether they arrived.
+    /// The limits, the settings, and a mark: a setting that the server reports, which proves that the others arrived.
     var sessionSettings: [(name: String, value: String)] {
         guard hasSettings else { return [] }
         let limits = [
@@ -64,18 +65,19 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible, CustomR
             + [Self.mark]
     }
 
-    /// When the server takes a session for lost whose machine or network is away: after 11 s of silence, or 10 s in which
-    /// nobody acknowledges an answer.
+    /// TCP limits by which the server detects a lost client: 11 s of silence, or 10 s without acknowledgement of an
+    /// answer.
     ///
-    /// By its own defaults it would keep the locks of a transaction for more than two hours. Over a Unix socket they say
-    /// nothing and are no fault.
+    /// With the server's defaults, a lost client's transaction would keep its locks for more than two hours. Over a
+    /// Unix socket the settings have no effect and cause no error.
     static let probes = [
         (name: "tcp_keepalives_idle", value: "5"), (name: "tcp_keepalives_interval", value: "2"),
         (name: "tcp_keepalives_count", value: "3"), (name: "tcp_user_timeout", value: "10000"),
     ]
 
-    /// PostgreSQL's own defaults of what changes the meaning of statements or what a commit promises, whatever a role or a
-    /// database sets.
+    /// PostgreSQL's defaults for settings that change the meaning of statements or the guarantees of a commit.
+    ///
+    /// They override the settings of a role or a database.
     static let standards = [
         (name: "default_transaction_isolation", value: "read committed"),
         (name: "default_transaction_deferrable", value: "off"), (name: "standard_conforming_strings", value: "on"),
@@ -86,17 +88,19 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible, CustomR
         (name: "enable_indexscan", value: "on"), (name: "enable_nestloop", value: "on"), (name: "jit", value: "off"),
     ]
 
-    /// What unqualified names mean: the server's own functions, operators and types, whatever a role, a database or the URI
-    /// sets, since anybody who may create something in a schema of that path could stand in for them.
+    /// The search path, by default only the server's own functions, operators and types.
+    ///
+    /// It overrides the path of a role, a database or the URI: anybody who may create objects in a schema of that path
+    /// could replace the server's own.
     private var searchPath: String { settings.last { $0.name == "search_path" }?.value ?? "pg_catalog" }
 
-    /// The setting that stands behind the URI's own options.
+    /// The search path once more, after the options of the URI, which it overrides.
     var lastServerOption: String { hasSettings ? "-c " + Self.escaped("search_path=\(searchPath)") : "" }
 
-    /// The ledger reads no interval as text, and every server reports the style of them.
+    /// A harmless mark: every server reports this setting, and the ledger reads no interval as text.
     static let mark = (name: "IntervalStyle", value: "iso_8601")
 
-    /// The settings as the server's command line takes them (`-c name=value`, spaces and `\` escaped).
+    /// The settings in the format of the server's command line (`-c name=value`, with spaces and `\` escaped).
     var serverOptions: String {
         sessionSettings.map { "-c " + Self.escaped("\($0.name)=\($0.value)") }.joined(separator: " ")
     }

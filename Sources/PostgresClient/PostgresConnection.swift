@@ -2,16 +2,16 @@
 
 import PinnedThread
 
-/// One connection with a thread of its own, on which libpq may block.
+/// One connection with a thread of its own, which libpq may block.
 ///
-/// It connects at its first use, and again whenever the last use left no clean connection.
+/// It connects at its first use, and again when the last use left the connection unusable.
 package actor PostgresConnection {
     private let thread = PinnedThread()
     private let configuration: PostgresConfiguration
     private let signs: OutageSigns
     private var session: Session?
 
-    /// Whether the next session stands in for one that was lost, or that could not be made.
+    /// True when the next session replaces one that was lost, or that could not be opened.
     private var isReplacing = false
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.asUnownedSerialExecutor() }
@@ -20,13 +20,13 @@ package actor PostgresConnection {
         self.init(configuration, OutageSigns())
     }
 
-    /// A connection that tells its pool of signs of an outage.
+    /// Makes a connection that reports signs of an outage to its pool.
     init(_ configuration: PostgresConfiguration, _ signs: OutageSigns) {
         self.configuration = configuration
         self.signs = signs
     }
 
-    /// Lends the session to `body`, on the connection's thread; a transaction that the body leaves open is rolled back.
+    /// Runs `body` with the session on the connection's thread; rolls back a transaction that the body leaves open.
     package func run<Result: Sendable>(_ body: @Sendable (Session) throws -> Result) throws -> Result {
         let session = try openSession()
         defer { if !session.isReusable { lose() } }
@@ -49,7 +49,7 @@ package actor PostgresConnection {
     private func openSession() throws(PostgresError) -> Session {
         if let session {
             if session.isAlive() { return session }
-            // The old connection ends before the new one starts, so that a pool never holds more than its size.
+            // Close the old connection before the new one is opened, so that a pool never exceeds its size.
             lose()
         }
         let isReplacement = isReplacing

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why PostgreSQL did not do what was asked.
+/// An error of PostgreSQL or of the connection to it.
 ///
-/// The server's message, detail and hint are never kept: they echo the values of a row.
+/// The server's message, detail and hint are never kept: they quote values of a row.
 package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: String, Sendable, Hashable {
-        /// No connection could be made; nothing was sent.
+        /// No connection could be opened; nothing was sent.
         case connectionFailed
-        /// The connection ended and what was sent surely did not take effect.
+        /// The connection ended, and the statements certainly had no effect.
         case connectionLost
-        /// The connection ended and what was sent may have been committed.
+        /// The connection ended, and the statements may have been committed.
         case ambiguousCommit
-        /// The server refused; `sqlState` says why.
+        /// The server rejected the statement; `sqlState` has the reason.
         case server
-        /// COMMIT was answered by ROLLBACK.
+        /// The server answered COMMIT with ROLLBACK.
         case transactionAborted
         /// A result does not have the shape that the caller reads.
         case unexpectedResult
         /// No connection of the pool became free within the deadline.
         case poolExhausted
-        /// The pool is closed.
         case closed
-        /// A call that the program must not make.
+        /// A call that a correct program never makes.
         case misuse
     }
 
@@ -30,7 +29,7 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
     package let constraint: String?
     package let table: String?
 
-    /// For `connectionFailed`, libpq's first line without the password; else a fixed text of this module.
+    /// For `connectionFailed`, libpq's first line without the password; otherwise a fixed text of this module.
     package let reason: String?
 
     package init(
@@ -47,7 +46,7 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         self.reason = reason
     }
 
-    /// Whether the same work may succeed when done again, without a risk of doing it twice.
+    /// True when a retry may succeed, without the risk of doing the work twice.
     package var isRetriable: Bool {
         switch code {
         case .connectionFailed, .connectionLost, .poolExhausted: true
@@ -56,7 +55,7 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         }
     }
 
-    /// Whether the connection, not the statement, is at fault.
+    /// True when the connection is at fault, not the statement.
     package var isConnectionError: Bool {
         switch code {
         case .connectionFailed, .connectionLost, .ambiguousCommit: true
@@ -65,7 +64,7 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         }
     }
 
-    /// Whether the server was away or had no room for anything: what it was asked is not at fault.
+    /// True when the server was unavailable or out of resources, so that the statement is not at fault.
     package var isOutage: Bool {
         switch code {
         case .connectionFailed, .connectionLost, .ambiguousCommit, .poolExhausted: true
@@ -74,12 +73,12 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         }
     }
 
-    /// Whether locks of others were in the way, or the time for a statement was over: the work may succeed later.
+    /// True after a lock conflict or a statement timeout: a retry may succeed.
     package var isContention: Bool {
         code == .server && sqlState.map { Self.contention.contains($0) } == true
     }
 
-    /// Whether the work may have been committed although no answer came: it is done again only if it is idempotent.
+    /// True when the work may have been committed although no answer arrived; retry it only if it is idempotent.
     package var isAmbiguous: Bool { code == .ambiguousCommit }
 
     package var description: String {
@@ -91,7 +90,7 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         return text
     }
 
-    /// A timeout (57014, 55P03) counts as transient: load or another's lock made it, and callers bound their retries.
+    /// Timeouts (57014, 55P03) count as transient: load or another session's lock causes them, and retries are bounded.
     private static func isTransient(_ state: SQLState) -> Bool {
         contention.contains(state) || isOutage(state)
     }

@@ -2,10 +2,10 @@
 
 import Synchronization
 
-/// A fixed number of connections, lent to one caller at a time in the order of asking.
+/// A fixed number of connections, each leased to one caller at a time, in the order of the requests.
 ///
-/// A caller that has to wait gives up after the waiting deadline, or when its task is cancelled. A free connection is
-/// lent to a cancelled task too, so that a worker which is shutting down can still record what it did.
+/// A waiting caller gives up after the wait timeout, or when its task is cancelled. A free connection is leased to a
+/// cancelled task, too, so that a worker can still write its results during a shutdown.
 package final class PostgresPool: Sendable {
     private typealias Waiter = CheckedContinuation<Int, any Error>
     private typealias Closer = CheckedContinuation<Void, Never>
@@ -15,7 +15,7 @@ package final class PostgresPool: Sendable {
     private let waitTimeout: Duration
     private let state: Mutex<PoolStateMachine<Waiter, Closer>>
 
-    /// A pool that connects when it is used; a size below 1 counts as 1.
+    /// Makes a pool that connects at first use; a size below 1 counts as 1.
     package init(_ configuration: PostgresConfiguration, size: Int = 4, waitTimeout: Duration = .seconds(10)) {
         let size = max(1, size)
         let signs = OutageSigns()
@@ -25,9 +25,10 @@ package final class PostgresPool: Sendable {
         state = Mutex(PoolStateMachine(size: size))
     }
 
-    /// Lends a session to `body`, which runs on the connection's own thread.
+    /// Leases a session to `body`, which runs on the connection's own thread.
     ///
-    /// Throws what the body throws, `connectionFailed`, `poolExhausted`, `closed`, and `CancellationError` for a wait.
+    /// Throws the errors of the body, `connectionFailed`, `poolExhausted` and `closed`, and `CancellationError` when a
+    /// wait is cancelled.
     package func withSession<Result: Sendable>(_ body: @Sendable (Session) throws -> Result) async throws -> Result {
         let index = try await lease()
         defer { giveBack(index) }
@@ -41,7 +42,7 @@ package final class PostgresPool: Sendable {
         try await withSession { session in try Transaction.perform(on: session, body) }
     }
 
-    /// Refuses new callers and those who wait, waits for the connections that are lent, and ends them all.
+    /// Refuses current and later waiters, waits until all leased connections are returned, and closes them.
     package func close() async {
         await withCheckedContinuation { closer in
             let action = state.withLock { $0.close(closer) }
@@ -51,16 +52,15 @@ package final class PostgresPool: Sendable {
         for connection in connections { await connection.close() }
     }
 
-    /// Whether the server seemed to be away so short a time ago: a connection was lost or replaced, or work refused that
-    /// was not at fault.
+    /// True after a sign of a server outage within the given time.
     ///
-    /// A connection that can never be made, where the server has no room for it, says nothing of the others.
+    /// A sign is a lost or replaced connection, or an error that is not the fault of the work. A connection that never
+    /// could be opened, since the server allows no more, says nothing about the others.
     package func sawOutage(within time: Duration) -> Bool { signs.wereSeen(within: time) }
 
-    /// Whether locks of others were in the way so short a time ago, or a statement's time was over.
+    /// True after a lock conflict or a statement timeout within the given time.
     package func sawContention(within time: Duration) -> Bool { signs.sawContention(within: time) }
 
-    /// The number of callers that wait now.
     package var waiterCount: Int { state.withLock { $0.waiterCount } }
 
     private func lease() async throws -> Int {
@@ -80,7 +80,7 @@ package final class PostgresPool: Sendable {
                 case .lend(let index): waiter.resume(returning: index)
                 case .refuse: waiter.resume(throwing: PostgresError(.closed))
                 case .wait:
-                    // A cancellation before this point found nobody in the line.
+                    // A cancellation before this point found no waiter in the queue.
                     if Task.isCancelled { refuse(id, CancellationError()) }
                 }
             }
@@ -89,10 +89,10 @@ package final class PostgresPool: Sendable {
         }
     }
 
-    /// Ends the waiting after the deadline; the end of the waiting cancels it.
+    /// Ends a wait at the timeout; the end of the wait cancels this task.
     private func expire(_ id: UInt64) async {
         do {
-            // The deadline itself: a connection that comes free goes to the waiter without this.
+            // Only the timeout: a returned connection resumes the waiter directly.
             try await Task.sleep(for: waitTimeout)
         } catch {
             return

@@ -21,14 +21,14 @@ enum PostgresInstant {
     /// Microseconds from 1970-01-01 to 2000-01-01.
     static let epoch: Int64 = 946_684_800_000_000
 
-    /// From microseconds since 1970; an instant too early for the format becomes one that the server refuses.
+    /// Converts from microseconds since 1970; a time too early for the format becomes one that the server rejects.
     static func encode(_ microseconds: Int64) -> Int64 {
         if microseconds == .min || microseconds == .max { return microseconds }
         let (difference, overflow) = microseconds.subtractingReportingOverflow(epoch)
         return overflow ? .min + 1 : difference
     }
 
-    /// To microseconds since 1970, saturating in the last 30 years of PostgreSQL's range (about 294,247).
+    /// Converts to microseconds since 1970; the last 30 years of PostgreSQL's range (about 294,247) are clamped.
     static func decode(_ value: Int64) -> Int64 {
         if value == .min || value == .max { return value }
         let (sum, overflow) = value.addingReportingOverflow(epoch)

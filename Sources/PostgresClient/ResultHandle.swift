@@ -30,7 +30,7 @@ import CLibpq
         unsafe PQcmdTuples(pointer).flatMap { unsafe Int(String(cString: $0)) } ?? 0
     }
 
-    /// The error that the server reported, and whether it ends the session; nil when libpq made the error up itself.
+    /// The error that the server reported, and whether it ends the session; nil when libpq made the error itself.
     var serverError: (error: PostgresError, endsSession: Bool)? {
         guard let state = field(COURIER_FIELD_SQLSTATE).flatMap(SQLState.init(rawValue:)) else { return nil }
         let severity = field(COURIER_FIELD_SEVERITY)
@@ -51,9 +51,9 @@ import CLibpq
         unsafe PQftype(pointer, Int32(column))
     }
 
-    /// Lends the bytes of a value; `some(nil)` is NULL, nil is what `body` could not decode.
+    /// Passes the bytes of a value to `body`; `some(nil)` for NULL, nil when `body` cannot decode them.
     ///
-    /// The caller has checked that row and column exist.
+    /// The caller must check that row and column exist.
     func withBytes<Value>(row: Int, column: Int, _ body: (UnsafeRawBufferPointer) -> Value?) -> Value?? {
         let (row, column) = (Int32(row), Int32(column))
         if unsafe PQgetisnull(pointer, row, column) != 0 { return .some(.none) }

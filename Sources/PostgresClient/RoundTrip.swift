@@ -2,13 +2,12 @@
 
 import CLibpq
 
-/// What one round trip has brought so far, and what it means when no more comes.
+/// Collects the answers of one round trip, and decides its outcome when it ends early.
 struct RoundTrip {
-    /// When the statements take effect.
+    /// The point at which the statements take effect.
     enum Durability {
-        /// Within a transaction that a later round trip commits: a lost connection has changed nothing.
+        /// In a later round trip, which commits the transaction: a lost connection changes nothing.
         case later
-        /// At the end of the round trip.
         case atEnd
         /// At the last statement, which is COMMIT.
         case atLastStatement
@@ -24,22 +23,23 @@ struct RoundTrip {
     private(set) var isComplete = false
     private(set) var isConnectionLost = false
 
-    /// A pipeline of so many statements; nil is a script, whose statements nobody has counted.
+    /// Expects a pipeline of a number of statements; nil for a script, whose statements are not counted.
     init(expecting expected: Int?, durability: Durability) {
         self.expected = expected
         self.durability = durability
     }
 
-    /// To be called before the message leaves that makes the statements take effect.
+    /// Must be called before the message is sent that makes the statements take effect.
     mutating func decisiveMessageLeaves() {
         mayTakeEffect = durability != .later
     }
 
-    /// Takes the next result, nil being the end of one statement's results.
+    /// Adds the next result; nil is the end of one statement's results.
     mutating func receive(_ result: consuming ResultHandle?) {
         guard let result = consume result else {
             nothings += 1
-            // A script ends with nothing; in a pipeline nothing stands between two results, never twice.
+            // A script ends with one nil. In a pipeline nils only separate results, so several in a row mean a lost
+            // connection.
             if expected == nil { isComplete = true } else if nothings > 2 { lose() }
             return
         }
@@ -51,21 +51,21 @@ struct RoundTrip {
         case PGRES_PIPELINE_ABORTED: break
         case PGRES_FATAL_ERROR: fail(result.serverError)
         default:
-            // COPY would need a conversation that this client does not hold.
+            // COPY needs further messages, which this client does not support.
             error = error ?? PostgresError(.misuse, reason: "COPY is not supported")
             isConnectionLost = true
         }
         if let expected, results > 2 * expected + 4 { lose() }
     }
 
-    /// The connection ended, or fell silent, before the round trip was complete.
+    /// Records that the connection ended, or the server fell silent, before the round trip was complete.
     mutating func lose() {
         isConnectionLost = true
         guard error == nil, !isCommitted else { return }
         error = PostgresError(mayTakeEffect ? .ambiguousCommit : .connectionLost)
     }
 
-    /// Every statement's rows, or the first error.
+    /// Returns the rows of every statement, or throws the first error.
     func outcome() throws(PostgresError) -> [Rows] {
         if let error { throw error }
         if let expected, rows.count != expected {
@@ -74,7 +74,7 @@ struct RoundTrip {
         return rows
     }
 
-    /// Whether COMMIT was answered, so that nothing that happens now can undo it.
+    /// True when COMMIT was answered, so that nothing can undo it.
     private var isCommitted: Bool {
         durability == .atLastStatement && rows.count == expected
     }
@@ -89,7 +89,7 @@ struct RoundTrip {
         error = serverError.endsSession ? lastWords(serverError.error) : serverError.error
     }
 
-    /// A session that the server ended while a statement before the decisive one ran has changed nothing.
+    /// Maps an error that ended the session: before the decisive statement ran, nothing has changed.
     private func lastWords(_ serverError: PostgresError) -> PostgresError {
         let decisive =
             switch durability {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One row of an answer; columns are counted from 0.
+/// One row of an answer; columns are numbered from 0.
 ///
-/// Every read throws `unexpectedResult` when the column is missing, of another type or malformed, and the reads without
-/// `optional` also when it is NULL.
+/// Every read throws `unexpectedResult` when the column is missing, has another type or is malformed. The reads without
+/// `optional` in their name also throw when it is NULL.
 package struct Row: Sendable {
     let result: QueryResult
     let index: Int
 
     package func optionalText(_ column: Int) throws(PostgresError) -> String? {
         try unsafe read(column, .text) { bytes in
-            // Nearly all is ASCII, of which nothing needs to be checked at greater length.
+            // Fast path: nearly all text is ASCII, which needs no UTF-8 validation.
             guard unsafe bytes.allSatisfy({ $0 < 0x80 }) else { return unsafe String(validating: bytes, as: UTF8.self) }
             return unsafe String(decoding: bytes, as: UTF8.self)
         }
@@ -78,7 +78,7 @@ package struct Row: Sendable {
         try present(optionalDouble(column), column)
     }
 
-    /// A `timestamptz` in microseconds since 1970; the infinities are the ends of `Int64`.
+    /// Reads a `timestamptz` in microseconds since 1970; the infinities are the ends of `Int64`.
     package func optionalTimestamp(_ column: Int) throws(PostgresError) -> Int64? {
         let value: Int64? = try number(column, .timestamp)
         return value.map(PostgresInstant.decode)

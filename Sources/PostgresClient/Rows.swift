@@ -2,7 +2,7 @@
 
 import CLibpq
 
-/// The answer to one statement: its rows, if any, and how many rows it changed.
+/// The answer to one statement: its rows, if any, and the number of rows it changed.
 package struct Rows: RandomAccessCollection, Sendable {
     let result: QueryResult
 
@@ -22,7 +22,7 @@ package struct Rows: RandomAccessCollection, Sendable {
     /// The command's tag, such as `INSERT 0 3`.
     package var commandTag: String { result.handle.commandTag }
 
-    /// The only row.
+    /// The only row; throws for any other number of rows.
     package var onlyRow: Row {
         get throws(PostgresError) {
             guard count == 1 else { throw PostgresError(.unexpectedResult, reason: "\(count) rows where one is due") }
@@ -46,7 +46,7 @@ final class QueryResult: Sendable {
         self.handle = handle
     }
 
-    /// Reads a value that may be NULL, after checking that it exists and is of the kind and size that is read.
+    /// Reads a value that may be NULL; throws unless it exists and has the expected kind and size.
     @inline(__always)
     func read<Value>(
         row: Int,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The five characters by which PostgreSQL names an error (PostgreSQL 15, appendix A).
+/// The five-character code of a PostgreSQL error (PostgreSQL 15, appendix A).
 package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package let rawValue: String
 
-    /// A state from what a server sent; anything but five capital letters and digits is refused.
+    /// Validates a code from a server; nil for anything but five capital letters and digits.
     package init?(rawValue: String) {
         let isWellFormed = rawValue.utf8.allSatisfy { byte in
             (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
@@ -20,7 +20,7 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
 
     package var description: String { rawValue }
 
-    /// PostgreSQL's name of the state or else of its class (PostgreSQL 17, appendix A); nil for one of an extension.
+    /// PostgreSQL's name of the state, or else of its class (PostgreSQL 17, appendix A); nil for an extension's state.
     package var name: String? { Self.names[rawValue] ?? Self.classes[String(rawValue.prefix(2))] }
 
     private static let names = [
@@ -52,7 +52,7 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
         "P0": "plpgsql_error", "XX": "internal_error",
     ]
 
-    /// Whether the state belongs to the class named by its first two characters.
+    /// True when the first two characters, the class, are `prefix`.
     package func isOfClass(_ prefix: StaticString) -> Bool {
         rawValue.hasPrefix(prefix.description)
     }

@@ -4,18 +4,18 @@ import CLibpq
 
 /// One session with the server, used synchronously on its connection's own thread.
 ///
-/// Each call is one round trip that ends with every result read, whatever happens, so that the next call never meets
-/// the answers of this one. A connection that cannot be brought to that point is given up.
+/// Each call is one round trip that always ends with every result read, so that the next call never reads answers of
+/// this one. A connection that cannot get to that state is given up.
 package final class Session {
     private let connection: ConnectionHandle
     private let statementTimeout: Duration
     private let onAnswer: (@Sendable () -> Void)?
     private var isGivenUp = false
 
-    /// The names of statements that the server has prepared.
+    /// The names of the prepared statements in this session.
     private var prepared: [Statement.Identity: String] = [:]
 
-    /// Answers that are the same for as long as the session lasts.
+    /// Answers that stay the same for the whole session.
     private var constants: [Statement.Identity: Rows] = [:]
 
     init(_ configuration: PostgresConfiguration) throws(PostgresError) {
@@ -28,10 +28,10 @@ package final class Session {
         }
     }
 
-    /// The process of the server that the session began with, as the other side named it.
+    /// The server process id at the start of the session, as the server or a pooler reported it.
     package var announcedProcess: Int32 { connection.announcedProcess }
 
-    /// Gives the settings by statement where a pooler dropped them from the start, and reads back that they hold.
+    /// Sets the settings by statements if a pooler dropped them at the start, and verifies them.
     private func holdSettings(_ configuration: PostgresConfiguration) throws(PostgresError) {
         let mark = PostgresConfiguration.mark
         guard connection.reported(mark.name) != mark.value else { return }
@@ -50,7 +50,7 @@ package final class Session {
         }
     }
 
-    /// Gives the limit of transactions by statement: an older server refuses a connection that names it.
+    /// Sets the transaction timeout by a statement, since an older server rejects a connection that names the setting.
     private func limitTransactions(_ limit: Duration) throws(PostgresError) {
         guard limit > .zero, connection.serverVersion >= 170_000 else { return }
         try execute(
@@ -69,16 +69,16 @@ package final class Session {
         return rows
     }
 
-    /// Runs statements in one round trip; unless a transaction is open, all of them take effect or none.
+    /// Runs statements in one round trip; outside of a transaction, all of them take effect or none.
     ///
-    /// The first error is thrown and the statements after it do not run. A connection lost on the way is
-    /// `ambiguousCommit` when the statements may have taken effect.
+    /// Throws the first error; the statements after it do not run. A connection lost meanwhile is `ambiguousCommit`
+    /// when the statements may have taken effect.
     @discardableResult
     package func pipeline(_ statements: [Statement]) throws(PostgresError) -> [Rows] {
         try roundTrip(statements, durability: .atEnd)
     }
 
-    /// The answer to a statement that is the same for as long as the session lasts; only the first call runs it.
+    /// Returns the answer to a statement whose answer never changes in a session; only the first call runs it.
     func constant(_ statement: Statement, _ run: () throws(PostgresError) -> [Rows]) throws(PostgresError) -> Rows {
         if let rows = constants[statement.identity] { return rows }
         guard let rows = try run().first else { throw PostgresError(.unexpectedResult, reason: "no answer") }
@@ -92,7 +92,7 @@ package final class Session {
         guard isUsable else { throw PostgresError(.connectionLost) }
         var trip = RoundTrip(expecting: nil, durability: .atEnd)
         trip.decisiveMessageLeaves()
-        // A script's statements share one message and one answer, so silence has no limit but the server's.
+        // A script is one message with one answer at its end, so only the server's own timeouts apply.
         if connection.send(script: sql), connection.flush(silence: nil) {
             drain(&trip, silence: nil)
         } else {
@@ -102,29 +102,29 @@ package final class Session {
         _ = try trip.outcome()
     }
 
-    /// Whether the session can be lent again: connected, and no transaction left open.
+    /// True when the session can be used again: connected, and without an open transaction.
     var isReusable: Bool {
         isUsable && connection.transactionStatus == PQTRANS_IDLE
     }
 
-    /// Whether a session that rested still has its connection.
+    /// True when an idle session is still connected.
     func isAlive() -> Bool {
         isReusable && connection.isAlive()
     }
 
-    /// Whether BEGIN has run, and neither an error nor the transaction's end since.
+    /// True after BEGIN, until an error or the end of the transaction.
     var isInTransaction: Bool {
         connection.transactionStatus == PQTRANS_INTRANS
     }
 
-    /// Whether an error has ended what an open transaction can do, until something of it is undone.
+    /// True when an error has aborted the open transaction, until a rollback, at least to a savepoint.
     var isInFailedTransaction: Bool {
         isUsable && connection.transactionStatus == PQTRANS_INERROR
     }
 
     var isUsable: Bool { !isGivenUp && connection.isOpen }
 
-    /// The session is not to be lent again: its end makes the server roll back.
+    /// Marks the session as unusable; its end makes the server roll back.
     func giveUp() {
         isGivenUp = true
     }
@@ -149,17 +149,18 @@ package final class Session {
         return try outcome(of: trip)
     }
 
-    /// How long the answer to so many statements may take; nil is for ever.
+    /// The maximum silence of the server before its answer to a number of statements; nil for no limit.
     ///
-    /// Each may take its whole time, and the server may answer only when all are done. But who asks must learn of a server
-    /// that stands still, however much was asked: half a minute is for any number, unless one alone may take longer.
+    /// Each statement may take its whole timeout, and the server may answer only after the last one. But a stalled
+    /// server must be detected soon, however many statements were sent. So half a minute is the limit for any number,
+    /// unless the timeout of a single one is longer.
     static func silence(of statements: Int, statementTimeout: Duration) -> Duration? {
         guard statementTimeout > .zero else { return nil }
         let reserve = Duration.seconds(5)
         return min(statementTimeout * statements + reserve, max(statementTimeout + reserve, .seconds(30)))
     }
 
-    /// Has the server prepare what it has not yet, in a round trip of its own: once a session for each statement.
+    /// Prepares new statements in a round trip of their own, each once in a session.
     private func prepare(_ statements: [Statement]) throws(PostgresError) {
         var fresh: [(identity: Statement.Identity, name: String, statement: Statement)] = []
         for statement in statements where statement.isPrepared && prepared[statement.identity] == nil {
@@ -177,7 +178,7 @@ package final class Session {
         do throws(PostgresError) {
             _ = try outcome(of: trip)
         } catch {
-            // Some may be prepared and some not: a new session knows.
+            // Some may be prepared and some not: start over in a new session.
             giveUp()
             throw error
         }

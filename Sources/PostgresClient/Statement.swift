@@ -9,7 +9,7 @@ package struct Statement: Sendable, CustomStringConvertible {
     private var ending = Ending.none
     private var isRepeated = false
 
-    /// The words behind the text.
+    /// The clause appended to the SQL.
     enum Ending: String {
         case none = ""
         case forUpdate = " FOR UPDATE"
@@ -22,13 +22,14 @@ package struct Statement: Sendable, CustomStringConvertible {
         self.parameters = parameters
     }
 
-    /// The same without waiting, for one that ends with `FOR UPDATE`: what another transaction locks is left out.
+    /// The statement with `SKIP LOCKED`, for one that ends with `FOR UPDATE`: omits rows that another transaction
+    /// locks.
     package var skippingLocked: Statement { ending(ending == .forUpdate ? .forUpdateSkipLocked : .skipLocked) }
 
-    /// The same for one that locks nothing: it locks what it reads.
+    /// The statement with `FOR UPDATE`, for one without locks: locks the rows that it reads.
     package var forUpdate: Statement { ending(.forUpdate) }
 
-    /// The same for one that locks nothing: it locks what it reads, and leaves out what another transaction locks.
+    /// The statement with `FOR UPDATE SKIP LOCKED`, for one without locks: omits rows that another transaction locks.
     package var forUpdateSkippingLocked: Statement { ending(.forUpdateSkipLocked) }
 
     private func ending(_ ending: Ending) -> Statement {
@@ -37,27 +38,26 @@ package struct Statement: Sendable, CustomStringConvertible {
         return statement
     }
 
-    /// The same for one without parameters that comes again and again.
+    /// The statement as one that is prepared although it has no parameters, because it runs often.
     package var repeated: Statement {
         var statement = self
         statement.isRepeated = true
         return statement
     }
 
-    /// The text for the server.
     var text: String { sql.description + ending.rawValue }
 
-    /// Whether the server parses it once a session and not each time: what has parameters comes again and again.
+    /// True when the server parses it once in a session; statements with parameters run often.
     var isPrepared: Bool { (isRepeated || !parameters.isEmpty) && sql.hasPointerRepresentation }
 
-    /// What a preparation holds for: one text of the program, and the types of its parameters.
+    /// The key of a prepared statement: one literal of the program, and the types of its parameters.
     struct Identity: Hashable {
         let address: UInt
         let ending: Ending
         let types: [UInt32]
     }
 
-    /// Equal texts may have one address, whatever their parameters.
+    /// The address identifies the text: equal literals may share one, whatever their parameters.
     var identity: Identity {
         let address = sql.hasPointerRepresentation ? unsafe UInt(bitPattern: sql.utf8Start) : 0
         return Identity(address: address, ending: ending, types: parameters.map(\.type))
@@ -65,7 +65,7 @@ package struct Statement: Sendable, CustomStringConvertible {
 
     package var description: String { text }
 
-    /// Refuses what the protocol cannot carry: 65,535 parameters, 2 GiB each.
+    /// Throws for a statement that the protocol cannot carry: at most 65,535 parameters of 2 GiB each.
     func validate() throws(PostgresError) {
         guard sql.hasPointerRepresentation, parameters.count <= Int(UInt16.max) else {
             throw PostgresError(.misuse, reason: "a statement that the protocol cannot carry")

@@ -2,15 +2,15 @@
 
 /// One READ COMMITTED transaction, used synchronously on its connection's thread.
 ///
-/// BEGIN and COMMIT travel with its statements: `run` then `commit` cost two round trips, `commit` alone costs one.
+/// BEGIN and COMMIT are sent with its statements: `run` then `commit` cost two round trips, `commit` alone costs one.
 package final class Transaction {
     private enum State {
-        /// Nothing was sent. Exits to every other state.
+        /// Nothing was sent. Precedes every other state.
         case fresh
-        /// BEGIN was done. Exits to `committed` or `failed`.
+        /// BEGIN has run. Precedes `committed` or `failed`.
         case open
         case committed
-        /// A statement or COMMIT failed: nothing more can be done.
+        /// A statement or COMMIT failed: no more statements can run.
         case failed(PostgresError)
     }
 
@@ -37,7 +37,7 @@ package final class Transaction {
         }
     }
 
-    /// Runs statements in one round trip; the first call brings BEGIN along.
+    /// Runs statements in one round trip; the first call also sends BEGIN.
     @discardableResult
     package func run(_ statements: [Statement]) throws(PostgresError) -> [Rows] {
         let begin = try beginning()
@@ -54,14 +54,14 @@ package final class Transaction {
         }
     }
 
-    /// The answer to a statement that is the same for as long as the session lasts; only its first transaction runs it.
+    /// Returns the answer to a statement whose answer never changes in a session; only its first transaction runs it.
     package func constant(_ statement: Statement) throws(PostgresError) -> Rows {
         try session.constant(statement) { () throws(PostgresError) in try run([statement]) }
     }
 
     /// Runs the last statements and COMMIT in one round trip.
     ///
-    /// Throws `ambiguousCommit` when COMMIT may have been done and its answer was lost.
+    /// Throws `ambiguousCommit` when the answer was lost and COMMIT may have run.
     @discardableResult
     package func commit(_ statements: [Statement] = []) throws(PostgresError) -> [Rows] {
         if case .fresh = state, statements.isEmpty {
@@ -71,9 +71,9 @@ package final class Transaction {
         return try commit(after: beginning(), statements)
     }
 
-    /// Tries to commit: a statement that fails undoes only what was given here, and the transaction may go on.
+    /// Tries to commit; if a statement fails, only these statements are undone and the transaction can continue.
     ///
-    /// Locks from before are kept. A lost connection ends it, as with `commit`.
+    /// Earlier locks are kept. A lost connection ends the transaction, as in `commit`.
     package func tryCommit(_ statements: [Statement]) throws(PostgresError) -> [Rows] {
         let begin = try beginning() + [Statement("SAVEPOINT trial")]
         do throws(PostgresError) {
@@ -91,7 +91,7 @@ package final class Transaction {
         do throws(PostgresError) {
             let all = begin + statements + [Statement("COMMIT")]
             let answers = try session.roundTrip(all, durability: .atLastStatement)
-            // The server answers COMMIT of a failed transaction by ROLLBACK, and calls it success.
+            // The server answers COMMIT of a failed transaction with ROLLBACK, and reports success.
             guard answers.last?.commandTag == "COMMIT" else { throw PostgresError(.transactionAborted) }
             state = .committed
             return Array(answers.dropFirst(begin.count).dropLast())
@@ -101,7 +101,6 @@ package final class Transaction {
         }
     }
 
-    /// BEGIN, if it is due.
     private func beginning() throws(PostgresError) -> [Statement] {
         switch state {
         case .fresh: return [Statement("BEGIN ISOLATION LEVEL READ COMMITTED")]
@@ -111,7 +110,7 @@ package final class Transaction {
         }
     }
 
-    /// Commits what the body left open; a failure that the body swallowed is thrown again.
+    /// Commits if the body did not; throws a failure again that the body caught.
     private func finish() throws(PostgresError) {
         switch state {
         case .fresh, .committed: break
@@ -125,7 +124,7 @@ package final class Transaction {
         do throws(PostgresError) {
             _ = try session.roundTrip([Statement("ROLLBACK")], durability: .later)
         } catch {
-            // The caller gets the error that led here; ending the session rolls back as well.
+            // The caller gets the original error; ending the session rolls back as well.
             session.giveUp()
         }
     }
