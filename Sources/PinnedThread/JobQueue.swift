@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// The jobs that wait for one thread.
+/// The queued jobs of one thread.
 // SAFETY: every stored property is read and written with `mutex` held; the mutex and the condition live until `deinit`,
 // which runs when neither the executor nor its thread holds the queue any more.
 @safe final class JobQueue: @unchecked Sendable {

@@ -9,7 +9,6 @@ import Glibc
 package final class PinnedThread: SerialExecutor {
     private let queue: JobQueue
 
-    /// Starts the thread.
     package init() {
         queue = JobQueue()
         Self.start(queue)
@@ -23,16 +22,16 @@ package final class PinnedThread: SerialExecutor {
         unsafe queue.append(UnownedJob(job), executor: asUnownedSerialExecutor())
     }
 
-    /// Sets what wakes the thread while one of its own jobs blocks, so that a newly enqueued job gets in.
+    /// Sets the closure that wakes the thread while one of its jobs blocks, so that a newly enqueued job can run.
     ///
-    /// The closure runs on the caller's thread, under the executor's lock: it may only wake (for example
-    /// `rd_kafka_queue_yield`). Call `detachInterrupt()` before what it touches is destroyed; when that call returns,
-    /// no thread is inside the closure and none will enter it again.
+    /// The closure runs on the caller's thread, under the executor's lock: it may only wake (for example by
+    /// `rd_kafka_queue_yield`). Call `detachInterrupt()` before the objects that it uses are destroyed; when that call
+    /// returns, no thread is inside the closure and none will enter it again.
     package func attachInterrupt(_ interrupt: @escaping @Sendable () -> Void) {
         queue.setInterrupt(interrupt)
     }
 
-    /// Removes the interrupt, waiting for a caller that is inside it.
+    /// Removes the interrupt, after waiting for a caller that is inside it.
     package func detachInterrupt() {
         queue.setInterrupt(nil)
     }
