@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The partitions a member owns, and which batches of them are still being worked on.
+/// The partitions of a member, and the handed-out batches whose commits are not answered yet.
 struct Assignment {
-    /// What there is to do for a commit.
+    /// The offsets that a commit must send, if any.
     enum Commit: Hashable {
         case notAssigned
 
-        /// Offsets at or past the batch are committed already.
+        /// Offsets at or past the batch's are committed already.
         case covered
 
         case offsets([TopicPartition: Int64])
@@ -16,16 +16,16 @@ struct Assignment {
     private(set) var partitions: [TopicPartition] = []
     private(set) var handedOut: [TopicPartition: Int64] = [:]
 
-    /// How far partitions were read when nothing more was there: behind marks of transactions and aborted records, too.
+    /// The offsets at which partitions were read to their end, past transaction markers and aborted records.
     private(set) var ends: [TopicPartition: Int64] = [:]
     private var committed: [TopicPartition: Int64] = [:]
 
-    /// What commits were asked for, whether or not they were made.
+    /// The offsets that commits requested, successful or not.
     private var wanted: [TopicPartition: Int64] = [:]
     private var unsettled: Set<Int> = []
     private var batchCount = 0
 
-    /// True while a batch was handed out and its commit has not been answered.
+    /// True while a handed-out batch has no answer to its commit.
     var hasUnsettledBatches: Bool { !unsettled.isEmpty }
 
     mutating func assign(_ partitions: [TopicPartition]) {
@@ -33,7 +33,7 @@ struct Assignment {
         self.partitions = partitions
     }
 
-    /// Ends the ownership: batches of before can no longer be committed.
+    /// Ends the ownership: batches of it can no longer be committed.
     mutating func clear() {
         epoch += 1
         partitions = []
@@ -46,7 +46,7 @@ struct Assignment {
 
     mutating func reachEnd(of partition: TopicPartition, at offset: Int64) { ends[partition] = offset }
 
-    /// The offset behind all that was handed out or is no record; nil where neither is known.
+    /// The offset after all handed-out records, and after markers at the end; nil when neither is known.
     func position(of partition: TopicPartition) -> Int64? {
         [handedOut[partition], ends[partition]].compactMap(\.self).max()
     }
@@ -63,10 +63,10 @@ struct Assignment {
         return RecordBatch(records: records, epoch: epoch, number: batchCount, nextOffsets: nextOffsets)
     }
 
-    /// What batches still have to commit, with what earlier ones could not; never an offset below one that was committed.
+    /// The offsets that batches and earlier failed commits still have to commit, never below a committed one.
     ///
-    /// Nothing is committed past the places of records that are not dealt with. Batches and records of an earlier ownership
-    /// are left out; `notAssigned` when there are no other batches.
+    /// Offsets past the places of unfinished records are not committed. Batches and records of an earlier ownership are
+    /// ignored; `notAssigned` when there are no others.
     mutating func commit(_ batches: [RecordBatch], before places: [RecordPlace] = []) -> Commit {
         let owned = batches.filter { $0.epoch == epoch }
         if owned.isEmpty { return .notAssigned }

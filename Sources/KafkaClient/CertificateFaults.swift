@@ -3,13 +3,13 @@
 import CLibrdkafka
 import Synchronization
 
-/// Why brokers' certificates were refused, by `host:port`: OpenSSL's verdict, of which librdkafka's text keeps nothing.
+/// OpenSSL's reasons for rejected broker certificates, by `host:port`; librdkafka's error text omits them.
 ///
-/// One place for all clients of the process: they verify by the same options, and a verdict is of the broker.
+/// All clients of the process share them: they verify with the same options, and the reason depends on the broker only.
 enum CertificateFaults {
     private static let reasons = Mutex<[String: KafkaError.Reason]>([:])
 
-    /// More brokers than this are not told apart.
+    /// Maximum of brokers whose reasons are kept.
     private static let limit = 256
 
     static func reason(at broker: String) -> KafkaError.Reason? {
@@ -23,7 +23,7 @@ enum CertificateFaults {
         }
     }
 
-    /// The word for a verdict of OpenSSL, `X509_V_ERR_…`.
+    /// Maps OpenSSL's verification result, `X509_V_ERR_…`, to a reason.
     static func reason(of verdict: Int32) -> KafkaError.Reason {
         switch verdict {
         case 9: .certificateNotYetValid
@@ -36,9 +36,9 @@ enum CertificateFaults {
 }
 
 extension ClientOptions {
-    /// Notes OpenSSL's verdicts on brokers' certificates, and changes none of them.
+    /// Records OpenSSL's results for brokers' certificates, and changes none of them.
     func watchCertificates() {
-        // SAFETY: the callback keeps nothing of what it is lent. A library without TLS knows no such callback.
+        // SAFETY: the callback keeps nothing of what it is lent. A library without TLS has no such callback.
         _ = unsafe rd_kafka_conf_set_ssl_cert_verify_cb(options) { _, broker, _, verdict, _, _, _, _, _, _ in
             guard let verdict = unsafe verdict?.pointee else { return 0 }
             if verdict == 0 { return 1 }

@@ -4,7 +4,7 @@ import CLibrdkafka
 import Glibc
 import Synchronization
 
-/// The end of a client, on a thread of its own: the library joins its threads there, and at times never returns.
+/// Destroys a client on a thread of its own: the library joins its threads there, and sometimes never returns.
 // SAFETY: whoever makes one gives the pointers away; only the new thread touches them, once, in `perform`.
 @safe final class ClientDestruction {
     private let client: OpaquePointer
@@ -47,8 +47,9 @@ import Synchronization
         start()
         while !isDone.load(ordering: .acquiring) {
             if ContinuousClock.now >= deadline { return false }
-            // The destroying thread may hang in the library for ever, so it is asked after and not joined. 200 µs is
-            // short beside the milliseconds that the end of a client takes, which is too rare to keep a lock and a signal for.
+            // Poll instead of joining, since the destroying thread may hang in the library forever. 200 µs is short
+            // compared to the milliseconds that a destruction takes, and destructions are too rare to justify a lock
+            // and a signal.
             usleep(200)
         }
         return true

@@ -9,7 +9,7 @@ import CLibrdkafka
         case record, delivery, rebalance, commit, error, statistics, other
     }
 
-    /// A partition as a rebalance or a commit tells it.
+    /// A partition in a rebalance or a commit.
     struct Entry {
         let partition: TopicPartition
         let error: KafkaError?
@@ -42,7 +42,6 @@ import CLibrdkafka
         KafkaError.Code(unsafe rd_kafka_event_error(event))
     }
 
-    /// Nil when the event tells of success.
     var error: KafkaError? {
         let code = self.code
         guard code != .none else { return nil }
@@ -53,13 +52,13 @@ import CLibrdkafka
         return error.explained(by: unsafe String(cString: text))
     }
 
-    /// The client's figures as JSON.
+    /// The client's statistics as JSON.
     var statistics: String? {
         guard let text = unsafe rd_kafka_event_stats(event) else { return nil }
         return unsafe String(cString: text)
     }
 
-    /// The number that was given with a commit.
+    /// The token that was passed with a commit.
     var token: Int {
         unsafe Int(bitPattern: rd_kafka_event_opaque(event))
     }
@@ -72,7 +71,7 @@ import CLibrdkafka
         return unsafe TopicPartition(topic: String(cString: topic), partition: subject.pointee.partition)
     }
 
-    /// The offset that an error is about: where a partition's end was reached.
+    /// The offset that an error is about: the end of a partition.
     var subjectOffset: Int64? {
         guard let subject = unsafe rd_kafka_event_topic_partition(event) else { return nil }
         defer { unsafe rd_kafka_topic_partition_destroy(subject) }
@@ -92,7 +91,7 @@ import CLibrdkafka
         }
     }
 
-    /// Gives each message of the event; reading a record moves the client's position past it.
+    /// Passes each message of the event to `body`; reading a record moves the client's position past it.
     func forEachMessage(_ body: (borrowing ClientMessage) -> Void) {
         while let message = unsafe rd_kafka_event_message_next(event) {
             // SAFETY: the message lives as long as the event, which outlives the call.
@@ -100,7 +99,7 @@ import CLibrdkafka
         }
     }
 
-    /// Lends the event to a call that reads more of it.
+    /// Passes the event to a call that reads more of it.
     func withEvent<Result>(_ body: (OpaquePointer) -> Result) -> Result {
         unsafe body(event)
     }

@@ -20,7 +20,7 @@ extension ClientHandle {
         try check(unsafe rd_kafka_assign(client, list.list))
     }
 
-    /// Gives all partitions back, which answers a revocation.
+    /// Gives up all partitions, as the answer to a revocation.
     func unassign() throws(KafkaError) {
         try check(unsafe rd_kafka_assign(client, nil))
     }
@@ -33,13 +33,13 @@ extension ClientHandle {
         try check(unsafe rd_kafka_pause_partitions(client, list.list))
     }
 
-    /// Resumes partitions, which must be paused: librdkafka below 2.4 rereads old records of one that is not.
+    /// Resumes paused partitions; librdkafka below 2.4 rereads old records of a partition that is not paused.
     func resume(_ partitions: [TopicPartition]) throws(KafkaError) {
         let list = try PartitionList(partitions)
         try check(unsafe rd_kafka_resume_partitions(client, list.list))
     }
 
-    /// Fetches a partition again from an offset, so that it tells of its end once more; does not wait for the answer.
+    /// Fetches a partition again from an offset, so that its end is reported again; does not wait for the answer.
     func seek(_ partition: TopicPartition, to offset: Int64) throws(KafkaError) {
         guard let topic = unsafe rd_kafka_topic_new(client, partition.topic, nil) else {
             throw KafkaError(.invalidArgument)
@@ -48,7 +48,7 @@ extension ClientHandle {
         try check(unsafe rd_kafka_seek(topic, partition.partition, offset, 0))
     }
 
-    /// Sends a commit, whose answer comes through `pollReply` with the token.
+    /// Sends a commit, whose answer arrives through `pollReply` with the token.
     func commit(_ offsets: [TopicPartition: Int64], token: Int) throws(KafkaError) {
         let list = try PartitionList(offsets.map { ($0.key, $0.value) })
         // SAFETY: the library hands the token back and never follows it.
@@ -56,7 +56,7 @@ extension ClientHandle {
         try check(unsafe rd_kafka_commit_queue(client, list.list, replies, nil, opaque))
     }
 
-    /// The group's committed offsets by partition; asks the coordinator and blocks the thread meanwhile.
+    /// The group's committed offsets by partition; queries the coordinator and blocks the thread.
     func committedOffsets(
         _ partitions: [TopicPartition],
         within limit: Duration
@@ -65,7 +65,7 @@ extension ClientHandle {
         return Dictionary(offsets.map { ($0.key.partition, $0.value) }) { first, _ in first }
     }
 
-    /// The same by topic and partition.
+    /// The group's committed offsets by topic and partition; queries the coordinator and blocks the thread.
     func committedOffsets(
         of partitions: [TopicPartition],
         within limit: Duration
@@ -80,7 +80,7 @@ extension ClientHandle {
         return offsets
     }
 
-    /// The offset after a partition's last record, as the last answer to a fetch told it.
+    /// The offset after a partition's last record, by the last fetch response.
     func cachedEnd(of partition: TopicPartition) -> Int64? {
         var low: Int64 = -1
         var high: Int64 = -1

@@ -3,15 +3,16 @@
 import CLibrdkafka
 
 extension ClientHandle {
-    /// How many partitions a topic has; asks a broker and blocks the thread meanwhile.
+    /// The number of partitions of a topic; queries a broker and blocks the thread.
     func partitionCount(of topic: String, within limit: Duration) throws(KafkaError) -> Int {
         try partitions(of: topic, within: limit).count
     }
 
-    /// Why destinations of a topic take no records though brokers answer, as far as they tell; blocks the thread meanwhile.
+    /// Finds the reasons why destinations of a topic accept no records although brokers answer; blocks the thread.
     ///
-    /// The client retries what a topic refuses for a while, and says afterwards only that the time was over. So does this of a
-    /// partition that brokers see nothing wrong with: its leader does not answer. Nothing is said where no broker answers.
+    /// The client retries records that a topic rejects, and then reports only a timeout. A partition without a cause on
+    /// the brokers' side gets a timeout here, too: its leader does not answer. The result is empty when no broker
+    /// answers.
     func obstacles(
         to destinations: [Destination],
         of topic: String,
@@ -36,7 +37,7 @@ extension ClientHandle {
         }
     }
 
-    /// `min.insync.replicas` of a topic; nil where the client may not know it.
+    /// `min.insync.replicas` of a topic; nil when the client has no permission to read it.
     private func minimumInSync(of topic: String, within limit: Duration) -> Int32? {
         // SAFETY: the description and the options are read by the call only, and freed here.
         guard let resource = unsafe rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic),
@@ -64,16 +65,16 @@ extension ClientHandle {
             error = unsafe KafkaError(failure: partition.err) ?? (hasLeader ? nil : KafkaError(.leaderNotAvailable))
         }
 
-        /// Why it takes no records, where brokers know a cause.
+        /// The reason why the partition accepts no records, if brokers report one.
         ///
-        /// Brokers want no more replicas than there are. Whoever may not read the topic's settings takes a replica that lags
-        /// behind for the cause.
+        /// Brokers require no more replicas than exist. A client without permission to read the topic's settings counts
+        /// any replica that is out of sync as the cause.
         func obstacle(minimumInSync: Int32?) -> KafkaError? {
             error ?? (inSync < min(minimumInSync ?? replicas, replicas) ? KafkaError(.notEnoughReplicas) : nil)
         }
     }
 
-    /// A topic's partitions as a broker knows them; blocks the thread meanwhile.
+    /// A topic's partitions as a broker reports them; blocks the thread.
     private func partitions(of topic: String, within limit: Duration) throws(KafkaError) -> [PartitionState] {
         guard let handle = unsafe rd_kafka_topic_new(client, topic, nil) else { throw KafkaError(.invalidArgument) }
         defer { unsafe rd_kafka_topic_destroy(handle) }
@@ -93,7 +94,7 @@ extension ClientHandle {
         return unsafe partitions.map { unsafe PartitionState($0) }
     }
 
-    /// The first offset of a partition and the one after its last; asks a broker and blocks the thread meanwhile.
+    /// The first offset of a partition and the offset after its last record; queries a broker and blocks the thread.
     func bounds(of partition: TopicPartition, within limit: Duration) throws(KafkaError) -> Range<Int64> {
         var low: Int64 = 0
         var high: Int64 = 0
@@ -109,7 +110,7 @@ extension ClientHandle {
         return low..<max(low, high)
     }
 
-    /// The first offset of each partition at or after a time; `RD_KAFKA_OFFSET_END` where there is none.
+    /// The first offset of each partition at or after a time; `RD_KAFKA_OFFSET_END` when there is none.
     func offsets(
         at timestamp: Int64,
         of partitions: [TopicPartition],
@@ -118,7 +119,7 @@ extension ClientHandle {
         try offsets(at: partitions.map { ($0, timestamp) }, within: limit)
     }
 
-    /// The same, each with a time of its own.
+    /// The first offset of each partition at or after the partition's own time.
     func offsets(
         at timestamps: [(TopicPartition, Int64)],
         within limit: Duration
@@ -136,7 +137,7 @@ extension ClientHandle {
 }
 
 extension ClientEvent {
-    /// A setting of the one topic that was described; nil when it was not.
+    /// A setting in the description of a single topic; nil when it is missing.
     fileprivate func setting(_ name: String) -> String? {
         unsafe withEvent { event in
             guard let result = unsafe rd_kafka_event_DescribeConfigs_result(event) else { return nil }

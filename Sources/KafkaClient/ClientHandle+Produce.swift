@@ -29,14 +29,14 @@ extension ClientHandle {
         throw error
     }
 
-    /// The partition that the client gives a key, which is not empty: its partitioner is `consistent_random`, the default.
+    /// The client's choice of partition for a non-empty key, by its default partitioner `consistent_random`.
     static func partition(of key: [UInt8], count: Int32) -> Int32 {
         unsafe key.withUnsafeBytes { key in
             unsafe rd_kafka_msg_partitioner_consistent(nil, key.baseAddress, key.count, count, nil, nil)
         }
     }
 
-    /// Gives up all records that were not acknowledged.
+    /// Drops all records that were not acknowledged.
     func purge() {
         unsafe rd_kafka_purge(
             client,
@@ -44,12 +44,12 @@ extension ClientHandle {
         )
     }
 
-    /// Why the client failed for good; nil for a sound one.
+    /// The cause of the client's fatal error; nil without one.
     var fatalError: KafkaError.Code? {
         KafkaError(failure: unsafe rd_kafka_fatal_error(client, nil, 0))?.code
     }
 
-    /// Makes the client fail for good, as a broker's fatal answer does.
+    /// Simulates a fatal error, as a broker's answer can cause.
     func raiseFatalError() {
         unsafe rd_kafka_test_fatal_error(client, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, "raised by a test")
     }
@@ -64,7 +64,7 @@ extension ClientHandle {
         return unsafe list
     }
 
-    /// Lends the bytes; an empty array has an address, which tells it from an absent one.
+    /// Passes the bytes to `body`; an empty array has an address, unlike an absent one.
     private static func withBytes<Result>(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         guard let bytes else { return unsafe body(UnsafeRawBufferPointer(start: nil, count: 0)) }
         guard bytes.isEmpty else { return unsafe bytes.withUnsafeBytes { unsafe body($0) } }

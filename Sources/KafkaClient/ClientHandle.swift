@@ -2,9 +2,9 @@
 
 import CLibrdkafka
 
-/// A librdkafka client and the queues that its events come through.
+/// A librdkafka client and the queues of its events.
 ///
-/// `close(within:)` is the way to end it. A handle that is dropped instead is destroyed in the background.
+/// End it with `close(within:)`. A handle that is dropped instead is destroyed in the background.
 // SAFETY: the pointers belong to this value alone and stay valid until `close` or `deinit` hands them to
 // `ClientDestruction`, which releases the queues before the client, as the library demands.
 @safe struct ClientHandle: ~Copyable {
@@ -17,7 +17,7 @@ import CLibrdkafka
     /// Records, rebalances and errors of a consumer; delivery reports and errors of a producer.
     private let events: OpaquePointer
 
-    /// Answers to commits, apart from `events`, where they would wait behind all records that were read ahead.
+    /// Answers to commits, in a queue of their own: in `events` they would wait behind all prefetched records.
     let replies: OpaquePointer
 
     init(_ kind: Kind, settings: [String: String]) throws(KafkaError) {
@@ -43,7 +43,7 @@ import CLibrdkafka
         unsafe (self.client, self.events, self.replies) = (client, events, replies)
     }
 
-    /// The next event, waiting at most so long; nil also when woken.
+    /// The next event, after a wait of at most `limit`; nil also after a wake-up.
     func poll(_ limit: Duration) -> ClientEvent? {
         unsafe ClientEvent(adopting: rd_kafka_queue_poll(events, limit.milliseconds))
     }
@@ -53,9 +53,9 @@ import CLibrdkafka
         unsafe ClientEvent(adopting: rd_kafka_queue_poll(replies, limit.milliseconds))
     }
 
-    /// An error with the cause that the client's connections told since the last poll, where it has none of its own.
+    /// Adds the cause that the client's connections reported since the last poll, if the error itself has none.
     ///
-    /// For clients of one call alone: other events that are there are dropped.
+    /// Only for clients that make a single call: it drops all other pending events.
     func explain(_ error: KafkaError) -> KafkaError {
         var explained = error
         while let event = poll(.zero) {
@@ -64,7 +64,7 @@ import CLibrdkafka
         return explained
     }
 
-    /// What ends a poll that waits; it must be detached before the handle goes.
+    /// Makes the closure that ends a blocking poll; detach it before the handle is destroyed.
     func interrupt(_ wakeups: WakeCounter) -> @Sendable () -> Void {
         let queues = unsafe QueuePair(events: events, replies: replies)
         return {
@@ -73,14 +73,14 @@ import CLibrdkafka
         }
     }
 
-    /// Begins the group's farewell, whose events come through `poll`.
+    /// Starts to leave the group; the events of that arrive through `poll`.
     func beginClosing() -> KafkaError? {
         unsafe KafkaError(adopting: rd_kafka_consumer_close_queue(client, events))
     }
 
     var isClosed: Bool { unsafe rd_kafka_consumer_closed(client) != 0 }
 
-    /// Destroys the client; false when the library did not finish in time and goes on in the background.
+    /// Destroys the client; false when the library was not done in time and continues in the background.
     consuming func close(within limit: Duration) -> Bool {
         let destruction = unsafe ClientDestruction(client: client, events: events, replies: replies)
         discard self

@@ -3,7 +3,7 @@
 import CLibrdkafka
 import Glibc
 
-/// A message inside an event, to be copied out at once.
+/// A message inside an event, to be copied out immediately.
 // SAFETY: valid only inside `ClientEvent.forEachMessage`, which lends it.
 @safe struct ClientMessage: ~Copyable {
     private let message: UnsafePointer<rd_kafka_message_t>
@@ -12,7 +12,7 @@ import Glibc
         unsafe self.message = message
     }
 
-    /// Why there is no record, or why a record was not delivered.
+    /// The reason why there is no record, or why a record was not delivered.
     var error: KafkaError? {
         KafkaError(failure: unsafe message.pointee.err)
     }
@@ -21,10 +21,10 @@ import Glibc
 
     var offset: Int64 { unsafe message.pointee.offset }
 
-    /// The number that was given with a record to be produced.
+    /// The token that was passed with a produced record.
     var token: Int { unsafe Int(bitPattern: message.pointee._private) }
 
-    /// Copies the record; nil when the message stands for an error.
+    /// Copies the record; nil when the message is an error.
     func record(_ names: inout TopicNames) -> ConsumerRecord? {
         guard error == nil, let topic = unsafe message.pointee.rkt else { return nil }
         var timestampType = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
@@ -39,7 +39,7 @@ import Glibc
         )
     }
 
-    /// True when the record's time is its producer's.
+    /// True when the record has its producer's time.
     var isTimedByProducer: Bool {
         var type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
         _ = unsafe rd_kafka_message_timestamp(message, &type)
@@ -70,7 +70,7 @@ import Glibc
     }
 }
 
-/// The names of topics that were met, so that a record costs no new string.
+/// The names of topics seen so far, so that a record needs no new string.
 struct TopicNames {
     private var names: [String] = []
 

@@ -2,7 +2,7 @@
 
 import CLibrdkafka
 
-/// librdkafka's configuration object, until a client takes it over.
+/// librdkafka's configuration object, until it is passed to a client.
 // SAFETY: the object is this value's alone; it is destroyed by `deinit` or belongs to the client that was made of it.
 @safe struct ClientOptions: ~Copyable {
     let options: OpaquePointer
@@ -10,11 +10,11 @@ import CLibrdkafka
     init() throws(KafkaError) {
         guard let options = unsafe rd_kafka_conf_new() else { throw KafkaError(.failure) }
         unsafe self.options = options
-        // Errors come as events; the library's own lines would mix with the program's.
+        // Errors arrive as events; the library's own log lines would mix with the program's.
         unsafe rd_kafka_conf_set_log_cb(options, nil)
     }
 
-    /// Sets options, and which events the client's queues carry.
+    /// Sets options, and the kinds of events that the client's queues carry.
     func set(_ settings: [String: String], events: Int32) throws(KafkaError) {
         for (name, value) in settings.sorted(by: { $0.key < $1.key }) {
             if set(name, to: value) != nil { throw KafkaError(.invalidArgument, option: name) }
@@ -23,7 +23,7 @@ import CLibrdkafka
         unsafe rd_kafka_conf_set_events(options, events)
     }
 
-    /// Sets an option, and returns why it is not taken; nil when it is.
+    /// Sets an option; returns the reason if it is refused, else nil.
     func set(_ name: String, to value: String) -> KafkaConfiguration.OptionRefusal? {
         switch unsafe rd_kafka_conf_set(options, name, value, nil, 0) {
         case RD_KAFKA_CONF_OK: isTakenWhole(name, value) ? nil : .noWholeNumber
@@ -32,15 +32,15 @@ import CLibrdkafka
         }
     }
 
-    /// True for a value that was taken as it stands: of `10s` librdkafka takes 10 for a number, and drops the rest.
+    /// True for a value that was read completely: librdkafka reads `10s` as 10, and ignores the rest.
     private func isTakenWhole(_ name: String, _ value: String) -> Bool {
         guard let taken = self.value(of: name), taken != value, let number = Double(taken) else { return true }
-        // A word that stands for a number, such as `all`.
+        // A word for a number, such as `all`.
         guard value.contains(where: \.isNumber) else { return true }
         return Double(value) == number && value.allSatisfy { $0.isWholeNumber || ".+-".contains($0) }
     }
 
-    /// An option's value as the library has it; nil where it has none, or one that is longer than any number.
+    /// An option's value in the library; nil when it has none, or one that is longer than any number.
     private func value(of name: String) -> String? {
         var text = [CChar](repeating: 0, count: 64)
         var size = text.count
@@ -49,7 +49,6 @@ import CLibrdkafka
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Makes a client of them.
     consuming func makeClient(_ type: rd_kafka_type_t, names: [String]) throws(KafkaError) -> OpaquePointer {
         var text = [CChar](repeating: 0, count: 512)
         let options = unsafe self.options
@@ -57,7 +56,7 @@ import CLibrdkafka
             unsafe rd_kafka_new(type, options, buffer.baseAddress, buffer.count)
         }
         guard let client = unsafe client else {
-            // The text may hold a value, so only the option that it speaks of is kept.
+            // The text may contain a value, so only the name of the option is kept.
             let reason = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
             let option = names.filter { reason.contains($0) }.max { $0.utf8.count < $1.utf8.count }
             _ = consume self

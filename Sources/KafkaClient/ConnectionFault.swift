@@ -2,14 +2,14 @@
 
 /// The parts of librdkafka's text about a connection that may be shown: the broker and a fixed word.
 ///
-/// The library has no code for a refused connection or an untrusted certificate; its text has phrases for them. Version
-/// 2.16 hands on no text about a listener that closes the connection, where 2.0 guessed a cause. Nothing else of the text
-/// is kept: it quotes the brokers' answers.
+/// The library has no code for a refused connection or an untrusted certificate; only its text has phrases for them.
+/// Version 2.16 gives no cause for a listener that closes the connection, where 2.0 guessed one. The rest of the text
+/// is dropped, since it quotes the brokers' answers.
 struct ConnectionFault: Equatable {
-    /// Nil where the text has no phrase that is known.
+    /// Nil when the text has no known phrase.
     let reason: KafkaError.Reason?
 
-    /// As `host:port`; nil where the text does not begin with one.
+    /// The broker as `host:port`; nil when the text does not begin with one.
     let broker: String?
 
     init(text: String, code: KafkaError.Code) {
@@ -18,7 +18,7 @@ struct ConnectionFault: Equatable {
             reason = nil
             return
         }
-        // The broker's name is its owner's to choose, and no phrase.
+        // Skip the broker's name, which its owner may choose to look like a phrase.
         let words = text.drop { $0 != " " }
         let found = Self.phrases.first { words.contains($0.phrase) }?.reason
         reason = found == .certificateUntrusted ? broker.flatMap { CertificateFaults.reason(at: $0) } ?? found : found
@@ -27,7 +27,7 @@ struct ConnectionFault: Equatable {
     /// The codes whose texts are about connections.
     private static let codes: Set<KafkaError.Code> = [.authentication, .badMessage, .ssl, .timedOut, .transport]
 
-    /// Phrases of librdkafka, OpenSSL and the C library, the telling ones first.
+    /// Phrases of librdkafka, OpenSSL and the C library, the most specific ones first.
     private static let phrases: [(phrase: String, reason: KafkaError.Reason)] = [
         ("Connection refused", .connectionRefused),
         ("No route to host", .networkUnreachable),
@@ -52,7 +52,9 @@ struct ConnectionFault: Equatable {
         ("timed out", .timedOut),
     ]
 
-    /// `ssl://host:9093/1: …`, `host:9092/bootstrap: …` or, where a broker has a part, `GroupCoordinator: host:9092: …`.
+    /// Finds the broker that a text begins with, as `host:port`.
+    ///
+    /// Formats: `ssl://host:9093/1: …`, `host:9092/bootstrap: …`, and for a role `GroupCoordinator: host:9092: …`.
     private static func broker(in text: String) -> String? {
         let segments = text.split(separator: ": ", maxSplits: 2)
         let isPart = segments.count > 2 && ["GroupCoordinator", "TxnCoordinator"].contains(segments[0])
@@ -61,7 +63,7 @@ struct ConnectionFault: Equatable {
         return address(name.prefix { $0 != "/" })
     }
 
-    /// A host and a port that have nothing but their own characters.
+    /// Parses `host:port`; nil if it contains other characters.
     private static func address(_ text: Substring) -> String? {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0
         else { return nil }

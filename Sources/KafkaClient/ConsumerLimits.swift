@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How much a consumer holds in memory for a program that is busy.
+/// Limits of the records that a consumer keeps in memory for a busy program.
 package struct ConsumerLimits: Hashable, Sendable {
-    /// Reading stops at so many records.
+    /// The number of records at which reading stops.
     package let highWater: Int
 
-    /// Reading goes on at so many, always below `highWater`.
+    /// The number of records at which reading resumes, always below `highWater`.
     package let lowWater: Int
 
-    /// Reading stops at so many bytes, and goes on at half of them.
+    /// The number of bytes at which reading stops; it resumes at half of them.
     package let maximumBytes: Int
 
     package init(highWater: Int = 2000, lowWater: Int = 1000, maximumBytes: Int = 32 << 20) {

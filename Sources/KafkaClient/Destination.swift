@@ -2,11 +2,11 @@
 
 import Synchronization
 
-/// Where a record goes: a topic and, as far as it is known before the record is sent, its partition.
+/// The destination of a record: its topic and, if known before it is sent, its partition.
 package struct Destination: Hashable, Sendable {
     package let topic: String
 
-    /// Nil for a record without a key, and until the topic's partitions are counted.
+    /// Nil for a record without a key, and until the number of the topic's partitions is known.
     package let partition: Int32?
 
     package init(topic: String, partition: Int32? = nil) {
@@ -15,28 +15,28 @@ package struct Destination: Hashable, Sendable {
     }
 }
 
-/// The numbers of partitions of topics, which tell a key's partition before its record is sent.
+/// The numbers of topics' partitions, which determine a key's partition before its record is sent.
 ///
-/// Nothing but the room for records depends on them: a number that is old for a moment does no harm.
+/// Only the limits of records in memory depend on them, so a briefly outdated number is harmless.
 final class PartitionCounts: Sendable {
     private struct Topic {
         var count: Int32?
         var nextQuestion: ContinuousClock.Instant?
     }
 
-    /// The time between two questions about one topic.
+    /// The time between two queries for one topic.
     private static let pause = Duration.seconds(5)
 
     private let topics = Mutex<[String: Topic]>([:])
 
-    /// The destination of a key; a topic that was not met before is counted soon.
+    /// The destination of a key; an unknown topic is queued for counting.
     func destination(of key: [UInt8]?, in topic: String) -> Destination {
         let count = topics.withLock { topics in
             if let known = topics[topic] { return known.count }
             topics[topic] = Topic()
             return nil
         }
-        // The client spreads what has no key, or an empty one, at random.
+        // The client assigns records with an empty key, or without one, at random.
         guard let count, let key, !key.isEmpty else { return Destination(topic: topic) }
         return Destination(topic: topic, partition: ClientHandle.partition(of: key, count: count))
     }
@@ -46,7 +46,7 @@ final class PartitionCounts: Sendable {
         return destination(of: record.key, in: record.topic)
     }
 
-    /// A topic to be counted now.
+    /// A topic whose partitions must be counted now.
     func uncounted(at now: ContinuousClock.Instant) -> String? {
         topics.withLock { topics in
             let due = topics.first { $0.value.count == nil && $0.value.nextQuestion ?? now <= now }
@@ -60,7 +60,7 @@ final class PartitionCounts: Sendable {
         topics.withLock { $0[topic]?.count = count > 0 ? Int32(clamping: count) : nil }
     }
 
-    /// A partition that was not there at the count asks for another one.
+    /// Records a delivery; a partition that was not counted makes the topic due for another count.
     func noteDelivery(to partition: Int32, of topic: String) {
         topics.withLock { topics in
             if let count = topics[topic]?.count, partition >= count { topics[topic]?.count = nil }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Duration {
-    /// Whole milliseconds, rounded up, within what a C timeout can say; never negative.
+    /// Whole milliseconds, rounded up, within the range of a C timeout; never negative.
     var milliseconds: Int32 {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }

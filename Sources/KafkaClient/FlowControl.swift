@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// When to stop reading and when to go on.
+/// Decides when to stop reading and when to resume.
 ///
-/// A full buffer first holds: the client's queue is left alone, which costs nothing, since a busy program drains within
-/// milliseconds. A hold longer than `patience` pauses the partitions, so that the queue can be polled again: polling is
-/// what keeps the member in its group, and pausing makes the client throw away what it had read ahead.
+/// When the buffer is full, reading first holds: the client's queue is not polled, which costs nothing, since a busy
+/// program frees the buffer within milliseconds. A hold longer than `patience` pauses the partitions, so that the queue
+/// can be polled again. Polling keeps the member in its group, and a pause makes the client drop its prefetched
+/// records.
 struct FlowControl {
     enum Mode: Hashable {
-        /// Exits: `holding` when the buffer is full.
+        /// Reads records. Exits: `holding` when the buffer is full.
         case flowing
 
-        /// Exits: `flowing` when there is room, `paused` after `patience`.
+        /// Does not poll. Exits: `flowing` when there is room, `paused` after `patience`.
         case holding(since: ContinuousClock.Instant)
 
-        /// Exits: `flowing` when there is room.
+        /// Polls without records. Exits: `flowing` when there is room.
         case paused
     }
 
@@ -45,7 +46,6 @@ struct FlowControl {
         }
     }
 
-    /// Starts over, with a new assignment.
     mutating func reset() {
         mode = .flowing
     }

@@ -2,15 +2,14 @@
 
 import CLibrdkafka
 
-/// Other programs in a consumer group that is meant for workers alone: they take partitions, or keep workers out.
+/// Other programs in a consumer group that is meant for workers only: they get partitions, or keep workers out.
 package enum GroupConflict: String, Sendable {
-    /// Members that are no workers.
+    /// Members that are not workers.
     case otherClients = "other_clients"
 
-    /// Members that read other topics.
     case otherTopics = "other_topics"
 
-    /// Members of another protocol or with another assignor.
+    /// Members with another protocol or assignor.
     case otherProtocol = "other_protocol"
 }
 
@@ -23,7 +22,7 @@ struct GroupDescription: Sendable {
 
     let members: [Member]
 
-    /// What speaks against the group being that of workers who read these topics; nil for nothing.
+    /// The sign that the group does not belong to workers that read these topics; nil without one.
     func conflict(reading topics: [String], as clientID: String) -> GroupConflict? {
         if members.contains(where: { $0.clientID != clientID }) { return .otherClients }
         if members.contains(where: { !$0.topics.isSubset(of: topics) }) { return .otherTopics }
@@ -31,29 +30,29 @@ struct GroupDescription: Sendable {
     }
 }
 
-/// When to join a group, and when to look who is in it.
+/// Decides when to join a group, and when to check its members.
 ///
-/// A group that rebalances waits for a member that was killed until its session is over, and the others stand still
-/// meanwhile. So a worker that starts into a group with members joins a moment later: of the session of one that died just
-/// before less is left then. Pure: the owner asks the coordinator.
+/// A rebalance waits for a killed member until its session times out, and the other members read nothing meanwhile. So
+/// a worker that starts joins a group with members after a delay: if a member has just died, less of its session is
+/// left by then. Pure: the owner queries the coordinator.
 struct GroupWatch {
-    /// How long a group that has members is left alone: with the shortest session that brokers allow, 6 s, it stands
-    /// still for less than 4 s then.
+    /// Delay before joining a group that has members.
+    ///
+    /// With the shortest session that brokers allow, 6 s, the rebalance then takes less than 4 s.
     static let courtesy = Duration.seconds(2)
 
-    /// The time between two looks, and until a conflict that lasts is told again.
+    /// The time between two checks, and between two reports of a lasting conflict.
     static let pause = Duration.seconds(30)
 
-    /// When to join; nil for a group that was joined.
+    /// The time to join; nil after joining.
     private var joining: ContinuousClock.Instant?
     private var next: ContinuousClock.Instant?
     private var conflict: GroupConflict?
     private var toldAt: ContinuousClock.Instant?
 
-    /// True while the group is not joined yet.
     var isWaiting: Bool { joining != nil }
 
-    /// Takes the first look at the group; nil where the coordinator did not answer.
+    /// Records the first check of the group; nil when the coordinator did not answer.
     mutating func begin(_ description: GroupDescription?, at now: ContinuousClock.Instant) {
         let hasMembers = description?.members.isEmpty == false
         joining = hasMembers ? now + Self.courtesy : now
@@ -67,14 +66,13 @@ struct GroupWatch {
         return true
     }
 
-    /// True at the time for a look.
     mutating func isDue(at now: ContinuousClock.Instant) -> Bool {
         guard joining == nil, let next, now >= next else { return false }
         self.next = now + Self.pause
         return true
     }
 
-    /// Takes a look, and returns the conflict to tell: a new one at once, and one that lasts again after a pause.
+    /// Records a check, and returns the conflict to report: a new one at once, a lasting one again after a pause.
     mutating func note(_ found: GroupConflict?, at now: ContinuousClock.Instant) -> GroupConflict? {
         defer { conflict = found }
         guard let found else { return nil }
@@ -85,14 +83,14 @@ struct GroupWatch {
 }
 
 extension KafkaConsumer {
-    /// Looks who is in the group before it is joined.
+    /// Checks the members of the group before joining it.
     func beginJoining() {
         let description = handle?.members(of: groupID, within: .seconds(1))
         groupWatch.begin(description, at: .now)
         note(description)
     }
 
-    /// Joins the group when it is time, and looks at it now and then.
+    /// Joins the group when it is time, and checks its members at intervals.
     func watchGroup() {
         if groupWatch.isTimeToJoin(at: .now) { subscribe() }
         guard areBrokersReachable, revocation == nil, groupWatch.isDue(at: .now) else { return }
@@ -118,9 +116,10 @@ extension KafkaConsumer {
 }
 
 extension ClientHandle {
-    /// Who is in a group; nil where nobody answered in time and where there is no such group.
+    /// The members of a group; nil when no broker answered in time or the group does not exist.
     ///
-    /// It blocks the thread meanwhile. By the older one of the library's two calls: the newer one locks a client below 2.3 up where brokers do not know it.
+    /// Blocks the thread. It uses the older of the library's two calls: the newer one blocks a client below 2.3 forever
+    /// when brokers do not support it.
     func members(of group: String, within limit: Duration) -> GroupDescription? {
         var list: UnsafePointer<rd_kafka_group_list>?
         let code = unsafe rd_kafka_list_groups(client, group, &list, limit.milliseconds)
@@ -136,7 +135,7 @@ extension ClientHandle {
 }
 
 extension GroupDescription.Member {
-    /// Copies what is wanted of the library's description.
+    /// Copies the needed parts of the library's description.
     fileprivate init(_ member: rd_kafka_group_member_info) {
         clientID = unsafe member.client_id.map { unsafe String(cString: $0) } ?? ""
         let bytes = unsafe UnsafeRawBufferPointer(
@@ -146,7 +145,7 @@ extension GroupDescription.Member {
         topics = Self.topics(in: unsafe Array(bytes))
     }
 
-    /// The topics of a subscription: a version, a count, and of each topic its length and its name.
+    /// Decodes the topics of a subscription: a version, a count, then length and name of each topic.
     static func topics(in bytes: [UInt8]) -> Set<String> {
         var rest = bytes[...]
         func number(_ size: Int) -> Int? {

@@ -3,12 +3,12 @@
 import CLibrdkafka
 import PinnedThread
 
-/// Questions about topics and their creation, each through a client of its own for the time of the call.
+/// Creates, deletes and inspects topics, each call through a client of its own.
 package enum KafkaAdmin {
-    /// Creates a topic; one of that name that is there already is left as it is.
+    /// Creates a topic; an existing one of that name is unchanged.
     ///
-    /// A broker knows a new topic a moment after the controller: it returns when ten requests in a row, each to a broker
-    /// of the client's choice, find the topic, or when the time is over.
+    /// A broker learns of a new topic after the controller. So this returns when ten requests in a row, each to a
+    /// broker of the client's choice, find the topic, or at the time limit.
     package static func createTopic(
         _ name: String,
         partitions: Int,
@@ -30,13 +30,13 @@ package enum KafkaAdmin {
                 known += 1
             } catch {
                 known = 0
-                // No signal tells that a broker knows it.
+                // No notification says that a broker knows the topic, so poll.
                 try? await Task.sleep(for: .milliseconds(50))
             }
         }
     }
 
-    /// Deletes a topic with its records; one that is missing already is no fault.
+    /// Deletes a topic with its records; succeeds when it is missing already.
     package static func deleteTopic(
         _ name: String,
         configuration: KafkaConfiguration,
@@ -48,7 +48,7 @@ package enum KafkaAdmin {
         if let failure, failure.reason != .topicMissing { throw failure }
     }
 
-    /// How many partitions a topic has; throws `.unknownTopicOrPartition` when there is none of that name.
+    /// The number of partitions of a topic; throws `.unknownTopicOrPartition` when it does not exist.
     package static func partitionCount(
         of topic: String,
         configuration: KafkaConfiguration,
@@ -60,7 +60,7 @@ package enum KafkaAdmin {
         return try count.get()
     }
 
-    /// What a group has committed for a topic: the next offset of each partition that it has committed at all.
+    /// The offsets that a group has committed for a topic: the next one of each partition with a commit.
     package static func committedOffsets(
         of group: String,
         topic: String,
@@ -75,17 +75,16 @@ package enum KafkaAdmin {
     }
 }
 
-/// A topic as it is to be.
 private struct NewTopic: Sendable {
     let name: String
     let partitions: Int
     let replicas: Int
 
-    /// By Kafka's own names, such as `retention.ms`.
+    /// Settings by Kafka's own names, such as `retention.ms`.
     let settings: [String: String]
 }
 
-/// A client whose blocking calls hold a thread of their own.
+/// A client whose blocking calls run on a thread of its own.
 private actor AdminSession {
     private let thread = PinnedThread()
     private var handle: ClientHandle?
@@ -101,7 +100,7 @@ private actor AdminSession {
         )
     }
 
-    /// A session that may ask for a group's offsets; it never joins the group.
+    /// A session that can query a group's offsets; it never joins the group.
     init(configuration: KafkaConfiguration, group: String) throws(KafkaError) {
         handle = try ClientHandle(
             .consumer,
@@ -144,13 +143,13 @@ private actor AdminSession {
 
     func close() {
         guard let handle = handle.take() else { return }
-        // Freeing that takes longer goes on in the background.
+        // A client that takes longer is freed in the background.
         _ = handle.close(within: .seconds(2))
     }
 }
 
 extension ClientHandle {
-    /// Asks the cluster for a topic and blocks the thread until it answered.
+    /// Creates a topic, and blocks the thread until the cluster answers.
     fileprivate func createTopic(_ wanted: NewTopic, within limit: Duration) -> KafkaError? {
         // SAFETY: the description and the options are read by the call only, and freed here.
         let sizes = (partitions: Int32(clamping: wanted.partitions), replicas: Int32(clamping: wanted.replicas))
@@ -165,7 +164,7 @@ extension ClientHandle {
         }
     }
 
-    /// Asks the cluster to delete a topic and blocks the thread until it answered.
+    /// Deletes a topic, and blocks the thread until the cluster answers.
     fileprivate func deleteTopic(_ name: String, within limit: Duration) -> KafkaError? {
         guard let topic = unsafe rd_kafka_DeleteTopic_new(name) else { return KafkaError(.invalidArgument) }
         defer { unsafe rd_kafka_DeleteTopic_destroy(topic) }
@@ -192,7 +191,7 @@ extension ClientHandle {
 }
 
 extension ClientEvent {
-    /// Why a topic was not created or deleted.
+    /// The reason why a topic was not created or deleted; nil on success.
     fileprivate var topicFailure: KafkaError? {
         if let error { return error }
         return unsafe withEvent { event in

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How to reach a cluster.
+/// The address and options of a cluster.
 package struct KafkaConfiguration: Sendable, CustomStringConvertible, CustomReflectable {
     /// Comma-separated `host:port` of some brokers.
     package var bootstrapServers: String
 
     /// librdkafka's own options, for TLS, SASL and tuning, by their names in its manual.
     ///
-    /// They win over this package's defaults. An option that would break a promise is refused (`refusedOptions`).
+    /// They override this package's defaults. An option that would break a guarantee is refused (`refusedOptions`).
     package var options: [String: String]
 
     package init(bootstrapServers: String, options: [String: String] = [:]) {
@@ -15,7 +15,7 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible, CustomRefl
         self.options = options
     }
 
-    /// Options that are not the operator's to set: the promises of this package rest on them.
+    /// Options that the operator cannot set, since the guarantees of this package depend on them.
     package static let refusedOptions: Set<String> = [
         "acks", "auto.offset.reset", "bootstrap.servers", "client.id", "enable.auto.commit", "enable.auto.offset.store",
         "enable.idempotence", "enable.partition.eof", "group.id", "group.instance.id", "group.protocol",
@@ -24,7 +24,7 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible, CustomRefl
         "request.required.acks", "test.mock.num.brokers", "transactional.id",
     ]
 
-    /// Why librdkafka takes no option of this name and value, as far as it tells before there is a client; nil when it does.
+    /// The reason why librdkafka refuses an option, as far as it is known without a client; nil when it accepts it.
     package static func refusal(of name: String, _ value: String) -> OptionRefusal? {
         (try? ClientOptions())?.set(name, to: value)
     }
@@ -32,14 +32,14 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible, CustomRefl
     package enum OptionRefusal: Sendable {
         case unknownName, invalidValue
 
-        /// A number with something else around it, of which librdkafka would take a part and drop the rest.
+        /// A number with other text around it, of which librdkafka would read a part and ignore the rest.
         case noWholeNumber
     }
 
-    /// Clients as brokers name them in their logs and groups; short, since librdkafka below 2.5 reads past a long one.
+    /// The client name in brokers' logs and groups; short, since librdkafka below 2.5 reads past a long one.
     static let clientID = "code-courier"
 
-    /// All options of a client, defaults under the operator's under what is fixed.
+    /// All options of a client: `fixed` overrides the operator's options, which override `defaults`.
     func settings(defaults: [String: String], fixed: [String: String]) throws(KafkaError) -> [String: String] {
         if let refused = options.keys.sorted().first(where: { Self.refusedOptions.contains($0) }) {
             throw KafkaError(.invalidArgument, option: refused)
@@ -55,9 +55,9 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible, CustomRefl
 
     /// Defaults of all clients.
     ///
-    /// A connection that died without a word, as behind a firewall that forgot it, is found by the request that gets no
-    /// answer: the clients ask for metadata every 5 s, and wait 10 s for an answer. A partition or a topic that is made
-    /// later is found by the same request.
+    /// A dead connection, such as one that a firewall dropped silently, is detected by an unanswered request: the
+    /// clients request metadata every 5 s, and wait 10 s for an answer. The same request finds new partitions and
+    /// topics.
     private static let commonDefaults = [
         "reconnect.backoff.max.ms": "2000",
         "socket.keepalive.enable": "true",
@@ -65,7 +65,7 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible, CustomRefl
         "topic.metadata.refresh.interval.ms": "5000",
     ]
 
-    /// Not the options' values, among which are passwords.
+    /// Lists no values of options, since some are passwords.
     package var description: String {
         "KafkaConfiguration(\(bootstrapServers), options: \(options.keys.sorted().joined(separator: ", ")))"
     }

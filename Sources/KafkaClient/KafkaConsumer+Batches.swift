@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension KafkaConsumer {
-    /// Waits for records and returns those that are there, at most so many; nil once the consumer closes or reading ends.
+    /// Waits for records and returns those available, at most `maximum`; nil once the consumer closes or reading ends.
     ///
-    /// A quiet topic gives small batches at once, a busy one large ones. One caller at a time: another gets
-    /// `.conflict`.
-    /// A cancelled call throws `.cancelled` and takes no records.
+    /// A quiet topic gives small batches at once, a busy one large ones. Only one call at a time: a second one throws
+    /// `.conflict`. A cancelled call throws `.cancelled` and removes no records.
     package func nextBatch(maximum: Int) async throws(KafkaError) -> RecordBatch? {
         guard maximum > 0 else { throw KafkaError(.invalidArgument) }
         guard isOpen, !hasStoppedReading else { return nil }
@@ -23,17 +22,17 @@ extension KafkaConsumer {
                 }
             }
         } onCancel: {
-            // A cancellation handler cannot wait for the actor; the task ends as soon as it got there.
+            // A cancellation handler cannot wait for the actor, so a task does; it ends with that one call.
             Task { await self.cancelWaiter(number) }
         }
         return try answer.get()
     }
 
-    /// Ends reading, soon: a call that waits for records and every later one get none.
+    /// Ends reading: the current call of `nextBatch` and all later ones return nil.
     ///
-    /// Commits go on.
+    /// Commits still work.
     nonisolated package func stopReading() {
-        // A handler of a shutdown calls it, which cannot wait for the actor.
+        // A shutdown handler calls this, and cannot wait for the actor.
         Task { await self.endReading() }
     }
 
@@ -44,9 +43,9 @@ extension KafkaConsumer {
 
     /// Commits the offsets after batches, all in one request.
     ///
-    /// Never throws: a rebalance that came first makes it `.notAssigned`, anything else that fails is made good by the
-    /// next commit. Batches are committed in the order in which they were handed out; records of them that are not dealt with
-    /// are named by their places, and nothing is committed past those.
+    /// Never throws: after a rebalance the result is `.notAssigned`, and the next commit covers any other failure.
+    /// Batches are committed in the order in which they were handed out. `places` are the unfinished records of them:
+    /// offsets past those are not committed.
     package func commit(_ batches: [RecordBatch], before places: [RecordPlace] = []) async -> CommitOutcome {
         guard handle != nil else { return .notAssigned }
         switch assignment.commit(batches, before: places) {
@@ -60,7 +59,7 @@ extension KafkaConsumer {
         }
     }
 
-    /// Gives the waiting caller what is there.
+    /// Returns the available records to the waiting caller.
     func deliver() {
         guard let waiter, !buffer.isEmpty else { return }
         answerWaiter(.success(assignment.handOut(buffer.take(waiter.maximum))))
@@ -101,7 +100,7 @@ extension KafkaConsumer {
         }
     }
 
-    /// Handles the answers that are there and gives up commits that got none; true when a caller was answered.
+    /// Handles the available answers, and fails commits that timed out; true when a caller was answered.
     @discardableResult
     func serveReplies() -> Bool {
         let count = commits.count
@@ -117,7 +116,7 @@ extension KafkaConsumer {
         return commits.count != count
     }
 
-    /// Handles the answer to a question, or to a commit, in which each partition has an error of its own.
+    /// Handles the answer to a topic id request, or to a commit, where each partition may have an error.
     func handleReply(_ event: borrowing ClientEvent) {
         guard event.kind == .commit else {
             if let id = event.topicID { noteIdentity(id) }
@@ -138,6 +137,6 @@ extension KafkaConsumer {
         error.code.saysNotOwner ? .notAssigned : .failed(error)
     }
 
-    /// How long a commit may stay unanswered; librdkafka keeps one through the absence of its coordinator.
+    /// Timeout of a commit; librdkafka itself keeps one for as long as its coordinator is unreachable.
     private static let commitLimit = Duration.seconds(10)
 }

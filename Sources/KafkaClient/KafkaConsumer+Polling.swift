@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension KafkaConsumer {
-    /// Handles the events that are there, or waits for one.
+    /// Handles the available events, or waits for one.
     ///
-    /// Records are taken one at a time, so that the client's position is exactly past what is in the buffer: the batch
-    /// calls of librdkafka below 2.1 skip records after a pause.
+    /// Records are read one at a time, so that the client's position is exactly after the last one in the buffer: the
+    /// batch calls of librdkafka below 2.1 skip records after a pause.
     func pollEvents(after start: Int, limit: Duration) {
         if drainEvents() > 0 { return }
         let deadline = ContinuousClock.now + limit
-        // The drain has cleared a wake-up of this call's own; one that comes from here on ends the poll.
+        // The drain has consumed the wake-up of this call itself; a later one ends the poll.
         while !wakeups.hasOthers(since: start) {
             let remaining = ContinuousClock.now.duration(to: deadline)
             guard remaining > .zero else { return }
-            // Answers come through another queue, which cannot wake this one: look there often while one is due.
+            // Commit answers arrive in another queue, which cannot wake this poll: check it often while one is due.
             let isAnswerDue = !commits.isEmpty || revocation != nil
             if let event = handle?.poll(isAnswerDue ? min(remaining, .milliseconds(1)) : remaining) {
                 handleEvent(event)
@@ -27,13 +27,13 @@ extension KafkaConsumer {
         }
     }
 
-    /// Leaves the records where they are and waits for an answer to a commit, or for a call.
+    /// Waits for an answer to a commit, or for a call, without reading records.
     func waitForReplies(after start: Int) {
         if serveReplies() || wakeups.hasOthers(since: start) { return }
         if let event = handle?.pollReply(.milliseconds(100)) { handleReply(event) }
     }
 
-    /// Handles events until none is left, the buffer is full or others should have a turn; returns how many.
+    /// Handles events until none is left, the buffer is full or 500 are handled; returns their number.
     @discardableResult
     private func drainEvents() -> Int {
         var count = 0
@@ -57,7 +57,7 @@ extension KafkaConsumer {
 
     private func handleRecord(_ event: borrowing ClientEvent) {
         event.forEachMessage { message in
-            // While partitions are being given back their records are the next owner's.
+            // During a revocation the records belong to the next owner.
             guard revocation == nil, case .running = phase else { return }
             if let record = message.record(&topicNames) {
                 buffer.append(record)
@@ -72,7 +72,7 @@ extension KafkaConsumer {
         }
     }
 
-    /// A topic that carries its producers' times is told once.
+    /// Records a record's time; reports once for each topic that its records have their producers' times.
     private func noteTime(of record: ConsumerRecord, in partition: TopicPartition, isProducers: Bool) {
         if !isProducers {
             identity.read(partition, record.timestamp, record.offset)
@@ -110,7 +110,7 @@ extension KafkaConsumer {
         connectionFault = nil
     }
 
-    /// Pauses and resumes by the buffer's state.
+    /// Pauses or resumes partitions by the state of the buffer.
     func controlFlow() {
         guard revocation == nil, !assignment.partitions.isEmpty else { return }
         switch flow.update(isFull: buffer.isFull, hasRoom: buffer.hasRoom, now: .now) {
@@ -122,7 +122,6 @@ extension KafkaConsumer {
         }
     }
 
-    /// Resumes exactly what is paused.
     func resumePaused() {
         guard !pausedPartitions.isEmpty else { return }
         do { try handle?.resume(pausedPartitions) } catch { notify(.error(error)) }

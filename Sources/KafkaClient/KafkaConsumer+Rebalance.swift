@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension KafkaConsumer {
-    /// Answers a rebalance, now or when the batch that is being worked on is committed; the group waits for the answer.
+    /// Answers a rebalance, now or after the commit of the batches in progress; the group waits for the answer.
     func handleRebalance(_ event: borrowing ClientEvent) {
         let partitions = event.entries.map(\.partition)
         if event.code == .assignPartitions {
-            // Only this one says so: a session that is over is known without a broker.
+            // Only an assignment proves that a broker answered: the client detects an expired session by itself.
             brokersAnswered()
             assign(partitions)
             return
@@ -24,7 +24,7 @@ extension KafkaConsumer {
         }
     }
 
-    /// Ends the wait for a batch that is being worked on, when it is committed or too slow.
+    /// Ends a revocation once the batches in progress are committed, or at its deadline.
     func finishRevocation() {
         guard let pending = revocation else { return }
         guard !assignment.hasUnsettledBatches || pending.deadline <= .now else { return }
@@ -63,7 +63,8 @@ extension KafkaConsumer {
         notify(notice)
     }
 
-    /// The group waits for a member that lives on, and for none that leaves: that one leaves a second for its farewell.
+    /// The deadline for batches in progress: 2 s, or a second before the end of a close, to leave the group in that
+    /// second.
     private var revocationDeadline: ContinuousClock.Instant {
         if case .closing(let deadline, _) = phase { deadline - .seconds(1) } else { .now + .seconds(2) }
     }

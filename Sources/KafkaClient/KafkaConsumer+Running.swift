@@ -4,10 +4,10 @@ import PinnedThread
 import Synchronization
 
 extension KafkaConsumer {
-    /// Joins the group, soon, and polls until `close()` is called, the task is cancelled or the client fails for good.
+    /// Joins the group soon, and polls until `close()` is called, the task is cancelled or the client fails fatally.
     ///
-    /// Returns only when the consumer is closed. A call after `close()` returns at once, one beside another call that
-    /// still polls throws `.state`.
+    /// Returns only when the consumer is closed. A call after `close()` returns at once. A call while another one polls
+    /// throws `.state`.
     nonisolated package func run() async throws(KafkaError) {
         guard try await begin() else { return }
         var isOpen = true
@@ -20,8 +20,8 @@ extension KafkaConsumer {
 
     /// Leaves the group and frees the client; records that were not handed out stay uncommitted.
     ///
-    /// Batches that were handed out may be committed until a second before the limit.
-    /// Takes little more than the limit at worst, then the group notices the absence by its session timeout.
+    /// Handed-out batches can be committed until a second before the limit. At worst it takes little longer than the
+    /// limit; then the group detects the absence by its session timeout.
     package func close(within limit: Duration = KafkaConsumer.defaultCloseLimit) async {
         switch phase {
         case .idle:
@@ -35,7 +35,7 @@ extension KafkaConsumer {
         }
     }
 
-    /// Takes the consumer into use; false when it is closed, after a wait when it is closing.
+    /// Starts the consumer; false when it is closed, after a wait if it is closing.
     private func begin() async throws(KafkaError) -> Bool {
         switch phase {
         case .idle: break
@@ -56,15 +56,14 @@ extension KafkaConsumer {
         }
     }
 
-    /// Ends the run with an error.
     func fail(_ error: KafkaError) {
         if failure == nil { failure = error }
         beginClosing(within: Self.defaultCloseLimit)
     }
 
-    /// Works until other calls wait, which get in between, or the task is cancelled; false when the consumer is closed.
+    /// Works until other calls wait, which run in between, or the task is cancelled; false when the consumer is closed.
     ///
-    /// `start` is the counter's value from before this call was enqueued.
+    /// `start` is the counter's value before this call was enqueued.
     private func serve(after start: Int) -> Bool {
         while serveOnce(after: start) {
             if wakeups.hasOthers(since: start) || Task.isCancelled { return true }
@@ -72,9 +71,9 @@ extension KafkaConsumer {
         return false
     }
 
-    /// Does a slice of the work; false when the consumer is closed.
+    /// Performs one round of work; false when the consumer is closed.
     ///
-    /// It blocks the thread while there is nothing to do, for `idleLimit` at most, and not while calls wait.
+    /// Without work it blocks the thread for at most `idleLimit`, and never while calls wait.
     private func serveOnce(after start: Int) -> Bool {
         turns.add()
         switch phase {
@@ -116,7 +115,7 @@ extension KafkaConsumer {
         return true
     }
 
-    /// Frees the client and lets everybody go.
+    /// Frees the client and resumes all waiting calls.
     private func finish() -> Bool {
         thread.detachInterrupt()
         for pending in commits.values { pending.continuation.resume(returning: .failed(KafkaError(.closed))) }
@@ -138,9 +137,9 @@ extension KafkaConsumer {
         noticeSink.yield(notice)
     }
 
-    /// The longest that the thread blocks, and so the longest that a cancelled `run()` takes to notice.
+    /// Maximum time for which the thread blocks, and so the maximum delay of a cancellation of `run()`.
     private static let idleLimit = Duration.milliseconds(250)
 
-    /// How long freeing the client may take before it is left to a thread in the background.
+    /// Time limit for freeing the client before a background thread continues it.
     private static let destructionLimit = Duration.seconds(2)
 }

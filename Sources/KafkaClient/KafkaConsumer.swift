@@ -5,20 +5,20 @@ import Synchronization
 
 /// A member of a consumer group.
 ///
-/// `run()` polls on a thread of the consumer's own for as long as the consumer lives, whatever the rest of the program
-/// does: that keeps the member in its group. Records wait in a bounded buffer; when it stays full the partitions are
-/// paused, and polling goes on. The assignor is eager (`range`): below librdkafka 2.10 a commit that meets a
+/// `run()` polls on the consumer's own thread for as long as the consumer exists, independently of the rest of the
+/// program, which keeps the member in its group. Records wait in a bounded buffer; when it stays full the partitions
+/// are paused, and polling continues. The assignor is eager (`range`): below librdkafka 2.10 a commit during a
 /// cooperative rebalance loses the assignment.
 package actor KafkaConsumer {
-    /// What a call finds; each is total in every phase.
+    /// The phases of the consumer; every method works in each of them.
     enum Phase {
-        /// Exits: `running` by `run()`, `closing` by `close()`.
+        /// Not started. Exits: `running` by `run()`, `closing` by `close()`.
         case idle
 
-        /// Exits: `closing` by `close()`, cancellation or a fatal error.
+        /// Polling. Exits: `closing` by `close()`, cancellation or a fatal error.
         case running
 
-        /// The farewell to the group. Exits: `closed`, at the latest soon after the deadline.
+        /// Leaving the group. Exits: `closed`, soon after the deadline at the latest.
         case closing(deadline: ContinuousClock.Instant, hasBegun: Bool)
 
         case closed
@@ -37,20 +37,21 @@ package actor KafkaConsumer {
         let continuation: CheckedContinuation<CommitOutcome, Never>
     }
 
-    /// A revocation that waits for the commit of a batch that is still being worked on.
+    /// A revocation that waits for the commit of batches in progress.
     struct Revocation {
         let partitions: [TopicPartition]
         let deadline: ContinuousClock.Instant
     }
 
-    /// How long `close()` and a `run()` that ends by itself may take to leave the group.
+    /// Time limit for leaving the group, in `close()` and at the end of `run()`.
     package static let defaultCloseLimit = Duration.seconds(5)
 
-    /// What happens to the member; old notices give way to new ones, since nobody has to read them.
+    /// Notices about the member; new ones replace the oldest ones when nobody reads them.
     nonisolated package let notices: AsyncStream<ConsumerNotice>
 
-    /// Counts the turns of the polling thread: it changes several times a second for as long as the thread gets on; nil
-    /// once the consumer is closed.
+    /// A counter of the polling thread's rounds; nil once the consumer is closed.
+    ///
+    /// It changes several times a second unless the thread is stalled.
     nonisolated package var pulse: Int? { hasClosed.load(ordering: .acquiring) ? nil : turns.value }
 
     let thread = PinnedThread()
@@ -78,10 +79,10 @@ package actor KafkaConsumer {
     var groupWatch = GroupWatch()
     var identity = TopicIdentity()
 
-    /// The last fault of a connection while no broker was reached since.
+    /// The latest connection fault since a broker was last reached.
     var connectionFault: KafkaError?
 
-    /// Topics that have been told to carry their producers' times.
+    /// Topics that were reported to have their producers' times.
     var topicsTimedByProducers: Set<String> = []
     var waiter: Waiter?
     var waiterCount = 0
@@ -94,7 +95,7 @@ package actor KafkaConsumer {
         unsafe thread.asUnownedSerialExecutor()
     }
 
-    /// Makes the client; it joins the group when it runs.
+    /// Makes the client, which joins the group in `run()`.
     package init(
         configuration: KafkaConfiguration,
         groupID: String,
@@ -119,10 +120,11 @@ package actor KafkaConsumer {
         noticeSink.finish()
     }
 
-    /// A member that died is given up by the group after its session, and a group that rebalances meanwhile waits for it:
-    /// the session is the shortest that brokers allow by default (`group.min.session.timeout.ms`).
+    /// The default options, with the shortest session that brokers allow by default (`group.min.session.timeout.ms`).
     ///
-    /// Who sets a heartbeat or a session alone gets the library's own for the other: the two have to fit each other.
+    /// A group detects a dead member only when its session ends, and a rebalance waits for it meanwhile. If the
+    /// operator sets only one of session and heartbeat, the library's default is used for the other, since the two must
+    /// fit each other.
     private static func defaults(beside options: [String: String]) -> [String: String] {
         let session = ["heartbeat.interval.ms": "1500", "session.timeout.ms": "6000"]
         return session.keys.contains { options[$0] != nil } ? defaults : defaults.merging(session) { $1 }
@@ -130,11 +132,11 @@ package actor KafkaConsumer {
 
     private static let defaults = [
         "check.crcs": "true",
-        // Brokers send at once what there is. While there is nothing, a partition that is added waits for so long.
+        // Brokers send available records at once. Without records, a newly added partition waits for at most this time.
         "fetch.wait.max.ms": "200",
         "max.poll.interval.ms": "60000",
         "queued.max.messages.kbytes": "16384",
-        // They tell which partitions have no leader within reach.
+        // The statistics show which partitions have no reachable leader.
         "statistics.interval.ms": "2000",
     ]
 
@@ -142,7 +144,7 @@ package actor KafkaConsumer {
         "auto.offset.reset": "earliest",
         "enable.auto.commit": "false",
         "enable.auto.offset.store": "false",
-        // The end tells how far a partition is read behind marks of transactions, and that it can be read.
+        // The end-of-partition event shows the position past transaction markers, and that the partition can be read.
         "enable.partition.eof": "true",
         "partition.assignment.strategy": "range",
     ]

@@ -17,7 +17,7 @@ extension KafkaError {
 
         package static let none = Code(RD_KAFKA_RESP_ERR_NO_ERROR)
 
-        // librdkafka's own
+        // Codes of librdkafka.
         package static let allBrokersDown = Code(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
         package static let assignmentLost = Code(RD_KAFKA_RESP_ERR__ASSIGNMENT_LOST)
         static let assignPartitions = Code(RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS)
@@ -41,7 +41,7 @@ extension KafkaError {
         package static let transport = Code(RD_KAFKA_RESP_ERR__TRANSPORT)
         package static let unknownPartition = Code(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
 
-        // the protocol's
+        // Codes of the Kafka protocol.
         package static let coordinatorLoading = Code(RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS)
         package static let coordinatorNotAvailable = Code(RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE)
         package static let fencedInstance = Code(RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
@@ -71,16 +71,16 @@ extension KafkaError {
             return unsafe String(cString: name)
         }
 
-        /// True for what passes by itself, such as a broker that is away or a queue that is full.
+        /// True for errors that pass by themselves, such as an unreachable broker or a full queue.
         var isTransient: Bool { Self.transient.contains(self) }
 
-        /// True for what a broker answers to a member that no longer owns the partition.
+        /// True for a broker's answers to a member that no longer owns the partition.
         var saysNotOwner: Bool { Self.ownership.contains(self) }
 
-        /// True for a right to the group that is missing.
+        /// True when permission for the group is missing.
         var isOfGroup: Bool { self == Code(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED) }
 
-        /// True for what a broker, or the client before it, answers to a record that is larger than the topic takes.
+        /// True when a broker, or the client before it, rejects a record as larger than the topic accepts.
         package var saysTooLarge: Bool { self == .messageTooLarge || self == .recordListTooLarge }
 
         private static let ownership: Set<Code> = [

@@ -3,7 +3,7 @@
 import CLibrdkafka
 
 extension KafkaError {
-    /// The cause of an error as a fixed word, which logs and commands may show: librdkafka's own text may quote anything.
+    /// The cause of an error as a fixed word that logs and commands may show: librdkafka's own text may quote anything.
     package enum Reason: String, Sendable, CaseIterable {
         case authenticationFailed = "authentication_failed"
         case brokersAway = "brokers_away"
@@ -37,13 +37,13 @@ extension KafkaError {
         case unsupported
         case other
 
-        /// The same for a sentence.
+        /// The cause as words for a sentence.
         package var words: String { rawValue.replacing("_", with: " ") }
 
-        /// True for what the topic, or a right to it, is the cause of, while brokers answer.
+        /// True when the topic, or a permission for it, is the cause, while brokers answer.
         package var isOfTopic: Bool { Self.ofTopics.contains(self) }
 
-        /// True for what says only that no answer came: the fault of a connection says more.
+        /// True when it says only that no answer arrived, so that a connection fault is a better explanation.
         var isVague: Bool { Self.vague.contains(self) }
 
         private static let ofTopics: Set<Reason> = [
@@ -55,7 +55,7 @@ extension KafkaError {
 }
 
 extension KafkaError.Reason {
-    /// The cause that a code alone tells.
+    /// Makes the cause that a code alone implies.
     init(_ code: KafkaError.Code) {
         self = Self.byCode[code.rawValue] ?? .other
     }

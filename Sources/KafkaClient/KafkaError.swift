@@ -2,18 +2,17 @@
 
 import CLibrdkafka
 
-/// What librdkafka or a broker answered instead of doing what was asked.
+/// An error of librdkafka or of a broker.
 ///
-/// It carries codes, fixed words and names of an option, a broker, a topic and a partition at most: never a record's bytes,
-/// an option's value or a broker's text.
+/// It contains at most codes, fixed words and the names of an option, a broker, a topic and a partition: never a
+/// record's bytes, an option's value or a broker's text.
 package struct KafkaError: Error, Hashable, Sendable {
     /// The code, one of librdkafka's own (negative) or of the Kafka protocol (positive).
     package let code: Code
 
-    /// True when the client that reported it can do nothing more and has to be made anew.
+    /// True when the client that reported it is unusable and must be replaced.
     package let isFatal: Bool
 
-    /// True when the same call may succeed later.
     package let isRetriable: Bool
 
     /// The name of the configuration option at fault, if it is one.
@@ -21,13 +20,13 @@ package struct KafkaError: Error, Hashable, Sendable {
 
     package private(set) var reason: Reason
 
-    /// The broker as `host:port`, where one is at fault.
+    /// The broker at fault as `host:port`, if there is one.
     package private(set) var broker: String?
 
     package private(set) var topic: String?
     package private(set) var partition: Int32?
 
-    /// True for what one record is the cause of: its topic may take others.
+    /// True when a single record is the cause: its topic may accept others.
     package var isOfRecord: Bool {
         [.messageTooLarge, .recordRefused].contains(reason) || [.invalidArgument, .unknownPartition].contains(code)
     }
@@ -44,13 +43,13 @@ package struct KafkaError: Error, Hashable, Sendable {
         self.init(Code(code), isFatal: isFatal)
     }
 
-    /// Nil when the code says that nothing failed.
+    /// Nil when the code means success.
     init?(failure code: rd_kafka_resp_err_t) {
         guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
         self.init(code)
     }
 
-    /// Takes over an error object, reads it and frees it; nil when there is none.
+    /// Takes ownership of an error object, reads it and frees it; nil when there is none.
     ///
     // SAFETY: the caller hands its only reference over; nothing reads the object afterwards.
     init?(adopting error: OpaquePointer?) {
@@ -59,7 +58,7 @@ package struct KafkaError: Error, Hashable, Sendable {
         unsafe rd_kafka_error_destroy(error)
     }
 
-    /// Reads an error object that stays its owner's.
+    /// Reads an error object without taking ownership.
     private init(reading error: OpaquePointer) {
         let isFatal = unsafe rd_kafka_error_is_fatal(error) != 0
         let code = unsafe Code(rd_kafka_error_code(error))
@@ -71,7 +70,7 @@ package struct KafkaError: Error, Hashable, Sendable {
 // MARK: - Cause and place
 
 extension KafkaError {
-    /// The same with what librdkafka's text tells of a connection.
+    /// Returns the error with the connection fault that librdkafka's text describes.
     func explained(by text: String) -> KafkaError {
         let fault = ConnectionFault(text: text, code: code)
         var error = self
@@ -80,7 +79,7 @@ extension KafkaError {
         return error
     }
 
-    /// The same with the cause of another error, where its own code says only that no answer came.
+    /// Returns the error with the cause of another one, if its own code says only that no answer arrived.
     func explained(by other: KafkaError?) -> KafkaError {
         guard let other, reason.isVague else { return self }
         var error = self
@@ -89,7 +88,6 @@ extension KafkaError {
         return error
     }
 
-    /// The same with its topic.
     package func at(topic: String, partition: Int32? = nil) -> KafkaError {
         var error = self
         error.topic = topic
@@ -97,7 +95,7 @@ extension KafkaError {
         return error
     }
 
-    /// The same with its broker, as `host:port`.
+    /// Returns the error with its broker, as `host:port`.
     func at(broker: String) -> KafkaError {
         var error = self
         error.broker = broker

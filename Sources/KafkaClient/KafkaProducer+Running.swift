@@ -5,8 +5,8 @@ import PinnedThread
 extension KafkaProducer {
     /// Serves the client until `close(within:)` is called or the task is cancelled.
     ///
-    /// Returns only when the producer is closed. A call after `close` returns at once, one beside another call that
-    /// still serves throws `.state`. Throws also when a client that failed for good cannot be replaced.
+    /// Returns only when the producer is closed. A call after `close` returns at once. A call while another one serves
+    /// throws `.state`. Throws, too, when a client with a fatal error cannot be replaced.
     nonisolated package func run() async throws(KafkaError) {
         guard try await begin() else { return }
         var isOpen = true
@@ -17,10 +17,9 @@ extension KafkaProducer {
         if let failure = await failure { throw failure }
     }
 
-    /// Takes no more records, writes those that it has, and frees the client.
+    /// Accepts no more records, writes the remaining ones, and frees the client.
     ///
-    /// Records without a result when the limit passes are reported as failed with `.purged`; they may be written all
-    /// the same.
+    /// Records without a result at the limit are reported as failed with `.purged`; they may be written nevertheless.
     package func close(within limit: Duration) async {
         switch phase {
         case .idle:
@@ -34,7 +33,7 @@ extension KafkaProducer {
         }
     }
 
-    /// Hands records to the client until its queue is full; records for one that failed for good wait for the next one.
+    /// Passes records to the client until its queue is full; after a fatal error they wait for the next client.
     func handOver() {
         guard !isBroken else { return }
         while let (record, token) = backlog.next {
@@ -50,7 +49,7 @@ extension KafkaProducer {
         }
     }
 
-    /// Takes the producer into use; false when it is closed, after a wait when it is closing.
+    /// Starts the producer; false when it is closed, after a wait if it is closing.
     private func begin() async throws(KafkaError) -> Bool {
         switch phase {
         case .idle: break
@@ -70,7 +69,7 @@ extension KafkaProducer {
         }
     }
 
-    /// Works until other calls wait, which get in between, or the task is cancelled; false when the producer is closed.
+    /// Works until other calls wait, which run in between, or the task is cancelled; false when the producer is closed.
     private func serve(after start: Int) -> Bool {
         while serveOnce(after: start) {
             if wakeups.hasOthers(since: start) || Task.isCancelled { return true }
@@ -78,7 +77,7 @@ extension KafkaProducer {
         return false
     }
 
-    /// Does a slice of the work; false when the producer is closed.
+    /// Performs one round of work; false when the producer is closed.
     private func serveOnce(after start: Int) -> Bool {
         switch phase {
         case .idle: return true
@@ -129,7 +128,7 @@ extension KafkaProducer {
         }
     }
 
-    /// Why a record was not taken, with its place, and with the cause where the client says only that its time was over.
+    /// Adds the place to a record's error, and the cause when the client reports only a timeout.
     private func explained(_ error: KafkaError, _ message: borrowing ClientMessage) -> KafkaError {
         let error = fatalError ?? error
         guard let destination = backlog.destination(of: message.token) else { return error }
@@ -137,15 +136,15 @@ extension KafkaProducer {
             .at(topic: destination.topic, partition: message.partition)
     }
 
-    /// Asks a broker for a topic's partitions where they are not counted.
+    /// Queries the number of partitions of a topic that is not counted yet.
     private func countPartitions() {
         guard let topic = partitions.uncounted(at: .now) else { return }
-        // Asked again: a broker that is away is told of elsewhere.
+        // Repeated later; the outage of a broker is reported elsewhere.
         guard let count = try? handle?.partitionCount(of: topic, within: Self.questionLimit) else { return }
         partitions.note(count, of: topic)
     }
 
-    /// Asks brokers about topics whose records wait, while the brokers are there.
+    /// Queries brokers about topics whose records wait for too long.
     private func lookForTrouble() {
         let now = ContinuousClock.now
         guard now >= lookedAt + .seconds(1) else { return }
@@ -160,17 +159,17 @@ extension KafkaProducer {
         }
     }
 
-    /// How long brokers may take to answer: nothing is produced meanwhile.
+    /// Time limit for the brokers' answer: nothing is produced meanwhile.
     private static let questionLimit = Duration.milliseconds(500)
 
     private func settle(_ token: Int, _ result: DeliveryResult) {
         if let answer = backlog.finish(token) { answer(result) }
     }
 
-    /// The client has failed for good: another one takes its place, at once where it lived for a while.
+    /// Handles a fatal error: another client replaces this one, at once if it has existed for a while.
     ///
-    /// Everything without a result fails, also what the client never had: sent by the next one it would overtake records
-    /// of the same key that the caller has to send again.
+    /// All records without a result fail, even those that the client never got: written by the next client, they would
+    /// overtake records of the same key that the caller must send again.
     private func noteFatalError() {
         guard !isBroken else { return }
         isBroken = true
@@ -180,7 +179,7 @@ extension KafkaProducer {
         failAll(fatalError ?? KafkaError(.fatal, isRetriable: true))
     }
 
-    /// Why the client has failed for good, which its records may be sent again after.
+    /// The client's fatal error, as a retriable one: the next client can write its records.
     private var fatalError: KafkaError? {
         handle?.fatalError.map { KafkaError($0, isRetriable: true) }
     }
@@ -204,11 +203,11 @@ extension KafkaProducer {
     }
 
     private func dropClient() {
-        // Calls that come meanwhile are counted: `serve` lets in those that are.
+        // Still count calls that are enqueued meanwhile: `serve` lets only counted ones run.
         thread.attachInterrupt { [wakeups] in wakeups.add() }
         guard let handle = handle.take() else { return }
         handle.purge()
-        // A client that does not end in time goes on in the background; nothing of it is waited for.
+        // A client that does not end in time continues in the background.
         _ = handle.close(within: .seconds(2))
     }
 

@@ -5,31 +5,30 @@ import Synchronization
 
 /// An idempotent producer.
 ///
-/// Within one session of the client a record is written once and in the order of its key, retries included. A client
-/// that failed for good is replaced; what it had not acknowledged is reported as failed with the cause, so a record may
-/// be written twice when it is sent again.
+/// Within one client session each record is written once and in the order of its key, retries included. A client with a
+/// fatal error is replaced. Its unacknowledged records are reported as failed with the cause, so a record may be
+/// written twice when it is sent again.
 package actor KafkaProducer {
     enum Phase {
-        /// Exits: `running` by `run()`, `closing` by `close()`. Records wait.
+        /// Not started; records wait. Exits: `running` by `run()`, `closing` by `close()`.
         case idle
 
-        /// Exits: `closing` by `close()` or cancellation.
+        /// Writing records. Exits: `closing` by `close()` or cancellation.
         case running
 
-        /// Exits: `closed` when all records have a result, or at the deadline.
+        /// Writing the remaining records. Exits: `closed` when all have a result, or at the deadline.
         case closing(deadline: ContinuousClock.Instant)
 
         case closed
     }
 
-    /// How long a `run()` whose task is cancelled may take to write what it was given.
+    /// Time limit for writing the remaining records after a cancellation of `run()`.
     package static let defaultCloseLimit = Duration.seconds(5)
 
-    /// The shortest time between the making of two clients: one that a broker refuses from the start is made anew with
-    /// pauses.
+    /// Minimum time between the creation of two clients, in case a broker rejects them from the start.
     static let shortestLife = Duration.seconds(5)
 
-    /// What happens to topics; old notices give way to new ones, since nobody has to read them.
+    /// Notices about topics; new ones replace the oldest ones when nobody reads them.
     nonisolated package let notices: AsyncStream<ProducerNotice>
 
     let thread = PinnedThread()
@@ -41,14 +40,14 @@ package actor KafkaProducer {
     var phase = Phase.idle
     var failure: KafkaError?
 
-    /// Whether the client has failed for good and waits for the next one to take its place.
+    /// True when the client has a fatal error and is not replaced yet.
     var isBroken = false
     var madeAt = ContinuousClock.now
     var backlog = Backlog()
     var trouble = TopicTrouble()
     nonisolated let partitions = PartitionCounts()
 
-    /// The last fault of a connection, which is the cause of what times out; nil once a record was taken.
+    /// The latest connection fault, which explains timeouts; nil after a delivered record.
     var connectionFault: KafkaError?
     var lookedAt = ContinuousClock.now
     var closeWaiters: [CheckedContinuation<Void, Never>] = []
@@ -70,11 +69,11 @@ package actor KafkaProducer {
         noticeSink.finish()
     }
 
-    /// Takes records to be written, and tells of each what became of it as soon as that is known.
+    /// Accepts records to be written, and calls each one's `answer` when its result is known.
     ///
-    /// Records of one key are written in the order in which they were given, over calls too. Each has its result after
-    /// `delivery.timeout.ms` (30 s) at the latest, counted from when it enters the client's queue; what does not go
-    /// into that waits here.
+    /// Records of one key are written in the given order, also across calls. Each has its result after
+    /// `delivery.timeout.ms` (30 s) at the latest, counted from its entry into the client's queue; records that do not
+    /// fit into that queue wait here.
     package func take(_ records: [OutgoingRecord]) {
         switch phase {
         case .idle, .running: break
@@ -86,14 +85,13 @@ package actor KafkaProducer {
         handOver()
     }
 
-    /// Where a record with this key goes.
     nonisolated package func destination(of key: [UInt8]?, in topic: String) -> Destination {
         partitions.destination(of: key, in: topic)
     }
 
-    /// Writes the records and waits for the results, which come in the records' order.
+    /// Writes the records and waits for the results, which have the order of the records.
     ///
-    /// It waits also when its task is cancelled: what is under way cannot be called back.
+    /// Cancellation does not end the wait: records in flight cannot be recalled.
     package func send(_ records: [ProducerRecord]) async -> [DeliveryResult] {
         guard !records.isEmpty else { return [] }
         return await withCheckedContinuation { sender in
@@ -108,9 +106,9 @@ package actor KafkaProducer {
 
     private static let defaults = [
         "delivery.timeout.ms": "30000",
-        // Records of one partition that come meanwhile wait for the answer to the request before, and go together.
+        // Records that arrive while their partition has a request in flight are sent together after its answer.
         "linger.ms": "0",
-        // A record as large as a broker takes by default, and a few headers more, must still go out.
+        // Above the default limit of brokers, so that the largest record can be sent with a few more headers.
         "message.max.bytes": "10485760",
         "queue.buffering.max.kbytes": "65536",
     ]
@@ -118,14 +116,15 @@ package actor KafkaProducer {
     private static let fixed = [
         "acks": "all",
         "enable.idempotence": "true",
-        // librdkafka takes a request's success for that of the ones before it, even of those that were refused. It is one
-        // only where the broker refuses what follows a gap: not from a producer it does not know yet, and not every kind
-        // of broker does. A broker works on one request of a connection at a time anyway.
+        // librdkafka takes the success of a request as success of the earlier ones, even of rejected ones. That is
+        // right only if the broker rejects records after a gap. It does not for a producer that is new to it, and some
+        // kinds of broker never do. The limit costs nothing: a broker handles one request of a connection at a time
+        // anyway.
         "max.in.flight.requests.per.connection": "1",
     ]
 }
 
-/// The results of records that were sent together, for the sender when there are all.
+/// The results of records that were sent together; resumes the sender when it has all.
 private final class Results: Sendable {
     private let state: Mutex<(results: [DeliveryResult?], open: Int)>
     private let sender: CheckedContinuation<[DeliveryResult], Never>

@@ -2,11 +2,11 @@
 
 import FoundationEssentials
 
-/// Since when partitions are known to have records that nobody read, where no such record is at hand to tell its age.
+/// Measures for how long partitions have had unread records, where no such record is in the buffer.
 struct LagWatch {
     private var behind: [TopicPartition: (position: Int64, since: ContinuousClock.Instant)] = [:]
 
-    /// Takes one look, and returns how long a partition has not moved with something before it.
+    /// Records one reading, and returns the time for which the position has not moved although records follow it.
     mutating func age(
         of partition: TopicPartition,
         at position: Int64,
@@ -24,11 +24,11 @@ struct LagWatch {
 }
 
 extension KafkaConsumer {
-    /// How far each owned partition's end is from what was handed out.
+    /// The lag of each owned partition: the distance from the handed-out records to the partition's end.
     ///
-    /// The end is the high watermark, so what stands behind an open transaction counts. The position is behind marks of
-    /// transactions and aborted records as soon as the partition was read to its end. Brokers are asked while reading is
-    /// paused, since fetches tell of ends then no more. A partition of which too little is known is left out.
+    /// The end is the high watermark, so records behind an open transaction count. Once a partition was read to its
+    /// end, the position is past transaction markers and aborted records. While reading is paused, brokers are queried,
+    /// since no fetch reports the end then. A partition with an unknown position or end is left out.
     package func lag() -> [PartitionLag] {
         let unread = buffer.firstRecords
         let end = ContinuousClock.now + Self.questionLimit
@@ -53,13 +53,13 @@ extension KafkaConsumer {
         }
     }
 
-    /// Nil for a record without a time.
+    /// The age of a record; nil for a record without a time.
     private static func age(of record: ConsumerRecord) -> Duration? {
         guard record.timestamp >= 0 else { return nil }
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         return .milliseconds(max(0, now.subtractingReportingOverflow(record.timestamp).partialValue))
     }
 
-    /// How long brokers may take to tell the ends: nothing is polled meanwhile.
+    /// Time limit for the brokers' answers about ends: nothing is polled meanwhile.
     private static let questionLimit = Duration.milliseconds(500)
 }

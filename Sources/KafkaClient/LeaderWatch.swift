@@ -2,14 +2,13 @@
 
 import FoundationEssentials
 
-/// The part of librdkafka's statistics that tells which brokers a client reads its partitions from.
+/// The part of librdkafka's statistics that shows from which brokers a client reads its partitions.
 struct ClientStatistics: Decodable {
     struct Broker: Decodable {
         let nodeid: Int32
         let nodename: String
         let state: String
 
-        /// True while requests go out to it.
         var isUp: Bool { ["UP", "UPDATE", "REAUTH"].contains(state) }
     }
 
@@ -30,7 +29,7 @@ struct ClientStatistics: Decodable {
         self = value
     }
 
-    /// Why a partition cannot be read; nil where its broker is there, or nothing is known of it.
+    /// The reason why a partition cannot be read; nil when its broker is reachable, or nothing is known about it.
     func obstacle(to partition: TopicPartition) -> KafkaError? {
         guard let known = topics[partition.topic]?.partitions[String(partition.partition)] else { return nil }
         guard known.broker >= 0 else { return KafkaError(.leaderNotAvailable).at(partition) }
@@ -39,16 +38,16 @@ struct ClientStatistics: Decodable {
     }
 }
 
-/// Finds partitions whose leaders are away while other brokers answer: the client tries them again in silence.
+/// Finds partitions with unreachable leaders while other brokers answer: the client retries them silently.
 ///
-/// Pure: the owner hands in the client's statistics.
+/// Pure: the owner passes in the client's statistics.
 struct LeaderWatch {
-    /// A leader that is away for so long is told of: an election, or a broker's restart in order, takes less.
+    /// Time after which an unreachable leader is reported: an election, or an orderly restart of a broker, takes less.
     static let patience = Duration.seconds(4)
 
     private var absences: [TopicPartition: ContinuousClock.Instant] = [:]
 
-    /// The partitions of these that cannot be read for some time already.
+    /// The given partitions whose leaders have been unreachable for longer than `patience`.
     mutating func absent(
         of partitions: [TopicPartition],
         in statistics: ClientStatistics,
@@ -68,9 +67,9 @@ struct LeaderWatch {
 }
 
 extension KafkaConsumer {
-    /// Tells of partitions whose leaders are away, and of their end.
+    /// Reports partitions whose leaders are unreachable, and their recovery.
     ///
-    /// While reading is paused no leader is needed, and a group whose brokers are all away is told of elsewhere.
+    /// While reading is paused no leader is needed, and an outage of all brokers is reported elsewhere.
     func noteStatistics(_ json: String) {
         guard flow.mode != .paused, areBrokersReachable, revocation == nil else { return }
         guard let statistics = ClientStatistics(json: json) else { return }

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds records that expired before anybody of the group read them.
+/// Finds records that expired before any member of the group read them.
 ///
-/// Offsets have gaps for other reasons, too: marks of transactions, aborted records, compaction. So a gap is only a
-/// suspicion until the topic's first offset is known. Pure: the owner asks the broker.
+/// Offsets have gaps for other reasons, too: transaction markers, aborted records, compaction. So a gap is only a
+/// suspicion until the partition's first offset is known. Pure: the owner queries the broker.
 struct LossWatch {
-    /// The offset after the last record, or the group's committed one.
+    /// The offset after the last record that was read, or the group's committed one.
     private var next: [TopicPartition: Int64] = [:]
 
-    /// Offsets that were not read, up to the record behind them; none may have come yet.
+    /// Ranges of unread offsets, each up to the next record; unbounded until a record is read.
     private var gaps: [TopicPartition: Range<Int64>] = [:]
 
-    /// Partitions that are looked at for the first time: each is asked for without a pause.
+    /// Partitions that were not checked yet: their checks need no pause.
     private var fresh: Set<TopicPartition> = []
 
-    /// No partition is asked for before.
+    /// The time before which no partition is checked.
     private var pausedUntil: ContinuousClock.Instant?
 
-    /// Begins with what the group has committed; a partition without an offset was never read, so nothing of it is lost.
+    /// Starts with the group's committed offsets; a partition without one was never read, so it lost nothing.
     init(committed: [TopicPartition: Int64] = [:]) {
         next = committed
         gaps = committed.mapValues { $0..<Int64.max }
@@ -27,29 +27,29 @@ struct LossWatch {
     /// The offset after the last record that was read, or the group's committed one.
     func position(of partition: TopicPartition) -> Int64? { next[partition] }
 
-    /// Takes a record in, in the order of reading.
+    /// Records a record that was read, in order.
     mutating func read(_ partition: TopicPartition, _ offset: Int64) {
         guard offset < .max else { return }
         if let expected = next[partition], offset > expected { note(expected..<offset, of: partition) }
         next[partition] = offset + 1
     }
 
-    /// The widest gap counts: marks of transactions are small, and come often.
+    /// Keeps the widest gap: transaction markers make frequent, small ones.
     private mutating func note(_ gap: Range<Int64>, of partition: TopicPartition) {
         if let known = gaps[partition], known.upperBound < .max, known.count >= gap.count { return }
         gaps[partition] = gap
     }
 
-    /// A partition whose first offset settles a suspicion; nil when there is none to ask for now.
+    /// A partition whose first offset must be queried now, to settle a suspicion; nil for none.
     func suspect(at now: ContinuousClock.Instant) -> TopicPartition? {
         if let pausedUntil, now < pausedUntil { return nil }
         return fresh.first ?? gaps.keys.first
     }
 
-    /// Puts the next question off: the answer did not come.
+    /// Postpones the next query, after one without an answer.
     mutating func postpone(until time: ContinuousClock.Instant) { pausedUntil = time }
 
-    /// What was lost, by the topic's first offset.
+    /// Settles a suspicion by the partition's first offset; returns the lost offsets, if any.
     mutating func settle(
         _ partition: TopicPartition,
         first: Int64,
@@ -63,21 +63,21 @@ struct LossWatch {
         return gap.lowerBound..<end
     }
 
-    /// The shortest time between two questions about gaps, however many a topic has.
+    /// Minimum time between two queries about gaps, however many a topic has.
     private static let pause = Duration.seconds(1)
 }
 
 extension KafkaConsumer {
-    /// Remembers how far the group has read partitions that begin.
+    /// Reads the group's committed offsets of newly assigned partitions.
     ///
-    /// Before anything of them is read: what this member commits itself is no help. Without an answer nothing is said of
-    /// them until records with a gap between them come.
+    /// This must precede their first record, since this member's own commits would hide a loss. Without an answer, a
+    /// loss is found only by a gap between two records.
     func watchForLosses(_ partitions: [TopicPartition]) {
         let committed = (try? handle?.committedOffsets(of: partitions, within: Self.lossQuestionLimit)) ?? [:]
         lossWatch = LossWatch(committed: committed)
     }
 
-    /// Asks for the first offset of one partition with a gap, if there is one.
+    /// Queries the first offset of one partition with a gap, if there is one.
     func checkForLoss() {
         guard areBrokersReachable, let partition = lossWatch.suspect(at: .now) else { return }
         do {
@@ -86,11 +86,11 @@ extension KafkaConsumer {
                 notify(.recordsLost(partition, lost))
             }
         } catch {
-            // Asked again: a broker that is away is told of elsewhere.
+            // Repeated later; the outage of a broker is reported elsewhere.
             lossWatch.postpone(until: .now + .seconds(5))
         }
     }
 
-    /// How long a broker may take to answer: nothing is polled meanwhile.
+    /// Time limit for a broker's answer: nothing is polled meanwhile.
     private static let lossQuestionLimit = Duration.milliseconds(500)
 }

@@ -26,7 +26,7 @@ import CLibrdkafka
         unsafe rd_kafka_topic_partition_list_destroy(list)
     }
 
-    /// The offsets as the library filled them in, and each partition's own error.
+    /// The offsets that the library filled in, with the error of each partition.
     var offsets: [(partition: TopicPartition, offset: Int64, error: KafkaError?)] {
         let elements = unsafe UnsafeBufferPointer(start: list.pointee.elems, count: Int(list.pointee.cnt))
         return unsafe elements.compactMap { element in

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why topics cannot be read though brokers answer, until they are read: by place, since each has its own success.
+/// The reasons why topics cannot be read although brokers answer, by place, each until that place is read.
 ///
-/// Pure: the owner tells what it saw, and asks for what to try.
+/// Pure: the owner reports errors and reads, and retries the places that are due.
 struct ReadFaults {
     private var group: KafkaError?
     private var topics: [String: KafkaError] = [:]
     private var partitions: [TopicPartition: KafkaError] = [:]
 
-    /// Partitions whose leaders are away.
+    /// Partitions whose leaders are unreachable.
     private var absent: [TopicPartition: KafkaError] = [:]
     private var nextTry: ContinuousClock.Instant?
 
-    /// The time between two tries.
     private static let pause = Duration.seconds(3)
 
     var isEmpty: Bool { group == nil && topics.isEmpty && partitions.isEmpty && absent.isEmpty }
 
-    /// Takes an error of a consumer, and returns it with its topic if it is of this kind; nil for others.
+    /// Records an error if a topic is its cause, and returns it with its topic; nil for other errors.
     mutating func note(_ error: KafkaError, of subscription: [String]) -> KafkaError? {
         guard error.reason.isOfTopic, error.reason != .recordRefused else { return nil }
         let fault = error.topic == nil ? error.at(topic: subscription.joined(separator: ",")) : error
@@ -31,7 +30,7 @@ struct ReadFaults {
         return fault
     }
 
-    /// A partition was read; true when nothing is left.
+    /// Records that a partition was read; true when no fault is left.
     mutating func read(_ partition: TopicPartition) -> Bool {
         if isEmpty { return false }
         topics[partition.topic] = nil
@@ -40,28 +39,28 @@ struct ReadFaults {
         return isEmpty
     }
 
-    /// The group has given a share; true when nothing is left.
+    /// Records an assignment by the group; true when no fault is left.
     mutating func join() -> Bool {
         if isEmpty { return false }
         group = nil
         return isEmpty
     }
 
-    /// A topic is there and may be used; true when nothing is left.
+    /// Records that a topic exists and can be used; true when no fault is left.
     mutating func find(_ topic: String) -> Bool {
         if isEmpty { return false }
         topics[topic] = nil
         return isEmpty
     }
 
-    /// The partitions are another member's; true when nothing is left.
+    /// Forgets partitions, which another member may own now; true when no fault is left.
     mutating func clearPartitions() -> Bool {
         if partitions.isEmpty && absent.isEmpty { return false }
         (partitions, absent) = ([:], [:])
         return isEmpty
     }
 
-    /// Takes the partitions whose leaders are away now, and returns what is new of it and what is over.
+    /// Records the partitions whose leaders are unreachable now; returns the new faults and the recovered partitions.
     mutating func watch(
         _ absent: [TopicPartition: KafkaError]
     ) -> (begun: [KafkaError], ended: [TopicPartition]) {
@@ -71,7 +70,6 @@ struct ReadFaults {
         return (Array(begun), ended)
     }
 
-    /// The places to try again now.
     mutating func due(at now: ContinuousClock.Instant) -> (topics: [String], partitions: [TopicPartition]) {
         if isEmpty || now < nextTry ?? now { return ([], []) }
         nextTry = now + Self.pause
@@ -88,7 +86,7 @@ extension KafkaConsumer {
         if readFaults.join() { notify(.readsAgain) }
     }
 
-    /// Tries what could not be read: a topic by a question, a partition by a fetch that tells of its end.
+    /// Retries unreadable places: a topic by a metadata request, a partition by a fetch that reports its end.
     func checkReadFaults() {
         if readFaults.isEmpty || !areBrokersReachable || revocation != nil { return }
         let due = readFaults.due(at: .now)

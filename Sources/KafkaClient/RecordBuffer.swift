@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Records that were read and not handed out yet, in the order of reading.
+/// The records that were read and not handed out yet, in order.
 struct RecordBuffer {
     private let limits: ConsumerLimits
 
-    /// Those from `start` on, behind fewer than as many that are handed out already.
+    /// The records from index `start`, after handed-out ones; those are removed when they are as many as the rest.
     private(set) var records: [ConsumerRecord] = []
     private var start = 0
     private(set) var bytes = 0
@@ -16,10 +16,10 @@ struct RecordBuffer {
     var count: Int { records.count - start }
     var isEmpty: Bool { count == 0 }
 
-    /// True when nothing more should be read.
+    /// True when reading must stop.
     var isFull: Bool { count >= limits.highWater || bytes >= limits.maximumBytes }
 
-    /// True when reading should go on.
+    /// True when reading can resume.
     var hasRoom: Bool { count <= limits.lowWater && bytes <= limits.maximumBytes / 2 }
 
     mutating func append(_ record: ConsumerRecord) {
@@ -27,7 +27,6 @@ struct RecordBuffer {
         bytes += record.size
     }
 
-    /// Removes and returns the oldest records, at most so many.
     mutating func take(_ maximum: Int) -> [ConsumerRecord] {
         let taken = Array(records[start...].prefix(maximum))
         start += taken.count
@@ -45,7 +44,6 @@ struct RecordBuffer {
         bytes = 0
     }
 
-    /// The oldest record of each partition.
     var firstRecords: [TopicPartition: ConsumerRecord] {
         var oldest: [TopicPartition: ConsumerRecord] = [:]
         for record in records[start...].reversed() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One header of a record; a value may be absent, which is not the same as empty.
+/// One header of a record; an absent value differs from an empty one.
 package struct RecordHeader: Hashable, Sendable {
     package var name: String
     package var value: [UInt8]?
@@ -22,7 +22,7 @@ package struct TopicPartition: Hashable, Sendable {
     }
 }
 
-/// A record as it was read, copied out of the client's memory.
+/// A record that was read, copied out of the client's memory.
 package struct ConsumerRecord: Hashable, Sendable {
     package let topic: String
     package let partition: Int32
@@ -36,7 +36,7 @@ package struct ConsumerRecord: Hashable, Sendable {
     /// Nil for a tombstone.
     package let value: [UInt8]?
 
-    /// In the producer's order, names repeated as sent; a name that is not UTF-8 is repaired.
+    /// The headers in the producer's order, with repeated names; names that are not UTF-8 are repaired.
     package let headers: [RecordHeader]
 
     package init(
@@ -57,7 +57,7 @@ package struct ConsumerRecord: Hashable, Sendable {
         self.headers = headers
     }
 
-    /// About how much memory the record takes, for limits.
+    /// Approximate memory of the record in bytes, for limits.
     var size: Int {
         let headerSize = headers.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) + 48 }
         return 128 + (key?.count ?? 0) + (value?.count ?? 0) + headerSize
@@ -69,7 +69,7 @@ package struct ProducerRecord: Hashable, Sendable {
     package var topic: String
     package var key: [UInt8]?
 
-    /// Nil writes a tombstone.
+    /// Nil for a tombstone.
     package var value: [UInt8]?
 
     package var headers: [RecordHeader]
@@ -77,7 +77,7 @@ package struct ProducerRecord: Hashable, Sendable {
     /// Milliseconds since 1970; the time of sending when nil.
     package var timestamp: Int64?
 
-    /// The key's hash chooses when nil.
+    /// Nil to choose it by the key's hash.
     package var partition: Int32?
 
     package init(
@@ -97,13 +97,13 @@ package struct ProducerRecord: Hashable, Sendable {
     }
 }
 
-/// Where a record stands that was handed out.
+/// The place of a record that was handed out.
 package struct RecordPlace: Sendable {
     let epoch: Int
     let partition: TopicPartition
     let offset: Int64
 
-    /// The place of a record that was handed out with `batch`.
+    /// Makes the place of a record from a batch that was handed out.
     package init(batch: RecordBatch, topic: String, _ partition: Int32, _ offset: Int64) {
         epoch = batch.epoch
         self.partition = TopicPartition(topic: topic, partition: partition)
@@ -111,16 +111,16 @@ package struct RecordPlace: Sendable {
     }
 }
 
-/// Records handed out together, and what to commit once they are dealt with.
+/// Records that were handed out together, and the offsets to commit after them.
 package struct RecordBatch: Sendable {
     package let records: [ConsumerRecord]
 
-    /// The assignment under which the records were read: a later one may belong to another member.
+    /// The assignment in which the records were read; a partition may belong to another member in a later one.
     let epoch: Int
     let number: Int
     let nextOffsets: [TopicPartition: Int64]
 
-    /// The same without its records: what a commit needs, for as long as it takes.
+    /// The batch without its records, for a commit that may take long.
     package var withoutRecords: RecordBatch {
         RecordBatch(records: [], epoch: epoch, number: number, nextOffsets: nextOffsets)
     }

@@ -3,17 +3,17 @@
 import CLibrdkafka
 import PinnedThread
 
-/// Reads all partitions of a topic without a group: to follow it, or to go through its past.
+/// Reads all partitions of a topic without a group, to follow it or to read its past.
 ///
 /// It commits nothing and disturbs no group.
 package actor TopicReader {
     package enum Start: Hashable, Sendable {
         case beginning
 
-        /// Only what is written from now on.
+        /// Only records that are written from now on.
         case end
 
-        /// From the first record at or after a time, in milliseconds since 1970.
+        /// Records from the first one at or after a time, in milliseconds since 1970.
         case timestamp(Int64)
     }
 
@@ -24,14 +24,16 @@ package actor TopicReader {
     private var topicNames = TopicNames()
     private var failure: KafkaError?
 
-    /// The offsets after the last records of when the reader was opened, for partitions that are not read so far yet.
+    /// The end offsets at the time of opening, for partitions that are not read up to them yet.
     private var remainingEnds: [TopicPartition: Int64] = [:]
 
-    /// Partitions whose end was only asked for: some brokers answer that with the last batch's first record, and tell
-    /// the true end with the first records that they give.
+    /// Partitions whose end offset comes from a query only.
+    ///
+    /// Some brokers answer it with the first offset of the last batch, and report the true end with the first fetched
+    /// records.
     private var unconfirmedEnds: Set<TopicPartition> = []
 
-    /// Partitions that gave a record of the time asked for.
+    /// Partitions that returned a record at or after the start time.
     private var startedPartitions: Set<TopicPartition> = []
 
     private var endChanged = false
@@ -40,10 +42,10 @@ package actor TopicReader {
         unsafe thread.asUnownedSerialExecutor()
     }
 
-    /// Opens a reader; what is written after the call returns is surely read.
+    /// Opens a reader, which returns every record that is written after this call.
     ///
-    /// A partition that has no leader for a moment is asked for again, and for 2 s a topic that a broker does not know: it
-    /// may have been created just now.
+    /// Opening is retried while a partition has no leader, and for 2 s when a broker does not know the topic, which may
+    /// have been created just now.
     package static func open(
         configuration: KafkaConfiguration,
         topic: String,
@@ -68,7 +70,7 @@ package actor TopicReader {
                     await reader.close()
                     throw error
                 }
-                // No signal tells that there is a leader.
+                // No notification says that a leader was elected, so poll.
                 try? await Task.sleep(for: .milliseconds(100))
             }
         }
@@ -83,12 +85,13 @@ package actor TopicReader {
         )
     }
 
-    /// True when every record that was there when the reader was opened has been returned.
+    /// True when every record that existed at the time of opening was returned.
     package var reachedEnd: Bool { remainingEnds.isEmpty }
 
-    /// The next records, at most so many, of any partition; as soon as there are some, or none when the time is over.
+    /// Returns the next records of any partition, at most `maximum`, as soon as there are some; none at the time limit.
     ///
-    /// Throws what makes reading on useless, `.closed` after `close()`; brokers that are away for a while do not.
+    /// Throws errors that make further reading useless, and `.closed` after `close()`. A temporary outage of brokers
+    /// does not throw.
     package nonisolated func next(maximum: Int, within limit: Duration) async throws(KafkaError) -> [ConsumerRecord] {
         let deadline = ContinuousClock.now + limit
         while true {
@@ -100,11 +103,11 @@ package actor TopicReader {
 
     package func close() async {
         guard let handle = handle.take() else { return }
-        // Freeing that takes longer goes on in the background.
+        // A client that takes longer is freed in the background.
         _ = handle.close(within: .seconds(2))
     }
 
-    /// True once after the end was reached, so that a reader of the past need not wait for more.
+    /// True once after the end was reached, so that a reader of the past does not wait for more.
     private func reachedEndJustNow() -> Bool {
         defer { endChanged = false }
         return endChanged
@@ -165,7 +168,7 @@ package actor TopicReader {
         return (records, reachedEndJustNow())
     }
 
-    /// True for records at the front that are older than the time asked for, which a broker that keeps no times gives.
+    /// True for leading records that are older than the start time, which a broker without a time index returns.
     private func isTooOld(_ record: ConsumerRecord) -> Bool {
         guard case .timestamp(let timestamp) = start else { return false }
         let partition = TopicPartition(topic: record.topic, partition: record.partition)
@@ -190,11 +193,11 @@ package actor TopicReader {
         if remainingEnds.isEmpty { endChanged = true }
     }
 
-    /// Returns what makes reading on useless.
+    /// Returns an error that makes further reading useless; nil for others.
     private func handleError(_ event: borrowing ClientEvent) -> KafkaError? {
         guard let error = event.error else { return nil }
         if error.code == .partitionEnd {
-            // The last offsets of a partition may be a transaction's marks, which are no records.
+            // The last offsets of a partition may be transaction markers, which are not returned as records.
             if let partition = event.subject { leave(partition) }
             return nil
         }
@@ -212,7 +215,7 @@ package actor TopicReader {
         "enable.auto.commit": "false",
         "enable.auto.offset.store": "false",
         "enable.partition.eof": "true",
-        // The library wants the name of a group to assign partitions; the group is never joined.
+        // The library needs a group id to assign partitions; the group is never joined.
         "group.id": "code-courier-reader",
     ]
 }

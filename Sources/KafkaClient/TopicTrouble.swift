@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds destinations whose records wait in the client for too long: it retries them in silence until their time is over.
+/// Finds destinations whose records wait in the client for too long: it retries them silently until they time out.
 ///
-/// Pure: the owner asks the brokers.
+/// Pure: the owner queries the brokers.
 struct TopicTrouble {
-    /// Records that wait for so long are looked after.
+    /// Waiting time after which the cause is queried.
     static let patience = Duration.seconds(4)
 
-    /// The time between two questions.
+    /// The time between two queries.
     private static let pause = Duration.seconds(5)
 
     private var next: ContinuousClock.Instant?
 
-    /// The causes found last.
+    /// The causes that the last queries found.
     private var causes: [Destination: KafkaError] = [:]
 
-    /// The destinations to ask about now, by topic, from when records were given to the client.
+    /// The destinations to query now by topic; `waiting` has the time at which the client got their oldest records.
     mutating func suspects(
         _ waiting: [Destination: ContinuousClock.Instant],
         at now: ContinuousClock.Instant
@@ -28,7 +28,7 @@ struct TopicTrouble {
 
     mutating func note(_ cause: KafkaError, of destination: Destination) { causes[destination] = cause }
 
-    /// Forgets a partition that took a record, and what is known of its topic as a whole.
+    /// Forgets the causes of a partition that accepted a record, and those of its topic as a whole.
     mutating func clear(_ topic: String, _ partition: Int32) {
         if causes.isEmpty { return }
         causes[Destination(topic: topic, partition: partition)] = nil
@@ -38,9 +38,10 @@ struct TopicTrouble {
     func cause(of destination: Destination) -> KafkaError? { causes[destination] }
 }
 
-/// What an operator may want to know of a producer; nothing depends on somebody reading it.
+/// A producer's notice for an operator; nothing depends on anybody reading it.
 package enum ProducerNotice: Hashable, Sendable {
-    /// A topic, or a partition of it, takes no records though brokers answer; the client has not given up any yet. It is
-    /// told again every few seconds.
+    /// A topic or partition accepts no records although brokers answer, and the client still retries.
+    ///
+    /// Repeated every few seconds.
     case stuck(KafkaError)
 }
