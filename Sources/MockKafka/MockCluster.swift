@@ -4,10 +4,10 @@ import CLibrdkafka
 package import KafkaClient
 import Synchronization
 
-/// librdkafka's own Kafka cluster inside the process, for demonstration and tests.
+/// librdkafka's own Kafka cluster inside the process, for demonstrations and tests.
 ///
-/// It listens on 127.0.0.1, so other processes may use it too. It keeps everything in memory, knows no admin requests
-/// (topics are made with `createTopic` or by themselves) and takes 3 s to start a group.
+/// It listens on 127.0.0.1, so other processes can use it, too. It keeps everything in memory, supports no admin
+/// requests (`createTopic` makes topics, or their first use does) and needs 3 s to start a group.
 package final class MockCluster: Sendable {
     /// A kind of request, by its number in the Kafka protocol.
     package struct RequestKind: RawRepresentable, Hashable, Sendable {
@@ -28,14 +28,14 @@ package final class MockCluster: Sendable {
 
     private let cluster: Mutex<MockClusterHandle?>
 
-    /// Starts the brokers, whose numbers are 1 and up.
+    /// Starts the brokers, numbered from 1.
     package init(brokers: Int) throws(KafkaError) {
         let handle = try MockClusterHandle(brokers: brokers)
         bootstrapServers = handle.bootstrapServers
         cluster = Mutex(handle)
     }
 
-    /// Makes a topic, which every broker has a replica of.
+    /// Creates a topic; every broker has a replica of it.
     package func createTopic(_ name: String, partitions: Int) throws(KafkaError) {
         try unsafe perform { unsafe rd_kafka_mock_topic_create($0, name, Int32(clamping: partitions), 1) }
     }
@@ -49,33 +49,32 @@ package final class MockCluster: Sendable {
         }
     }
 
-    /// Cuts a broker off, or all of them when nil.
+    /// Makes a broker unreachable, or all of them for nil.
     package func brokerDown(_ broker: Int32? = nil) throws(KafkaError) {
         try unsafe perform { unsafe rd_kafka_mock_broker_set_down($0, broker ?? -1) }
     }
 
-    /// Makes a broker answer only after a time.
     package func delayAnswers(of broker: Int32, by delay: Duration) throws(KafkaError) {
         let milliseconds = Int32(clamping: Int64(delay / .milliseconds(1)))
         try unsafe perform { unsafe rd_kafka_mock_broker_set_rtt($0, broker, milliseconds) }
     }
 
-    /// Lets a broker be reached again, or all of them when nil.
+    /// Makes a broker reachable again, or all of them for nil.
     package func brokerUp(_ broker: Int32? = nil) throws(KafkaError) {
         try unsafe perform { unsafe rd_kafka_mock_broker_set_up($0, broker ?? -1) }
     }
 
-    /// Makes a broker the leader of a partition, or leaves it without one when nil.
+    /// Makes a broker the leader of a partition; nil leaves the partition without one.
     package func setLeader(of topic: String, _ partition: Int32, to broker: Int32?) throws(KafkaError) {
         try unsafe perform { unsafe rd_kafka_mock_partition_set_leader($0, topic, partition, broker ?? -1) }
     }
 
-    /// Makes another broker the coordinator of a group, whose members have to find it.
+    /// Moves a group's coordinator to another broker, which the members must find.
     package func moveCoordinator(of group: String, to broker: Int32) throws(KafkaError) {
         try unsafe perform { unsafe rd_kafka_mock_coordinator_set($0, "group", group, broker) }
     }
 
-    /// Stops the brokers; nothing can be asked of them afterwards.
+    /// Stops the brokers; later calls throw `.closed`.
     package func close() {
         let handle = cluster.withLock { $0.take() }
         _ = consume handle
@@ -91,15 +90,15 @@ package final class MockCluster: Sendable {
 }
 
 /// The cluster and the client that hosts it.
-// SAFETY: both pointers belong to this value alone, which one thread at a time reaches through the cluster's mutex; `deinit`
-// destroys the cluster before its host.
+// SAFETY: both pointers belong to this value alone, which one thread at a time reaches through the cluster's mutex;
+// `deinit` destroys the cluster before its host.
 @safe private struct MockClusterHandle: ~Copyable, @unchecked Sendable {
     private let host: OpaquePointer
     private let cluster: OpaquePointer
 
     init(brokers: Int) throws(KafkaError) {
         let options = unsafe rd_kafka_conf_new()
-        // The library's own lines would mix with the program's.
+        // The library's own log lines would mix with the program's.
         unsafe rd_kafka_conf_set_log_cb(options, nil)
         guard let host = unsafe rd_kafka_new(RD_KAFKA_PRODUCER, options, nil, 0) else {
             unsafe rd_kafka_conf_destroy(options)
