@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A body of type `application/x-www-form-urlencoded`, fields in the order of their appending.
+/// A body of type `application/x-www-form-urlencoded`, its fields in the order of the appends.
 struct FormBody {
     static let contentType = "application/x-www-form-urlencoded"
 
@@ -10,10 +10,10 @@ struct FormBody {
         bytes.reserveCapacity(512)
     }
 
-    /// The same, which is ASCII whatever the fields are.
+    /// The body as text; always ASCII.
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Appends one field; everything but the standard's unreserved characters is escaped, byte by byte.
+    /// Appends one field; escapes everything but the standard's unreserved characters, byte by byte.
     mutating func append(_ name: String, _ value: String) {
         if !bytes.isEmpty { bytes.append(UInt8(ascii: "&")) }
         append(encoding: name)

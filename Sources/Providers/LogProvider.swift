@@ -4,9 +4,9 @@ package import Logging
 import Logs
 package import Verification
 
-/// A provider that sends nothing and takes every message, for development.
+/// A provider for development that accepts every message and sends nothing.
 ///
-/// It logs that a message would have gone out, with the masked number and never the text, which holds the code.
+/// It logs the masked number and never the text, which holds the code.
 package struct LogProvider: MessageProvider {
     package let name: String
     private let logger: Logger

@@ -4,9 +4,10 @@ import Verification
 
 /// A credential that never prints itself.
 ///
-/// Descriptions, `dump` and mirrors show `<secret>`. Only `revealed` gives the text, so every use can be found.
+/// Descriptions, `dump` and mirrors show `<secret>`. Only `revealed` returns the text, so every use can be found by
+/// that name.
 package struct Secret: Sendable, Redacted {
-    /// The credential itself, for the one place that puts it on the wire.
+    /// The credential itself, for the code that sends it.
     package let revealed: String
 
     package init(_ text: String) {

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The digits of escaped bytes, in forms as in mail.
+/// The hex digits for escaped bytes, in forms and in mail.
 let upperHexDigits = Array("0123456789ABCDEF".utf8)

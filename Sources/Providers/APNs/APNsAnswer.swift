@@ -3,11 +3,11 @@
 import NIOHTTP1
 import Verification
 
-/// Apple's answers as outcomes.
+/// Maps Apple's answers to outcomes.
 enum APNsAnswer {
     /// The outcome of each known reason ("Handling notification responses from APNs", developer.apple.com).
     static let outcomes: [String: ProviderOutcome] = [
-        // This device, this app or this push.
+        // The fault is in this device token, app or push.
         "BadDeviceToken": .refused,
         "DeviceTokenNotForTopic": .refused,
         "ExpiredToken": .refused,
@@ -25,7 +25,7 @@ enum APNsAnswer {
         "PayloadEmpty": .refused,
         "PayloadTooLarge": .refused,
 
-        // Our key, our team, our address.
+        // The fault is in our key, team or address.
         "BadCertificate": .misconfigured,
         "BadCertificateEnvironment": .misconfigured,
         "BadEnvironmentKeyIdInToken": .misconfigured,
@@ -38,13 +38,13 @@ enum APNsAnswer {
         "MissingProviderToken": .misconfigured,
         "UnrelatedKeyIdInToken": .misconfigured,
 
-        // Too much.
+        // Too many requests of ours.
         "TooManyProviderTokenUpdates": .throttled,
 
-        // Too much to this device: others go on.
+        // Too many pushes to this device: pushes to other devices continue.
         "TooManyRequests": .notSent,
 
-        // Apple is busy or leaving, and says so in place of taking the push.
+        // Apple is overloaded or closing the connection, and states that it did not take the push.
         "IdleTimeout": .notSent,
         "ServiceUnavailable": .notSent,
         "Shutdown": .notSent,
@@ -52,26 +52,27 @@ enum APNsAnswer {
         "InternalServerError": .unknown,
     ]
 
-    /// What one exchange came to.
+    /// Maps the result of one exchange to an answer.
     static func classify(_ result: ExchangeResult, sendID: SendID) -> ProviderAnswer {
         result.providerAnswer(to: nil) { answer in
             if answer.status == 200 { return accepted(answer, sendID: sendID) }
             guard let reason = answer.json?["reason"]?.word, let outcome = outcomes[reason] else {
                 return byStatus(answer)
             }
-            // A device token that ran out is one that is registered no more.
+            // An expired device token is no longer registered.
             let code = reason == "ExpiredToken" ? unregistered : reason
             return answer.answer(outcome, code: code, isOfMessage: reason == "TooManyRequests")
         }
     }
 
-    /// Apple's id of a push is the one that the push came with, in whatever spelling.
+    /// An accepted push with its `apns-id`, parsed because Apple may change the spelling of the id that was sent.
     private static func accepted(_ answer: HTTPAnswer, sendID: SendID) -> ProviderAnswer {
         let id = answer.headers.first(name: "apns-id").flatMap { UUIDValue($0) }
         return ProviderAnswer(.accepted, messageID: (id ?? sendID.uuid).description)
     }
 
-    /// Without a reason that is known: Apple documents 410 and 503 as proof that the push was not taken.
+    /// The answer by status when the reason is unknown: Apple documents 410 and 503 as proof that it did not take the
+    /// push.
     private static func byStatus(_ answer: HTTPAnswer) -> ProviderAnswer {
         switch answer.status {
         case 410: answer.answer(.refused, code: unregistered)

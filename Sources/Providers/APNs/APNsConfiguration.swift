@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How one Apple developer team's apps get pushes.
+/// Settings for pushes to the apps of one Apple developer team.
 package struct APNsConfiguration: Sendable {
     /// Apple's own addresses, without a trailing slash.
     package static let defaultBaseURL = "https://api.push.apple.com"
@@ -12,7 +12,7 @@ package struct APNsConfiguration: Sendable {
     package var baseURL: String
     package var sandboxBaseURL: String
 
-    /// The path of a PEM file with the authorities to trust; nil for those of the system.
+    /// The path of a PEM file with the trusted certificate authorities; nil for those of the system.
     package var authorities: String?
     package var proxy: ProxyAddress?
 

@@ -6,11 +6,11 @@ import NIOCore
 import NIOHTTP1
 package import Verification
 
-/// Silent pushes by Apple's push notification service: `POST /3/device/{token}` over HTTP/2.
+/// Sends silent pushes through Apple's push notification service: `POST /3/device/{token}` over HTTP/2.
 ///
 /// The push wakes an app in the background and hands it the receipt and the secret in the form that Firebase's client
-/// libraries read. Apple promises no delivery of such pushes. A push id is no idempotency key, so a call whose answer
-/// is lost is `unknown`.
+/// libraries read. Apple does not guarantee delivery of these pushes. A push id is no idempotency key, so a call whose
+/// answer is lost is `unknown`.
 package struct APNsProvider: MessageProvider {
     package let name: String
     package var channel: Verification.Channel { .apns }
@@ -24,7 +24,7 @@ package struct APNsProvider: MessageProvider {
         self.init(name: name, configuration: configuration, now: { .now })
     }
 
-    /// As above, with a clock and an age of connections of the caller's.
+    /// A provider with the caller's clock and maximum age of connections.
     init(
         name: String,
         configuration: APNsConfiguration,
@@ -61,8 +61,8 @@ package struct APNsProvider: MessageProvider {
         let end: ContinuousClock.Instant
     }
 
-    /// Sends once, and once more where Apple said that it did not take the push for a reason that can be mended: an
-    /// old token, or a device that may belong to the other environment.
+    /// Sends once, and retries once if Apple did not take the push because of an expired provider token, or because the
+    /// device may belong to the other environment.
     private func send(_ call: Call) async throws -> ProviderAnswer {
         switch call.push.device.environment {
         case .production: return try await send(call, to: configuration.baseURL)
@@ -71,7 +71,7 @@ package struct APNsProvider: MessageProvider {
             let first = try await send(call, to: configuration.baseURL)
             guard first.errorCode == "BadDeviceToken" || first.isOfKeysEnvironment else { return first }
             let second = try await send(call, to: configuration.sandboxBaseURL)
-            // A key for production alone has no say about the sandbox.
+            // A key for production alone cannot judge a sandbox token: the first answer stands.
             return second.isOfKeysEnvironment ? first : second
         }
     }
@@ -106,7 +106,7 @@ package struct APNsProvider: MessageProvider {
         ]
         request.headers.add(name: "Authorization", value: "bearer \(token)")
         request.headers.add(name: "apns-push-type", value: "background")
-        // Apple refuses a background push with any other priority.
+        // Apple rejects a background push with any other priority.
         request.headers.add(name: "apns-priority", value: "5")
         request.headers.add(name: "apns-topic", value: call.push.device.bundleID)
         request.headers.add(name: "apns-expiration", value: String(expiration))
@@ -130,12 +130,12 @@ package struct APNsProvider: MessageProvider {
 extension APNsProvider: CustomStringConvertible, CustomReflectable {
     package var description: String { "APNsProvider(\(name))" }
 
-    /// The configuration only: the client's insides change while it is looked at, and the tokens are secret.
+    /// Shows the configuration only: the client's internals change during reflection, and the tokens are secret.
     package var customMirror: Mirror { Mirror(self, children: ["configuration": configuration]) }
 }
 
 extension ProviderAnswer {
-    /// Whether Apple says that the key is one for the other environment.
+    /// True when Apple reports that the key belongs to the other environment.
     fileprivate var isOfKeysEnvironment: Bool {
         errorCode == "BadEnvironmentKeyInToken" || errorCode == "BadEnvironmentKeyIdInToken"
     }

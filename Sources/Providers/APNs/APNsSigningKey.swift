@@ -3,11 +3,11 @@
 import Crypto
 import Verification
 
-/// The private key of an Apple developer team, as the `.p8` file of Apple's site holds it; it never shows itself.
+/// The private key of an Apple developer team, from the `.p8` file that Apple issues; never printed.
 package struct APNsSigningKey: Sendable, Redacted {
     private let key: P256.Signing.PrivateKey
 
-    /// The key in a PEM text; nil when it is none on Apple's curve, P-256.
+    /// Parses a PEM text; nil when it holds no private key on P-256, the curve that Apple uses.
     package init?(pem: Secret) {
         guard let key = try? P256.Signing.PrivateKey(pemRepresentation: pem.revealed) else { return nil }
         self.key = key
@@ -15,7 +15,7 @@ package struct APNsSigningKey: Sendable, Redacted {
 
     package var description: String { "<signing key>" }
 
-    /// A provider token (JWT, RFC 7519; ES256, RFC 7518) that states the key, the team and the time.
+    /// Signs a provider token (JWT, RFC 7519; ES256, RFC 7518) that states the key, the team and the time.
     func token(keyID: String, teamID: String, issuedAt time: Timestamp) throws -> String {
         var header = JSONWriter()
         header.object { members in

@@ -5,10 +5,10 @@ import Verification
 
 /// The provider token of a team, one for all pushes of the process.
 ///
-/// Apple refuses a token that is older than an hour (`ExpiredProviderToken`), and a connection on which tokens change
-/// more often than every 20 minutes (`TooManyProviderTokenUpdates`). So a token serves for 50 minutes, and one that
-/// Apple calls expired is replaced, but not when it is younger than a minute: then a clock is wrong, and a new token
-/// would be as bad.
+/// Apple rejects a token older than an hour (`ExpiredProviderToken`), and a connection on which tokens change more
+/// often than every 20 minutes (`TooManyProviderTokenUpdates`). So a token is used for 50 minutes. A token that Apple
+/// calls expired is replaced, unless it is younger than a minute: then a clock is wrong, and a new token would be
+/// rejected as well.
 final class APNsTokenSource: Sendable {
     static let lifetime = Duration.seconds(50 * 60)
     static let leastAge = Duration.seconds(60)
@@ -27,7 +27,7 @@ final class APNsTokenSource: Sendable {
         self.now = now
     }
 
-    /// The token to use now.
+    /// The token to use now, newly signed if the last one is older than `lifetime`.
     func current() throws -> String {
         try token.withLock { token in
             if let token, age(of: token) < Self.lifetime { return token.text }
@@ -35,7 +35,7 @@ final class APNsTokenSource: Sendable {
         }
     }
 
-    /// The token to use instead of one that Apple calls expired; nil when there is no better one.
+    /// The token to use after Apple called `expired` expired; nil when there is no better one.
     func replacement(for expired: String) throws -> String? {
         try token.withLock { token in
             if let token, token.text != expired { return token.text }
@@ -55,7 +55,7 @@ final class APNsTokenSource: Sendable {
         return text
     }
 
-    /// The time since a token's issue, either way: after a clock is set back, a token from the future is old too.
+    /// The absolute time since a token's issue: after a clock is set back, a token from the future is old too.
     private func age(of token: Token) -> Duration {
         let age = now() - token.issuedAt
         return age < .zero ? .zero - age : age

@@ -3,16 +3,16 @@
 import NIOCore
 import NIOHTTP2
 
-/// Tells the streams of an HTTP/2 connection that a GOAWAY leaves out from those that end for any other reason.
+/// Marks the streams of an HTTP/2 connection that ended because a GOAWAY left them out.
 ///
-/// The peer surely did nothing with a stream above the last one that its GOAWAY names (RFC 9113, section 6.8). NIO ends
-/// such a stream like one that was cancelled, so the frame is remembered here, and the stream's error becomes that of a
+/// The peer did not process a stream above the last one that its GOAWAY names (RFC 9113, section 6.8). NIO ends such a
+/// stream like a cancelled one, so this handler remembers the frame and replaces the stream's error by that of a
 /// refused stream.
 final class GoAwayWatch: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias InboundOut = HTTP2Frame
 
-    /// Nil before a GOAWAY; a later one may only lower it.
+    /// The last stream of the most recent GOAWAY, nil before the first; a later frame may only lower it.
     private(set) var lastStreamID: HTTP2StreamID?
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -22,18 +22,18 @@ final class GoAwayWatch: ChannelInboundHandler {
         context.fireChannelRead(data)
     }
 
-    /// Watches a connection.
+    /// Installs the handler on a connection.
     @Sendable static func watchConnection(_ channel: any Channel) -> EventLoopFuture<Void> {
         channel.eventLoop.submit { try channel.pipeline.syncOperations.addHandler(GoAwayWatch()) }
     }
 
-    /// Watches a stream of such a connection.
+    /// Installs the handler on a stream of a connection that has one.
     @Sendable static func watchStream(_ channel: any Channel) -> EventLoopFuture<Void> {
         channel.eventLoop.submit { try channel.pipeline.syncOperations.addHandler(LeftOutStream(), position: .first) }
     }
 }
 
-/// The errors of one stream on their way to its reader.
+/// Replaces the errors of one stream before its reader gets them.
 private final class LeftOutStream: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
 

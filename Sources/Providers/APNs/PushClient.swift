@@ -6,21 +6,21 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// An HTTP/2 client of one team's own, closed when its owner is released.
+/// An HTTP/2 client for one team, closed when its owner is released.
 ///
-/// Apple takes the tokens of one team only on a connection, so two teams must not share a client. As for the other
-/// providers there is no redirect, no proxy but its own, and no second try of a connection.
+/// Apple accepts the tokens of one team only on a connection, so two teams must not share a client. As for the other
+/// providers, there are no redirects, no proxy but the configured one, and no retries of a connection.
 final class PushClient: Sendable {
     let http: HTTPClient
 
-    /// A client that trusts these authorities, or those of the system.
+    /// Creates a client that trusts `authorities`, or those of the system.
     init(trusting authorities: NIOSSLTrustRoots?, proxy: ProxyAddress? = nil) {
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: TLSConfiguration.forProviders(trusting: authorities),
             redirectConfiguration: .disallow,
             timeout: HTTPClient.Configuration.Timeout(connect: .seconds(3)),
             connectionPool: HTTPClient.Configuration.ConnectionPool(
-                // Apple asks to keep connections open, and calls frequent new ones an attack.
+                // Apple's documentation demands long-lived connections and treats frequent new ones as an attack.
                 idleTimeout: .minutes(5),
                 concurrentHTTP1ConnectionsPerHostSoftLimit: 1
             ),
@@ -37,13 +37,13 @@ final class PushClient: Sendable {
     }
 
     deinit {
-        // No call is in progress, since each holds the owner; nobody waits for the sockets to close.
+        // No call is in progress, since each holds the owner; nothing waits for the sockets to close.
         let _: EventLoopFuture<Void> = http.shutdown()
     }
 
-    /// Has the system give up a connection whose peer has acknowledged nothing for ten seconds.
+    /// Makes the kernel drop a connection whose peer has acknowledged nothing for ten seconds.
     ///
-    /// A connection that died without a word would otherwise take every push for some fifteen minutes.
+    /// A connection that died silently would otherwise swallow every push for some fifteen minutes.
     @Sendable private static func limitUnacknowledgedTime(_ channel: any Channel) -> EventLoopFuture<Void> {
         let option = NIOBSDSocket.Option(rawValue: TCP_USER_TIMEOUT)
         return channel.setOption(.tcpOption(option), value: 10_000)

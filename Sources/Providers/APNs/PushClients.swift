@@ -3,10 +3,11 @@
 import NIOSSL
 import Synchronization
 
-/// The client of a team, made anew when it is old or its file of authorities has changed.
+/// Holds the client of a team, and replaces it when it is old or its file of authorities has changed.
 ///
-/// Behind Apple's names the addresses change. Apple wants connections to be kept, and calls frequent new ones an attack,
-/// so they live longer than those of other providers. While the file cannot be read, what was read before holds.
+/// The addresses behind Apple's names change, so a client has a maximum age. Apple demands long-lived connections and
+/// treats frequent new ones as an attack, so they live longer than those of other providers. While the file cannot be
+/// read, the authorities read before stay in force.
 final class PushClients: Sendable {
     private struct Current {
         let client: PushClient
@@ -19,14 +20,14 @@ final class PushClients: Sendable {
     private let greatestAge: Duration
     private let state = Mutex<Current?>(nil)
 
-    /// Clients that trust the authorities of a PEM file, or those of the system.
+    /// Creates clients that trust the authorities of a PEM file, or those of the system.
     init(authorities: String?, proxy: ProxyAddress?, greatestAge: Duration) {
         self.authorities = authorities
         self.proxy = proxy
         self.greatestAge = greatestAge
     }
 
-    /// The client for a call that begins now; an older one lives for as long as its calls.
+    /// The client for a call that begins now; a replaced client lives until its last call ends.
     func current() -> PushClient {
         let stamp = FileStamp(ofAuthorities: authorities)
         return state.withLock { state in
@@ -35,7 +36,7 @@ final class PushClients: Sendable {
             }
             let certificates = authorities.map { (try? NIOSSLCertificate.fromPEMFile($0)) ?? [] }
             if let held = state, certificates?.isEmpty == true { return held.client }
-            // Without any it trusts nobody.
+            // With an empty list the client trusts no server.
             let client = PushClient(trusting: certificates.map { .certificates($0) }, proxy: proxy)
             state = Current(client: client, since: .now, stamp: stamp)
             return client

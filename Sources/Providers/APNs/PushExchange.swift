@@ -5,19 +5,19 @@ import NIOCore
 import NIOHTTP1
 import Verification
 
-/// One POST, made once, within one deadline that spans connection, head and body.
+/// One POST, without retries, under one deadline that spans connection, head and body.
 ///
-/// AsyncHTTPClient's own timeout ends at the response head, so a server that drips its body could hold a call for ever;
-/// here a timer races the whole call and cancels it.
+/// AsyncHTTPClient's own timeout ends at the response head, so a server that sends its body byte by byte could hold a
+/// call forever; here a timer races the whole call and cancels it.
 struct PushExchange: Sendable {
-    /// A bound that keeps any `Duration` inside the clock's range.
+    /// An upper bound that keeps any `Duration` inside the clock's range.
     private static let longestDeadline = Duration.seconds(3600)
 
     let client: PushClient
     let request: HTTPClientRequest
     let body: ByteBuffer
 
-    /// Goes with the request as the header `traceparent`.
+    /// The value of the request's `traceparent` header.
     let trace: TraceContext?
 
     private enum Ending: Sendable {
@@ -27,14 +27,14 @@ struct PushExchange: Sendable {
 
     /// Makes the call; returns as soon as it ends, the deadline passes or the calling task is cancelled.
     ///
-    /// The body leaves before `leaveBy` or not at all.
+    /// The body is sent before `leaveBy` or not at all.
     func run(within deadline: Duration, leavingBy leaveBy: ContinuousClock.Instant) async -> ExchangeResult {
         let gate = BodyGate(leaveBy: leaveBy)
         guard deadline > .zero else { return .notSent(.timeout) }
         return await withTaskGroup(of: Ending.self) { group in
             group.addTask { .call(await call(through: gate)) }
             group.addTask {
-                // The deadline itself. A cancelled sleep ends at once, which is just what is wanted of it.
+                // The deadline. A cancelled sleep ends at once, as intended, so its error is ignored.
                 try? await Task.sleep(for: min(deadline, Self.longestDeadline))
                 return .timer
             }
@@ -46,7 +46,7 @@ struct PushExchange: Sendable {
         }
     }
 
-    /// Ends the call, and keeps the answer's head where it had come.
+    /// Ends the call, and keeps the answer's head if it was received.
     private func givenUp(_ gate: BodyGate, in group: inout TaskGroup<Ending>) async -> ExchangeResult {
         let failure: TransportFailure = Task.isCancelled ? .cancelled : .timeout
         let surelyNotSent = gate.bar()
@@ -71,7 +71,7 @@ struct PushExchange: Sendable {
         } catch {
             let failure = TransportFailure(error)
             if failure.provesNotProcessed { return .notSent(failure) }
-            // A cancelled caller learns nothing definite: it is leaving, and others decide on the send.
+            // A cancelled call is always unknown: the caller is shutting down, and another worker decides on the send.
             return gate.bar() && failure != .cancelled ? .notSent(failure) : .unknown(failure)
         }
     }

@@ -3,12 +3,12 @@
 import NIOCore
 import NIOHTTP1
 
-/// Reads answers of HTTP/1.1 as gateways write them, and not only as RFC 9112 wants them written.
+/// Decodes HTTP/1.1 responses leniently, as gateways send them, beyond the grammar of RFC 9112.
 ///
-/// Lines may end with LF alone, a field may be folded over several lines, a length may be stated twice if it is the same,
-/// and a line of the head that is no field is left out: a message that was taken must not count as lost for a flaw of
-/// its answer. Once a status is known, the head is passed on before any fault. What follows an answer and begins no other
-/// one is a fault at once, so that the connection ends before it has another call.
+/// Lines may end with LF alone, a field may be folded over several lines, a length may be repeated with the same value,
+/// and a line of the head that is no field is skipped: an accepted message must not count as lost because its answer is
+/// malformed. Once a status is known, the head is passed on before any error. Bytes after an answer that cannot begin
+/// another one are an error at once, so that the connection closes before its next call.
 struct AnswerDecoder: ByteToMessageDecoder {
     typealias InboundOut = HTTPClientResponsePart
 
@@ -31,12 +31,12 @@ struct AnswerDecoder: ByteToMessageDecoder {
         var size = 0
     }
 
-    /// The most that a head, or a line, may be.
+    /// The maximum size of a head or a line, in bytes.
     private static let longestHead = 64 * 1024
 
     private var state = State.start
 
-    /// The part of the head that has come.
+    /// The head as far as it has been received.
     private var head = Head()
 
     mutating func decode(context: ChannelHandlerContext, buffer: inout ByteBuffer) throws -> DecodingState {
@@ -85,7 +85,7 @@ struct AnswerDecoder: ByteToMessageDecoder {
         while case .continue = try decode(context: context, buffer: &buffer) {}
         switch state {
         case .start where buffer.readableBytes == 0: break
-        // The last chunk has come, and only what nobody reads is missing.
+        // The last chunk was received; only trailers, which are ignored, are missing.
         case .untilEnd, .trailers: finish(context)
         case .fields:
             pass(headers, context)
@@ -121,7 +121,7 @@ struct AnswerDecoder: ByteToMessageDecoder {
         return .continue
     }
 
-    /// The head is whole: what follows it, by RFC 9112, section 6.3.
+    /// Ends the head and derives the body's framing from it (RFC 9112, section 6.3).
     private mutating func end(_ context: ChannelHandlerContext) throws {
         if (100...199).contains(head.status), head.status != 101 {
             state = .start
@@ -131,7 +131,7 @@ struct AnswerDecoder: ByteToMessageDecoder {
         let codings = headers[canonicalForm: "transfer-encoding"].map { $0.lowercased() }
         let lengths = headers[canonicalForm: "content-length"].map { Int($0) }
         let isBodiless = [101, 204, 304].contains(head.status)
-        // A body in spite of that would be read as the next answer.
+        // If a body follows nevertheless, it would be read as the next answer.
         if isBodiless, !codings.isEmpty || lengths.contains(where: { $0 != 0 }) {
             headers.replaceOrAdd(name: "Connection", value: "close")
         }
@@ -161,7 +161,7 @@ struct AnswerDecoder: ByteToMessageDecoder {
         context.fireChannelRead(wrapInboundOut(.head(part)))
     }
 
-    /// Whether what has come may be empty lines and the beginning of an answer.
+    /// True when the buffer may hold empty lines and the beginning of an answer.
     private static func mayBegin(_ buffer: ByteBuffer) -> Bool {
         let start = buffer.readableBytesView.drop { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }
         return zip(start, protocolName).allSatisfy { $0 | 0x20 == $1 }
@@ -169,7 +169,8 @@ struct AnswerDecoder: ByteToMessageDecoder {
 
     private static let protocolName = Array("http".utf8)
 
-    /// Reads `HTTP/1.1 200` and whatever follows it; any other version than 1.1 is read as 1.0, which keeps nothing open.
+    /// Parses a status line such as `HTTP/1.1 200 OK`; any version but 1.1 counts as 1.0, which keeps no connection
+    /// open.
     private static func head(_ line: ByteBufferView) throws -> Head {
         let words = line.split(maxSplits: 2, whereSeparator: \.isBlank)
         guard words.count >= 2 else { throw HTTPParserError.invalidVersion }
@@ -197,7 +198,7 @@ struct AnswerDecoder: ByteToMessageDecoder {
         context.fireChannelRead(wrapInboundOut(.end(nil)))
     }
 
-    /// The next line without its end; nil when it has not come whole.
+    /// The next line without its line end; nil when it is incomplete.
     private func line(_ buffer: inout ByteBuffer) throws -> ByteBufferView? {
         let view = buffer.readableBytesView
         guard let end = view.firstIndex(of: UInt8(ascii: "\n")) else {
@@ -217,7 +218,7 @@ extension UInt8 {
 extension ByteBufferView {
     fileprivate var text: String { String(decoding: self, as: UTF8.self) }
 
-    /// Without the blanks at both ends.
+    /// The bytes without the blanks at both ends.
     fileprivate var trimmed: ByteBufferView {
         guard let first = firstIndex(where: { !$0.isBlank }), let last = lastIndex(where: { !$0.isBlank }) else {
             return self[endIndex...]

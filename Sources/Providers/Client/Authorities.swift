@@ -3,7 +3,7 @@
 import Glibc
 import NIOSSL
 
-/// The identity of a file's content: it differs once the file was written or replaced.
+/// The identity of a file's content, which changes when the file is written or replaced.
 struct FileStamp: Equatable {
     private let device: UInt
     private let number: UInt
@@ -11,12 +11,12 @@ struct FileStamp: Equatable {
     private let seconds: Int
     private let nanoseconds: Int
 
-    /// The stamp of a file of authorities, or of the system's own.
+    /// The stamp of the file at `path`, or of the system's file of authorities.
     init?(ofAuthorities path: String?) {
         self.init(path ?? SystemAuthorities.path)
     }
 
-    /// Nil where there is no file, as where a folder stands in its place.
+    /// Reads the stamp; nil where there is no regular file.
     private init?(_ path: String?) {
         var info = stat()
         guard let path, stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -28,9 +28,9 @@ struct FileStamp: Equatable {
     }
 }
 
-/// Certificates in PEM, as a file has them.
+/// Checks certificates in PEM form.
 package enum CertificateText {
-    /// True when there are some and each can be read.
+    /// True when the text holds at least one certificate and all of them can be parsed.
     package static func isWhole(_ text: String) -> Bool {
         (try? NIOSSLCertificate.fromPEMBytes(Array(text.utf8)).isEmpty) == false
     }
@@ -38,10 +38,10 @@ package enum CertificateText {
 
 /// The system's certificate authorities.
 package enum SystemAuthorities {
-    /// Where distributions keep them, in the order in which NIOSSL looks.
+    /// The files of the common distributions, in the order in which NIOSSL looks.
     private static let places = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"]
 
-    /// Their file; nil where there is none that holds anything, and every certificate would be refused.
+    /// The path of the system's file; nil where none has content, and every certificate would be rejected.
     package static var path: String? {
         places.first { path in
             var info = stat()

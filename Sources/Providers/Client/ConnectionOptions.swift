@@ -3,34 +3,36 @@
 import NIOSSL
 import Verification
 
-/// How connections to one provider are made, beside where to.
+/// Options of the connections to one provider: authorities, client identity, proxy.
 ///
-/// Each instance has connections of its own: two providers at one address may have two certificates.
+/// Each instance has its own connections: two providers at one address may use two certificates.
 package final class ConnectionOptions: Sendable {
-    /// The path of a PEM file with the authorities to trust; nil for the system's.
+    /// The path of a PEM file with the trusted authorities; nil for those of the system.
     package let authorities: String?
     package let identity: ClientIdentity?
     package let proxy: ProxyAddress?
 
-    /// Nil when there is nothing to say: then connections are shared.
+    /// Creates options; nil when all are default, so that the connections are shared.
     package init?(authorities: String? = nil, identity: ClientIdentity? = nil, proxy: ProxyAddress? = nil) {
         guard authorities != nil || identity != nil || proxy != nil else { return nil }
         (self.authorities, self.identity, self.proxy) = (authorities, identity, proxy)
     }
 }
 
-/// By instance.
+/// Compares by identity.
 extension ConnectionOptions: Hashable {
     package static func == (left: ConnectionOptions, right: ConnectionOptions) -> Bool { left === right }
     package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// The certificate by which we prove who we are, and its key.
+/// A client certificate (mutual TLS) and its private key.
 package struct ClientIdentity: Sendable, Redacted {
     let chain: [NIOSSLCertificateSource]
     let key: NIOSSLPrivateKeySource
 
-    /// Nil where one of the two is not in the PEM text that is to hold it; they may stand in the same one.
+    /// Parses PEM texts; nil where certificate or key is missing.
+    ///
+    /// Both may be in the same text.
     package init?(certificate: Secret, key: Secret?) {
         guard let chain = try? NIOSSLCertificate.fromPEMBytes(Array(certificate.revealed.utf8)), !chain.isEmpty,
             let key = try? NIOSSLPrivateKey(bytes: Array((key ?? certificate).revealed.utf8), format: .pem)
@@ -47,10 +49,10 @@ package struct ProxyAddress: Sendable, Redacted {
     package let host: String
     package let port: Int
 
-    /// The header `Proxy-Authorization`, where it wants one.
+    /// The value of the header `Proxy-Authorization`; nil for a proxy without a login.
     let authorization: String?
 
-    /// Nil for any other kind of address.
+    /// Parses an address; nil for any other scheme.
     package init?(_ text: String) {
         let scheme = "http://"
         guard text.lowercased().hasPrefix(scheme) else { return nil }
@@ -70,7 +72,7 @@ package struct ProxyAddress: Sendable, Redacted {
 
     package var description: String { "\(host):\(port)" }
 
-    /// With each `%XX` as the byte that it stands for.
+    /// The text with each `%XX` decoded.
     private static func decoded(_ text: Substring) -> String {
         var bytes: [UInt8] = []
         var rest = text.utf8

@@ -5,11 +5,11 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// The connections to one origin; used on its event loop only.
+/// The connections to one origin; used only on its event loop.
 final class ConnectionPool {
     private static let connectTimeout = TimeAmount.seconds(3)
 
-    /// A peer that takes the connection and then says nothing must not keep its place.
+    /// Bounds the handshake, so that a peer that accepts and then stays silent does not occupy a slot of the pool.
     private static let handshakeTimeout = TimeAmount.seconds(3)
 
     private let origin: Target.Origin
@@ -19,12 +19,14 @@ final class ConnectionPool {
     private let resolver: any Resolver & Sendable
     private let greatestAge: TimeAmount
 
-    /// The newest last: it is used first, so that those that are too many grow old.
+    /// Idle connections, the newest last: the newest is used first, so that surplus ones reach their idle limit.
     private var idle: [ProviderConnection] = []
     private var connections: [ObjectIdentifier: ProviderConnection] = [:]
     private var waiting = CircularBuffer<ProviderCall>()
 
-    /// Given up by every failure: the address may have moved, so what was opened before is not used again.
+    /// Incremented at each failure.
+    ///
+    /// Connections of an earlier generation are not used again, since the address may have changed.
     private var generation = 0
 
     init(
@@ -43,7 +45,7 @@ final class ConnectionPool {
         self.resolver = resolver
     }
 
-    /// Gives a call an idle connection, or the next one that is free; a new one is opened while there may be more.
+    /// Assigns a call to an idle connection or the next free one; opens a new one while the pool is below its maximum.
     func run(_ call: ProviderCall) {
         guard mayLeave(call) else { return }
         let now = NIODeadline.now()
@@ -56,7 +58,7 @@ final class ConnectionPool {
         if connections.count < maximum { connect(for: call) }
     }
 
-    /// Ends calls whose time is over, waiting or under way, and drops connections that have been idle for too long.
+    /// Ends calls past their deadline, waiting or in flight, and closes connections that were idle for too long.
     func sweep(at now: NIODeadline) {
         waiting.removeAll { !mayLeave($0) }
         for connection in connections.values where connection.isOver(at: now) { connection.close(.timeout) }
@@ -72,10 +74,10 @@ final class ConnectionPool {
 
     // MARK: - Opening
 
-    /// Opens a connection; when it cannot be opened, that is the failure of the call that it was opened for.
+    /// Opens a connection; a failure to open it is the failure of the call that it was opened for.
     ///
-    /// It is not tried again: a failed one surely sent nothing, and the pipeline has a next provider at hand. Once open, a
-    /// connection serves whoever waits longest, and its end is no other call's failure.
+    /// There is no retry: a failed attempt sent nothing, and the pipeline can use the next provider. Once open, a
+    /// connection serves the call that has waited longest, and its end fails no other call.
     private func connect(for call: ProviderCall) {
         let now = NIODeadline.now()
         let connection = ProviderConnection(
@@ -86,7 +88,7 @@ final class ConnectionPool {
             self?.take(connection)
         } onClose: { [weak self] connection, failure, activity in
             self?.connections[ObjectIdentifier(connection)] = nil
-            // Before the call fails: who hears of the failure and calls again has the name looked up anew.
+            // Before the call fails: a caller that retries at the failure then triggers a new name lookup.
             if activity != .idling, failure != .cancelled, failure != .clientShutDown { self?.giveUpOthers() }
             if activity == .opening, call.isWaiting { call.fail(failure) }
             self?.replace()
@@ -103,7 +105,7 @@ final class ConnectionPool {
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .resolver(resolver)
             .connect(host: place.0, port: place.1)
-            // Not before: a name has many addresses, and each one that is tried has a channel of its own.
+            // Not earlier: a name may have several addresses, and each attempt has a channel of its own.
             .flatMap { channel in
                 bound.value.connected(channel)
                 return Self.tunnel(to: origin, over: channel)
@@ -120,7 +122,7 @@ final class ConnectionPool {
             .whenFailure { bound.value.close(TransportFailure($0)) }
     }
 
-    /// The channel once its proxy passes everything on; where there is none, at once.
+    /// The channel once its proxy has opened the tunnel; without a proxy, at once.
     private static func tunnel(to origin: Target.Origin, over channel: any Channel) -> EventLoopFuture<any Channel> {
         guard origin.isSecure, let proxy = origin.options?.proxy else {
             return channel.eventLoop.makeSucceededFuture(channel)
@@ -134,7 +136,7 @@ final class ConnectionPool {
         return granted.futureResult.map { channel }
     }
 
-    /// Drops what is idle, and lets what is busy end after its call: the next call connects anew, and looks the name up.
+    /// Closes idle connections, and busy ones after their call: the next call connects anew after a new name lookup.
     private func giveUpOthers() {
         generation += 1
         (resolver as? NameResolver)?.doubt(origin.host, origin.port)
@@ -151,13 +153,13 @@ final class ConnectionPool {
         idle.append(connection)
     }
 
-    /// Whether a call still waits; ends it when its time is over.
+    /// True while a call may still be written; ends it when its time is over.
     private func mayLeave(_ call: ProviderCall) -> Bool {
         if let hindrance = call.hindrance { call.fail(hindrance) }
         return call.isWaiting
     }
 
-    /// A connection has gone: who still waits may have a new one.
+    /// Opens a connection for a waiting call after another one closed.
     private func replace() {
         while let call = waiting.first, !call.isWaiting { waiting.removeFirst() }
         if let call = waiting.first, connections.count < maximum { connect(for: call) }
@@ -165,6 +167,6 @@ final class ConnectionPool {
 }
 
 extension String {
-    /// Whether a host is an IP address, which has no name to ask a certificate for.
+    /// True for an IP address, which has no name to verify a certificate against.
     fileprivate var isAddress: Bool { (try? SocketAddress(ipAddress: self, port: 0)) != nil }
 }

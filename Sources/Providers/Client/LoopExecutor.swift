@@ -3,13 +3,13 @@
 import NIOCore
 import Synchronization
 
-/// Runs tasks on the thread of an event loop, so that a call to a provider and its task never change threads.
+/// Runs tasks on the thread of an event loop, so that a call to a provider and its task never switch threads.
 ///
-/// A task that blocks here blocks every provider: only what waits for the outside belongs here.
+/// A task that blocks here blocks every provider: use it only for tasks that await I/O.
 package final class LoopExecutor: TaskExecutor {
     private let loop: any EventLoop
 
-    /// What runs in the loop's next turn, which is asked for when the first one comes.
+    /// The jobs of the loop's next run, which the first of them schedules.
     private let jobs = Mutex<[UnownedJob]>([])
 
     init(_ loop: any EventLoop) {
@@ -25,7 +25,7 @@ package final class LoopExecutor: TaskExecutor {
         if isFirst { loop.execute { self.runJobs() } }
     }
 
-    /// Runs those that have come; what comes meanwhile has a turn of its own.
+    /// Runs the queued jobs; jobs enqueued meanwhile are run in a later turn of the loop.
     private func runJobs() {
         let turn = jobs.withLock { jobs in
             defer { jobs = [] }

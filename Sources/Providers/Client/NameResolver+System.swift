@@ -4,10 +4,10 @@ import Glibc
 import NIOCore
 
 extension NameResolver {
-    /// A name has no address, or nobody tells.
+    /// The name has no address, or the lookup failed.
     struct NotFound: Error {}
 
-    /// Asks the system, which blocks and gives addresses in the order of RFC 6724.
+    /// Resolves with `getaddrinfo`, which blocks and orders the addresses by RFC 6724.
     static func askSystem(host: String, port: Int) throws -> [SocketAddress] {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)

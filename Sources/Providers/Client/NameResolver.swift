@@ -5,12 +5,11 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Knows the addresses of providers' names, and looks each name up by itself.
+/// Resolves and caches the addresses of providers' names, each name by a lookup of its own.
 ///
-/// A lookup blocks, for ten seconds and more when a name server is dead, and cannot be cancelled. So each name has a
-/// thread of its own while it is looked up, and one lookup at a time: a slow name delays no other one. An answer that
-/// comes after the connection that wanted it was given up serves the next connection. An answer that is no longer fresh
-/// serves until there is a newer one.
+/// A lookup blocks, for ten seconds and more when a name server is down, and cannot be cancelled. So each name has its
+/// own thread during a lookup, and one lookup at a time: a slow name delays no other one. An answer that comes after
+/// its connection was given up serves the next connection. A stale answer is used until a newer one arrives.
 final class NameResolver: Resolver, Sendable {
     /// Finds a name's addresses, the best first; may block, and throws when there are none.
     typealias Lookup = @Sendable (_ host: String, _ port: Int) throws -> [SocketAddress]
@@ -21,14 +20,15 @@ final class NameResolver: Resolver, Sendable {
     }
 
     private struct Entry: Sendable {
-        /// The last answer; empty before the first one.
+        /// The addresses of the last lookup; empty before the first one.
         var addresses: [SocketAddress] = []
         var freshUntil = NIODeadline.distantPast
 
-        /// Whether a connection has failed since: the next one waits for a new answer, and only without one takes these.
+        /// True after a failed connection: the next one waits for a fresh lookup and uses these addresses only if it
+        /// fails.
         var isInDoubt = false
 
-        /// The lookup that is under way.
+        /// The lookup in progress.
         var lookup: EventLoopFuture<[SocketAddress]>?
     }
 
@@ -37,7 +37,7 @@ final class NameResolver: Resolver, Sendable {
     private let lookup: Lookup
     private let entries = Mutex<[Name: Entry]>([:])
 
-    /// A resolver that answers on an event loop, and looks a name up again when its addresses are not fresh any more.
+    /// Creates a resolver that completes on an event loop and looks a name up again after `freshness`.
     init(
         loop: any EventLoop,
         freshness: TimeAmount = .seconds(30),
@@ -60,7 +60,7 @@ final class NameResolver: Resolver, Sendable {
         }
     }
 
-    /// A lookup goes on: its answer serves the next connection.
+    /// Does nothing: a lookup continues, since its answer serves the next connection.
     func cancelQueries() {}
 
     private func addresses(of host: String, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
@@ -83,7 +83,7 @@ final class NameResolver: Resolver, Sendable {
         }
     }
 
-    /// Has the name looked up for the next connection, since its addresses may have moved.
+    /// Marks a name's addresses as doubtful, since they may have changed: the next connection triggers a lookup.
     func doubt(_ host: String, _ port: Int) {
         let name = Name(host: host, port: port)
         entries.withLock { entries in
@@ -94,7 +94,7 @@ final class NameResolver: Resolver, Sendable {
 
     private func begin(_ name: Name) -> EventLoopFuture<[SocketAddress]> {
         let promise = loop.makePromise(of: [SocketAddress].self)
-        // A queue of its own has a thread of its own.
+        // A queue of its own gets a thread of its own.
         DispatchQueue(label: "name lookup").async { [self] in
             let answer = Result { try lookup(name.host, name.port) }
             take(answer, for: name)

@@ -3,10 +3,10 @@
 import NIOCore
 import NIOHTTP1
 
-/// One request on its way; used on its event loop only.
+/// One request and its state; used only on its event loop.
 ///
-/// - `waiting` → `departed` when the request is written to a connection: from then on a failure is of unknown outcome.
-///   A provider cannot act on a request that it has not got, so a call that fails before surely sent nothing.
+/// - `waiting` → `departed` when the request is written to a connection: from then on a failure has an unknown outcome.
+///   A provider cannot act on a request that it has not received, so a call that fails before that has sent nothing.
 /// - either → `ended`, once, with the result.
 final class ProviderCall {
     enum State {
@@ -15,17 +15,17 @@ final class ProviderCall {
         case ended
     }
 
-    /// Head and body.
+    /// The bytes of head and body.
     let request: ByteBuffer
     let origin: Target.Origin
     let deadline: NIODeadline
 
-    /// From then on it is not written any more.
+    /// The latest time at which the request may be written.
     let leaveBy: ContinuousClock.Instant
     private(set) var state = State.waiting
     private let continuation: CheckedContinuation<ExchangeResult, Never>
 
-    /// The answer, as far as it has come.
+    /// The answer's head, once received.
     private var head: HTTPResponseHead?
     private var answer = ByteBuffer()
 
@@ -51,7 +51,7 @@ final class ProviderCall {
         if case .ended = state { true } else { false }
     }
 
-    /// Why it may not be written any more; nil while it may.
+    /// The reason why the call may no longer be written; nil while it may.
     var hindrance: TransportFailure? {
         if deadline <= .now() { .timeout } else if leaveBy <= .now { .tooLate } else { nil }
     }
@@ -60,31 +60,32 @@ final class ProviderCall {
         state = .departed(connection)
     }
 
-    /// Takes the answer's head; false when it announces a body longer than an answer may be.
+    /// Stores the answer's head; false when it announces a body longer than `maximumSize`.
     func receive(_ head: HTTPResponseHead) -> Bool {
         self.head = head
         guard let length = head.headers.first(name: "Content-Length").flatMap({ Int($0) }) else { return true }
         return length <= HTTPAnswer.maximumSize
     }
 
-    /// Takes a part of the answer's body; false when it becomes longer than an answer may be.
+    /// Appends a part of the answer's body; false when it exceeds `maximumSize`.
     func receive(_ part: inout ByteBuffer) -> Bool {
         guard answer.readableBytes + part.readableBytes <= HTTPAnswer.maximumSize else { return false }
         answer.writeBuffer(&part)
         return true
     }
 
-    /// Ends the call with the answer that is there.
+    /// Ends the call with the received answer.
     func finish() {
         guard let head else { return fail(.malformedAnswer) }
         end(.answered(HTTPAnswer(status: Int(head.status.code), headers: head.headers, body: .success(answer))))
     }
 
-    /// Ends the call by what may have left; an answer whose head has come is one, cut.
+    /// Ends the call with a failure: a cut answer once the head was received, else by whether the request may have been
+    /// sent.
     ///
-    /// A failure that proves that nothing was read comes before a byte of an answer, or proves nothing.
+    /// A failure that proves that the peer read nothing counts only before the first byte of an answer.
     ///
-    /// A cancelled caller learns nothing definite: it is leaving, and others decide on the send.
+    /// A cancelled call is always unknown: the caller is shutting down, and another worker decides on the send.
     func fail(_ failure: TransportFailure) {
         if let head {
             let cut = AnswerCut(failure: failure, received: answer)
@@ -96,7 +97,7 @@ final class ProviderCall {
         }
     }
 
-    /// Ends the call before its end, and the connection that it is on.
+    /// Ends the call early, and closes its connection.
     func stop(_ failure: TransportFailure) {
         if case .departed(let connection) = state { connection.close(failure) } else { fail(failure) }
     }

@@ -9,12 +9,12 @@ import Verification
 ///
 /// - No redirects, and no proxy but a provider's own: a message goes to the configured host or nowhere.
 /// - Every call has one deadline, which spans connection, head and body.
-/// - Nothing is ever repeated.
+/// - No retries.
 ///
-/// All of it runs on one event loop, and so may the tasks that call it: see `executor`. A general client spends four
-/// times the processor time on a call, which was more than a third of a worker's.
+/// Everything runs on one event loop, and so may the tasks that call it: see `executor`. A general HTTP client takes
+/// four times the processor time for a call, which was more than a third of a worker's.
 package final class ProviderClient: Sendable {
-    /// Runs tasks where the calls run, which saves them two changes of thread each.
+    /// Runs tasks on the event loop of the calls, which saves two thread switches a call.
     package let executor: LoopExecutor
 
     private let loop: any EventLoop
@@ -24,25 +24,25 @@ package final class ProviderClient: Sendable {
     private let authorities: NIOSSLTrustRoots?
     private let greatestAge: TimeAmount
 
-    /// How exactly deadlines are kept.
+    /// The precision of deadlines.
     private static let tick = TimeAmount.milliseconds(100)
 
     private struct State {
         var pools: [Target.Origin: ConnectionPool] = [:]
         var secure: [ConnectionOptions?: SecureContext] = [:]
 
-        /// The pool that was asked for last, by its origin without options.
+        /// The origin with options that was used last, by origin without options.
         var latest: [Target.Origin: Target.Origin] = [:]
         var isTicking = false
         var isShutDown = false
     }
 
-    /// A client with so many connections to one origin at most.
+    /// Creates a client with at most `maximumConnections` connections to each origin.
     package convenience init(maximumConnections: Int) {
         self.init(maximumConnections: maximumConnections, resolver: nil)
     }
 
-    /// A client that looks names up with `resolver` and trusts `authorities`; without them, as the system does.
+    /// Creates a client that resolves names with `resolver` and trusts `authorities`, or by default as the system does.
     init(
         maximumConnections: Int,
         resolver: (any Resolver & Sendable)? = nil,
@@ -67,8 +67,8 @@ package final class ProviderClient: Sendable {
         }.get()
     }
 
-    /// Makes one call; returns as soon as it ends, its deadline passes, the message is too late to leave or the calling
-    /// task is cancelled.
+    /// Makes one call; returns as soon as it ends, its deadline passes, the message may no longer be sent or the
+    /// calling task is cancelled.
     func exchange(_ request: ProviderRequest, _ body: [UInt8]?, of message: OutboundMessage) async -> ExchangeResult {
         let deadline = message.callDeadline
         guard let target = request.target, let bytes = request.bytes(body, trace: message.trace) else {
@@ -128,8 +128,8 @@ package final class ProviderClient: Sendable {
         return context
     }
 
-    /// Drops the pools whose options have changed since, such as a client certificate, once their connections are closed,
-    /// and the TLS contexts that no pool has any more.
+    /// Drops the pools whose options, such as a client certificate, were replaced, once their connections are closed,
+    /// and the TLS contexts that no pool uses.
     private func forgetReplaced() {
         let (pools, latest) = (state.value.pools, state.value.latest)
         let kept = pools.filter { origin, pool in !pool.isEmpty || latest[origin.place] == origin }
@@ -139,13 +139,13 @@ package final class ProviderClient: Sendable {
         state.value.secure = state.value.secure.filter { options.contains($0.key) }
     }
 
-    /// The number of its pools and TLS contexts.
+    /// The current number of pools and TLS contexts.
     func held() async -> (pools: Int, contexts: Int) {
         let count = try? await loop.submit { [state] in [state.value.pools.count, state.value.secure.count] }.get()
         return (count?[0] ?? 0, count?[1] ?? 0)
     }
 
-    /// Looks after deadlines and idle connections for as long as there are any.
+    /// Checks deadlines and idle connections every `tick` while there are any.
     private func tick() {
         guard !state.value.isTicking else { return }
         state.value.isTicking = true

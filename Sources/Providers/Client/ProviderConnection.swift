@@ -4,24 +4,24 @@ import NIOCore
 import NIOHTTP1
 import NIOTLS
 
-/// One HTTP/1.1 connection: one call at a time, so that a cut connection leaves one outcome in doubt and not a hundred.
+/// One HTTP/1.1 connection with one call at a time, so that a broken connection leaves only one outcome unknown.
 ///
-/// It is added to a channel that has been connected.
+/// The handler is added to a connected channel.
 final class ProviderConnection: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = ByteBuffer
 
-    /// Idle connections are dropped long before load balancers drop theirs (60 s and more), because a request written
+    /// Idle connections are closed well before load balancers close theirs (60 s and more), because a request written
     /// into a closing connection has an unknown outcome.
     private static let longestIdleTime = TimeAmount.seconds(15)
 
     private enum Phase {
-        /// Connecting, or shaking hands.
+        /// Connecting, or in the TLS handshake.
         case opening(until: NIODeadline)
         case idle(until: NIODeadline)
         case calling(ProviderCall)
 
-        /// It has its answer, and what came with the answer's end is not looked through yet.
+        /// The answer is complete, but the bytes after it in the same read are not checked yet.
         case answered
         case closed
 
@@ -34,35 +34,38 @@ final class ProviderConnection: ChannelInboundHandler {
         }
     }
 
-    /// What it was busy with when it closed.
+    /// The connection's activity when it closed.
     enum Activity {
         case opening
         case calling
         case idling
     }
 
-    /// From then on it takes no call: behind a name the addresses change, and so do the certificates.
+    /// The end of its age limit, after which it takes no call: the addresses behind a name change, and so do
+    /// certificates.
     private let oldAt: NIODeadline
 
-    /// Whether it has had a call: until then it is as new as any other one would be.
+    /// True once it has had a call; until then it is as good as a new connection.
     private(set) var hasServed = false
 
-    /// Those of one time in the life of its pool.
+    /// The pool's generation at its opening; see `ConnectionPool.generation`.
     var generation = 0
 
     private var phase: Phase
     private var context: ChannelHandlerContext?
 
-    /// From the connection on, which is before this handler is added: a proxy and TLS come first.
+    /// Set at the TCP connection, before this handler is added: proxy and TLS come first.
     private var channel: (any Channel)?
 
-    /// How long it may be idle after the answer that is being read; nil when it takes no other call.
+    /// The permitted idle time after the answer being read; nil when the connection takes no further call.
     private var idleTime: TimeAmount?
     private let isSecure: Bool
     private let onIdle: (ProviderConnection) -> Void
     private let onClose: (ProviderConnection, TransportFailure, Activity) -> Void
 
-    /// `onIdle` is told when the connection takes a call, and `onClose` once, when it takes none any more.
+    /// Creates a connection.
+    ///
+    /// `onIdle` is called when it can take a call, and `onClose` once, when it closes.
     init(
         isSecure: Bool,
         openUntil limit: NIODeadline,
@@ -81,7 +84,7 @@ final class ProviderConnection: ChannelInboundHandler {
         if case .idle = phase { true } else { false }
     }
 
-    /// Whether the time to open it, to be idle, or of the call that it is on, is over.
+    /// True when the time limit of its phase (opening, idle or call) has passed.
     func isOver(at moment: NIODeadline) -> Bool {
         switch phase {
         case .opening(let limit): limit <= moment
@@ -91,7 +94,7 @@ final class ProviderConnection: ChannelInboundHandler {
         }
     }
 
-    /// Writes a call's request, whole.
+    /// Writes the whole request of a call.
     func run(_ call: ProviderCall) {
         guard let context, isIdle else { return call.fail(.connectionClosed) }
         phase = .calling(call)
@@ -102,12 +105,12 @@ final class ProviderConnection: ChannelInboundHandler {
 
     func close(_ failure: TransportFailure = .connectionClosed) {
         end(failure)
-        // Without the handler, while a proxy is asked, only the channel itself can be closed.
+        // The handler is missing while the proxy opens the tunnel: then only the channel can be closed.
         if let context { context.close(promise: nil) } else { channel?.close(promise: nil) }
         channel = nil
     }
 
-    /// Takes the channel that has been connected; one that comes too late is closed.
+    /// Stores the connected channel, or closes it when the connection has already ended.
     func connected(_ channel: any Channel) {
         if case .closed = phase { return channel.close(promise: nil) }
         self.channel = channel
@@ -115,7 +118,7 @@ final class ProviderConnection: ChannelInboundHandler {
 
     // MARK: - What the channel says
 
-    /// The channel is connected by now.
+    /// Called when the channel is already connected.
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         if case .closed = phase { return context.close(promise: nil) }
@@ -135,9 +138,9 @@ final class ProviderConnection: ChannelInboundHandler {
         guard case .calling(let call) = phase else { return close() }
         switch unwrapInboundIn(data) {
         case .head(let head):
-            // Of the statuses before the final one (1xx), only this one comes here, which nobody asked for.
+            // The decoder drops 1xx statuses except 101, an upgrade that was not requested.
             guard head.status.code != 101 else { return close(.malformedAnswer) }
-            // A server in trouble may be one that others have taken the place of.
+            // After a 5xx the connection is not reused: the server may have been replaced behind its name.
             idleTime = head.status.code < 500 ? head.idleTime(upTo: Self.longestIdleTime) : nil
             if !call.receive(head) { close(.answerTooLarge) }
         case .body(var part):

@@ -5,22 +5,24 @@ import NIOCore
 import NIOHTTP1
 import Verification
 
-/// A request without its body: where it goes and what it says of itself.
+/// A request without its body: target and headers.
 ///
-/// Its head is written once, since most requests to one provider differ in their bodies only.
+/// The head is serialized once, since most requests to one provider differ only in their bodies.
 struct ProviderRequest: Sendable {
-    /// Nil where the address is none that a request can go to.
+    /// The parsed address; nil where it is no valid HTTP address.
     let target: Target?
 
-    /// The request line and all headers but those that a body and a message bring; nil where a header could be taken for
-    /// two: values made from templates may hold anything.
+    /// The request line and all headers except those that depend on body and message.
+    ///
+    /// Nil where a header contains a line break or another character that could split it: values made from templates
+    /// may hold anything.
     private let head: ByteBuffer?
 
-    /// Whether the headers name a trace, so that a message's own is left out.
+    /// True when the configured headers contain a `traceparent`, which then replaces the message's own.
     private let hasTrace: Bool
     private let isGet: Bool
 
-    /// A request with these headers, and those that every provider gets where they have no other value.
+    /// Creates a request with these headers, and with default headers that they do not override.
     init(to target: Target?, method: HTTPMethod = .POST, headers: HTTPHeaders) {
         self.target = target
         hasTrace = headers.contains(name: "traceparent")
@@ -31,12 +33,12 @@ struct ProviderRequest: Sendable {
         }
         var all: HTTPHeaders = [
             "Host": target.authority, "Accept": "application/json",
-            // Some gateways compress their answers unless told not to.
+            // Some gateways compress their answers unless this header forbids it.
             "Accept-Encoding": "identity", "User-Agent": "code-courier",
         ]
         for (name, value) in headers { all.replaceOrAdd(name: name, value: value) }
         var head = ByteBuffer()
-        // A proxy without a tunnel has to be told where a request goes.
+        // A proxy without a tunnel needs the absolute URL in the request line.
         let proxy = target.origin.isSecure ? nil : target.origin.options?.proxy
         let path = proxy == nil ? target.path : "http://\(target.authority)\(target.path)"
         if let login = proxy?.authorization { all.replaceOrAdd(name: "Proxy-Authorization", value: login) }
@@ -45,7 +47,7 @@ struct ProviderRequest: Sendable {
         self.head = head
     }
 
-    /// The whole request with its body, if it has one, and with the trace that the message belongs to.
+    /// The serialized request with its body, if any, and the message's trace.
     func bytes(_ body: [UInt8]?, trace: TraceContext?) -> ByteBuffer? {
         guard let head else { return nil }
         var bytes = ByteBufferAllocator().buffer(capacity: head.readableBytes + 128 + (body?.count ?? 0))
@@ -55,7 +57,7 @@ struct ProviderRequest: Sendable {
             bytes.writeString(trace.traceparent)
             bytes.writeStaticString("\r\n")
         }
-        // Without a body, GET has no length either, and POST and PUT have one (RFC 9110, section 8.6).
+        // Without a body, GET has no Content-Length, and POST and PUT have one (RFC 9110, section 8.6).
         if let length = body?.count ?? (isGet ? nil : 0) {
             bytes.writeStaticString("Content-Length: ")
             bytes.writeString(String(length))
@@ -70,12 +72,12 @@ struct ProviderRequest: Sendable {
         basicAuth(Secret("\(username):\(password)"))
     }
 
-    /// Of `user:password`.
+    /// The `Authorization` value for `user:password`.
     static func basicAuth(_ login: Secret) -> String {
         "Basic \(Data(login.revealed.utf8).base64EncodedString())"
     }
 
-    /// An address to which a path can be appended.
+    /// The address without trailing slashes, so that a path can be appended.
     static func base(_ url: String) -> Substring {
         var base = Substring(url)
         while base.hasSuffix("/") { base.removeLast() }
@@ -84,7 +86,7 @@ struct ProviderRequest: Sendable {
 }
 
 extension HTTPHeaders {
-    /// Whether none can be taken for two.
+    /// True when no header can be mistaken for two (header injection).
     fileprivate var areWellFormed: Bool {
         allSatisfy { name, value in
             !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }

@@ -2,23 +2,23 @@
 
 import NIOSSL
 
-/// How TLS is spoken with the connections that share it; used on its client's event loop only.
+/// The TLS context of the connections that share it; used only on its client's event loop.
 ///
-/// It is made anew when the file of its authorities has changed, so that a new authority counts without a restart. While
-/// the file cannot be read, what was read before holds.
+/// It is rebuilt when the file of authorities has changed, so that a new authority applies without a restart. While the
+/// file cannot be read, the authorities read before stay in force.
 final class SecureContext {
     private let options: ConnectionOptions?
     private let authorities: NIOSSLTrustRoots?
     private var context: NIOSSLContext?
     private var stamp: FileStamp?
 
-    /// `authorities` stand for those of the system.
+    /// Creates a context; `authorities` replace those of the system.
     init(_ options: ConnectionOptions?, trusting authorities: NIOSSLTrustRoots?) {
         self.options = options
         self.authorities = options?.authorities.map { .file($0) } ?? authorities
     }
 
-    /// Nil while no usable authorities were ever read.
+    /// The current TLS context; nil until usable authorities have been read.
     func current() -> NIOSSLContext? {
         let now = FileStamp(ofAuthorities: options?.authorities)
         if let context, now == nil || now == stamp { return context }

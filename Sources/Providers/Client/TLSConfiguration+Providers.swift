@@ -3,7 +3,8 @@
 import NIOSSL
 
 extension TLSConfiguration {
-    /// How providers are spoken to: with TLS 1.2 at least (RFC 8996), trusting the system's authorities or those given.
+    /// The TLS configuration for providers: TLS 1.2 or later (RFC 8996), trusting the system's or the given
+    /// authorities.
     ///
     /// Certificates and names are fully verified, which is NIOSSL's default for clients.
     static func forProviders(trusting authorities: NIOSSLTrustRoots? = nil) -> TLSConfiguration {

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An address, taken apart once.
+/// An HTTP address, parsed once.
 struct Target: Sendable {
-    /// What connections are kept by.
+    /// The key of a connection pool.
     struct Origin: Hashable, Sendable {
         let isSecure: Bool
         let host: String
         let port: Int
         let options: ConnectionOptions?
 
-        /// The same, however it is reached.
+        /// The origin without its options.
         var place: Origin { Origin(isSecure: isSecure, host: host, port: port, options: nil) }
     }
 
     let origin: Origin
 
-    /// Path and query, as the request line says them.
+    /// Path and query, as in the request line.
     let path: String
 
-    /// Host and port, as the `Host` header says them: without the scheme's own port.
+    /// Host and port, as in the `Host` header: without the scheme's default port.
     let authority: String
 
-    /// Takes `http` and `https` addresses; nil for any other.
+    /// Parses `http` and `https` addresses; nil for any other.
     init?(_ url: String, by options: ConnectionOptions? = nil) {
         let parts = url.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, let isSecure = ["http": false, "https": true][parts[0].lowercased()] else { return nil }
@@ -37,7 +37,7 @@ struct Target: Sendable {
         self.authority = place.port == (isSecure ? 443 : 80) ? host : "\(host):\(place.port)"
     }
 
-    /// Host and port; an IPv6 address stands in brackets.
+    /// Splits host and port; an IPv6 address is in brackets.
     private static func place(_ authority: Substring, _ defaultPort: Int) -> (host: String, port: Int)? {
         let isBracketed = authority.hasPrefix("[")
         let end = isBracketed ? authority.firstIndex(of: "]") : authority.lastIndex(of: ":") ?? authority.endIndex

@@ -2,14 +2,14 @@
 
 import NIOCore
 
-/// Asks a proxy for a tunnel to a provider, before anything is said to the provider (RFC 9110, section 9.3.6).
+/// Opens a tunnel to a provider through a proxy, before any byte goes to the provider (RFC 9110, section 9.3.6).
 ///
-/// It is added to a connected channel and leaves it when the proxy has agreed.
+/// The handler is added to a connected channel and removes itself when the proxy has agreed.
 final class TunnelRequest: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// The proxy refuses, or says what is no answer.
+    /// The proxy refused, or sent no valid answer.
     struct Refused: Error {}
 
     private static let longestAnswer = 16 * 1024

@@ -3,18 +3,18 @@
 import NIOCore
 import Synchronization
 
-/// Knows whether a request's body may have left, and can forbid it to leave.
+/// Records whether a request's body may have been sent, and can prevent its sending.
 ///
-/// A provider cannot act on a request whose body it has not got. So an error that comes before AsyncHTTPClient has asked
-/// for the body is proof that nothing was sent, whatever the error is; afterwards nothing is proved. The two ends race
-/// (a deadline against a connection that is just ready), hence one lock decides which came first:
+/// A provider cannot act on a request whose body it has not received. So an error that comes before AsyncHTTPClient has
+/// requested the body proves that nothing was sent, whatever the error is; afterwards nothing is proved. Two sides race
+/// (a deadline against a connection that has just become ready), hence one lock decides which came first:
 ///
-/// - `waiting` → `departed` when the body is asked for: the outcome of a failure is unknown;
+/// - `waiting` → `departed` when the body is requested: from then on the outcome of a failure is unknown;
 /// - `waiting` → `barred` when the call is given up: the body is withheld from then on.
 ///
-/// From the moment at which the message is too late on, the gate lets nothing out either.
+/// After `leaveBy` the gate releases no body either.
 final class BodyGate: Sendable {
-    /// The message is too late for its body to leave, or the call has been given up.
+    /// The body may no longer be sent: `leaveBy` has passed, or the call was given up.
     struct Closed: Error {}
 
     private enum State {
@@ -30,10 +30,10 @@ final class BodyGate: Sendable {
         self.leaveBy = leaveBy
     }
 
-    /// Whether the message's time is over.
+    /// True when the message may no longer be sent.
     var isTooLate: Bool { leaveBy <= .now }
 
-    /// Lets the body out, unless the gate is barred, be it by time.
+    /// Releases the body, unless the gate is barred or `leaveBy` has passed.
     func depart() -> Bool {
         state.withLock { state in
             if state == .waiting { state = isTooLate ? .barred : .departed }
@@ -41,7 +41,7 @@ final class BodyGate: Sendable {
         }
     }
 
-    /// Bars the gate and says whether the body surely never leaves.
+    /// Bars the gate; true when the body was not and will not be sent.
     func bar() -> Bool {
         state.withLock { state in
             guard state != .departed else { return false }
@@ -51,7 +51,7 @@ final class BodyGate: Sendable {
     }
 }
 
-/// A request body in one piece that leaves through a gate.
+/// A request body in one chunk, released by a gate.
 struct GatedBody: AsyncSequence, Sendable {
     let content: ByteBuffer
     let gate: BodyGate

@@ -6,9 +6,9 @@ import NIOHTTP1
 import Verification
 
 extension ExchangeResult {
-    /// What the exchange came to: an answer by the provider's own reading of it, anything else by what may have left.
+    /// Maps the exchange to an answer: a response by `read`, a failure by whether the request may have been sent.
     ///
-    /// No word of it is kept that holds the recipient's number.
+    /// Ids and codes that contain the recipient's number are removed.
     func providerAnswer(to recipient: Recipient?, _ read: (HTTPAnswer) -> ProviderAnswer) -> ProviderAnswer {
         switch self {
         case .answered(let answer): read(answer).hiding(recipient)
@@ -30,14 +30,14 @@ extension HTTPAnswer {
         404: .misconfigured,  // every message goes to this one path
         405: .misconfigured,
         407: .misconfigured,
-        408: .unknown,  // also a proxy's word for an answer that did not come, to a request that arrived
+        408: .unknown,  // also sent by a proxy when the server did not answer a request that may have arrived
         429: .throttled,
     ]
 
-    /// The outcome by the status alone, where the body says nothing that is known.
+    /// The outcome by the status alone, where the body has no known code.
     ///
-    /// A success is an acceptance, with or without an id. An error of the server is unknown, since it may have come after
-    /// the message was taken, and so is 302 or 303, by which servers answer a form that they have taken (RFC 9110, 15.4.3
+    /// A success is an acceptance, with or without an id. A server error is unknown, since it may have come after the
+    /// message was taken, and so is 302 or 303, with which servers answer a form that they have taken (RFC 9110, 15.4.3
     /// and 15.4.4).
     var outcome: ProviderOutcome {
         switch status {
@@ -49,31 +49,31 @@ extension HTTPAnswer {
         }
     }
 
-    /// The answer by the status alone, which its constant names.
+    /// The answer by the status alone, with the status as its code.
     var plainAnswer: ProviderAnswer {
         isSuccess ? ProviderAnswer(.accepted) : answer(outcome, code: "http_\(status)")
     }
 
-    /// The answer to a success whose body was cut where the body alone tells a refusal from an acceptance; else nil.
+    /// The answer to a success whose body was cut, where only the body distinguishes refusal from acceptance; else nil.
     ///
-    /// The provider is alive, whatever it said.
+    /// It concerns this message only: the provider is reachable.
     var answerInDoubt: ProviderAnswer? {
         guard isSuccess, case .failure(let cut) = body, content == nil else { return nil }
         return answer(.unknown, code: cut.failure.rawValue, isOfMessage: true)
     }
 
-    /// An answer without a message id, and with the time to wait when the provider states one.
+    /// An answer without a message id, with the provider's `Retry-After` when there is one.
     func answer(_ outcome: ProviderOutcome, code: String, isOfMessage: Bool = false) -> ProviderAnswer {
         ProviderAnswer(outcome, errorCode: code, retryAfter: retryAfter, isOfMessage: isOfMessage)
     }
 
-    /// The body as a JSON object; nil when it is none or not whole.
+    /// The body as a JSON object; nil when it is none or incomplete.
     var json: JSONObject? {
         guard case .object(let object)? = document else { return nil }
         return object
     }
 
-    /// The body as JSON, read tolerantly: who wrote it has taken or refused the message all the same.
+    /// The body as JSON, parsed leniently: a malformed answer still reports an acceptance or a refusal.
     var document: JSONValue? {
         content.flatMap { try? JSONScanner.parse($0, limits: .ofAnswers) }
     }
@@ -88,7 +88,7 @@ extension JSONLimits {
 }
 
 extension JSONScanner {
-    /// Whether bytes begin with an object or a list that has its end.
+    /// True when the bytes begin with a complete JSON object or list.
     static func isWhole(_ bytes: [UInt8]) -> Bool {
         switch try? parse(bytes, limits: .ofAnswers) {
         case .object?, .array?: true
@@ -98,7 +98,7 @@ extension JSONScanner {
 }
 
 extension ProviderAnswer {
-    /// The same without an id or a code that has the recipient's number in it, however it is spelt.
+    /// The answer without an id or code that contains the recipient's number in any spelling.
     fileprivate func hiding(_ recipient: Recipient?) -> ProviderAnswer {
         guard case .phone(let number) = recipient else { return self }
         let digits = Array(number.e164.utf8.dropFirst())
@@ -116,7 +116,7 @@ extension ProviderAnswer {
 }
 
 extension String {
-    /// Whether digits follow each other in it, whatever else stands between them.
+    /// True when the text contains these digits in a row, ignoring all other characters.
     fileprivate func holds(_ digits: [UInt8]) -> Bool {
         let own = utf8.filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         guard own.count >= digits.count else { return false }

@@ -4,12 +4,12 @@ import NIOCore
 import NIOHTTP1
 import Verification
 
-/// What is known after one request.
+/// The result of one request.
 enum ExchangeResult: Sendable {
-    /// The answer's head came, and its body whole or not.
+    /// The answer's head was received, and its body whole or in part.
     case answered(HTTPAnswer)
 
-    /// The request's body never left and never will.
+    /// The request's body was not and will not be sent.
     case notSent(TransportFailure)
 
     /// The request may have arrived.
@@ -26,9 +26,9 @@ struct HTTPAnswer: Sendable {
 
     var isSuccess: Bool { (200...299).contains(status) }
 
-    /// The body's bytes, decompressed and in UTF-8; nil when it was cut before the end of what it says.
+    /// The body's bytes, decompressed and in UTF-8; nil when it was cut before its content was complete.
     ///
-    /// A length that is stated wrongly and a connection that is not ended take nothing away from a whole JSON document.
+    /// A JSON document that is complete counts in spite of a wrong length or a connection that stays open.
     var content: [UInt8]? {
         switch body {
         case .success(let body): return plain(body)
@@ -40,12 +40,12 @@ struct HTTPAnswer: Sendable {
 
     private func plain(_ body: ByteBuffer) -> [UInt8] {
         let bytes = Array(body.readableBytesView)
-        // Not every gateway that compresses says so.
+        // Some gateways compress without a Content-Encoding header: the gzip magic number identifies those.
         let isCompressed = bytes.starts(with: [0x1F, 0x8B]) || headers.contains(name: "Content-Encoding")
         return Self.fromUTF16(isCompressed ? Inflated.bytes(bytes) ?? bytes : bytes)
     }
 
-    /// Text that a byte order mark says to be UTF-16, in UTF-8; any other as it is.
+    /// Converts UTF-16 with a byte order mark to UTF-8; returns other text as it is.
     private static func fromUTF16(_ bytes: [UInt8]) -> [UInt8] {
         let isLittle = bytes.starts(with: [0xFF, 0xFE])
         guard isLittle || bytes.starts(with: [0xFE, 0xFF]) else { return bytes }
@@ -57,10 +57,10 @@ struct HTTPAnswer: Sendable {
     }
 }
 
-/// The body of an answer ended before its end.
+/// The answer ended before its body was complete.
 struct AnswerCut: Error {
     let failure: TransportFailure
 
-    /// What came before.
+    /// The part of the body that was received.
     var received = ByteBuffer()
 }

@@ -2,12 +2,14 @@
 
 import CZlib
 
-/// The bytes of a body that was sent compressed, as some gateways do unasked.
+/// Decompresses bodies, since some gateways compress without being asked to.
 enum Inflated {
     private static let capacity = 4 * HTTPAnswer.maximumSize
 
-    /// The plain bytes of a body in gzip's or zlib's form, or in that of `deflate` as many servers misread it, which has no
-    /// header; nil for any other, for a damaged one, and for a huge one.
+    /// The decompressed bytes of a gzip, zlib or raw deflate body.
+    ///
+    /// Raw deflate has no header: many servers misread `deflate` as that. Nil for any other form, for damaged bytes,
+    /// and beyond `capacity`.
     static func bytes(_ body: [UInt8]) -> [UInt8]? {
         bytes(body, window: 15 + 32) ?? bytes(body, window: -15)
     }
@@ -17,7 +19,7 @@ enum Inflated {
         var length = -1
         let plain = [UInt8](unsafeUninitializedCapacity: capacity) { target, count in
             body.withUnsafeBufferPointer { source in
-                // SAFETY: zlib reads and writes within the two buffers, by the sizes that go with them.
+                // SAFETY: zlib reads and writes within the two buffers, limited by the sizes passed with them.
                 length = courier_inflate(
                     source.baseAddress,
                     UInt32(source.count),

@@ -2,18 +2,18 @@
 
 import Verification
 
-/// The value of the header `Retry-After` (RFC 9110, section 10.2.3): a number of seconds, or a date.
+/// Parses the header `Retry-After` (RFC 9110, section 10.2.3): a number of seconds, or a date.
 enum RetryAfter {
     private static let longest = Duration.seconds(86_400)
 
-    /// The time to wait, at most a day; nil for what is neither, and for a time that is over.
+    /// The time to wait, at most a day; nil for an invalid value and for a time in the past.
     static func wait(_ text: String, at now: Timestamp) -> Duration? {
         if let seconds = Int64(text) { return seconds < 0 ? nil : min(Duration.seconds(seconds), longest) }
         guard let time = time(text), time > now else { return nil }
         return min(time - now, longest)
     }
 
-    /// A date in the form that every sender has to use, `IMF-fixdate`: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// Parses a date in the form that every sender must use, `IMF-fixdate`: `Sun, 06 Nov 1994 08:49:37 GMT`.
     private static func time(_ text: String) -> Timestamp? {
         let parts = text.split(separator: " ")
         guard parts.count == 6, parts[5] == "GMT", let index = MailDate.months.firstIndex(of: String(parts[2])) else {

@@ -2,13 +2,13 @@
 
 import NIOSSL
 
-/// The alerts by which a peer ends TLS.
+/// Recognizes the alerts with which a peer ends TLS.
 enum TLSAlert {
-    /// True where an error of TLS is an alert of the handshake, after which the peer has read no request.
+    /// True for an alert of the handshake, after which the peer has read no request.
     ///
-    /// A server looks at no data before it has verified the client's last flight, and these alerts say that it has not
-    /// (RFC 8446, section 6.2). Those that may come at any time, such as
-    /// `internal_error` and `unexpected_message`, prove nothing.
+    /// A server processes no data before it has verified the client's last flight, and these alerts state that the
+    /// verification failed (RFC 8446, section 6.2). Alerts that may come at any time, such as `internal_error` and
+    /// `unexpected_message`, prove nothing.
     static func provesNothingRead(_ error: any Error) -> Bool {
         switch error {
         case BoringSSLError.sslError(let causes): causes.contains { isOfHandshake("\($0)") }
@@ -18,7 +18,7 @@ enum TLSAlert {
         }
     }
 
-    /// BoringSSL tells the alert only by the name of its reason, such as `TLSV1_ALERT_CERTIFICATE_REQUIRED`.
+    /// Finds the alert in BoringSSL's reason, its only trace: a name such as `TLSV1_ALERT_CERTIFICATE_REQUIRED`.
     static func isOfHandshake(_ description: String) -> Bool {
         guard let alert = description.firstRange(of: "_ALERT_") else { return false }
         let name = description[alert.upperBound...].prefix { $0.isASCII && ($0.isLetter || $0 == "_") }

@@ -8,13 +8,13 @@ import NIOHTTP2
 import NIOPosix
 import NIOSSL
 
-/// Why an exchange has no complete answer, as the constant that events and logs carry.
+/// The cause of an exchange without a complete answer, as the constant in events and logs.
 ///
-/// It names the cause for an operator. Whether the message may have left is the gate's to say, not the cause's.
+/// It informs an operator. The gate, not the cause, decides whether the message may have been sent.
 enum TransportFailure: String, Sendable, CaseIterable {
     case timeout
 
-    /// The message's own time was over before it left.
+    /// The message's `leaveBy` passed before it was sent.
     case tooLate = "too_late"
     case cancelled
     case nameNotResolved = "name_not_resolved"
@@ -24,7 +24,7 @@ enum TransportFailure: String, Sendable, CaseIterable {
     case poolTimeout = "pool_timeout"
     case tlsFailed = "tls_failed"
 
-    /// The peer ended TLS before it read anything, such as for a certificate of ours that it does not take.
+    /// The peer ended TLS before it read anything, for example because it rejects our certificate.
     case tlsRefused = "tls_refused"
     case connectionClosed = "connection_closed"
     case malformedAnswer = "malformed_answer"
@@ -57,12 +57,12 @@ enum TransportFailure: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether the peer itself says that it did not look at the request, even if all of it arrived.
+    /// True when the peer itself states that it did not process the request, even if all of it arrived.
     ///
-    /// HTTP/2 guarantees that for a refused stream, and for one that a GOAWAY leaves out (RFC 9113, section 8.7). An alert
-    /// of the TLS handshake may come after our request: with TLS 1.3 a client is done with the handshake before the server
-    /// has looked at the client's certificate (RFC 8446, section 4.4.2.4). A connection that is reset without an alert
-    /// proves nothing: a server that took the certificate, read the request and then died looks the same.
+    /// HTTP/2 guarantees that for a refused stream, and for one that a GOAWAY leaves out (RFC 9113, section 8.7). An
+    /// alert of the TLS handshake may come after our request: with TLS 1.3 a client completes the handshake before the
+    /// server has verified the client's certificate (RFC 8446, section 4.4.2.4). A connection that is reset without an
+    /// alert proves nothing: a server that accepted the certificate, read the request and then crashed looks the same.
     var provesNotProcessed: Bool { self == .streamRefused || self == .tlsRefused }
 
     private static func cause(of error: NIOHTTP2Errors.StreamClosed) -> TransportFailure {

@@ -2,9 +2,9 @@
 
 import Verification
 
-/// The body of a gateway's answer, as its rules and paths look at it: JSON, XML or any text.
+/// The body of a gateway's answer, for rules and paths: JSON, XML or plain text.
 struct AnswerBody {
-    /// Empty for a body that was cut.
+    /// The body as text; empty when the body was cut.
     let text: String
     private let document: JSONValue?
     private let xml: XMLScan?
@@ -17,7 +17,7 @@ struct AnswerBody {
         document = xml == nil ? answer.document : nil
     }
 
-    /// The word at a place: a string as it is, a number as it is spelt, `true` or `false`; nil where there is none.
+    /// The value at a path: a string as it is, a number as spelt, `true` or `false`; nil where there is none.
     func word(at path: AnswerPath) -> String? {
         if let xml { return xml.text(in: path.steps) }
         return switch document.flatMap(path.value) {

@@ -2,13 +2,18 @@
 
 import Verification
 
-/// The place of a value in a JSON or XML answer: names of members or elements, and numbers of a list's entries, with dots
-/// between (`messages.0.id`, `0.id`, `response.id`).
+/// The path of a value in a JSON or XML answer.
+///
+/// Names of members or elements, and indexes of list entries, separated by dots (`messages.0.id`, `0.id`,
+/// `response.id`).
 package struct AnswerPath: Sendable, Hashable {
     let steps: [String]
 
-    /// Nil for an empty path or step, for more than 16 steps, and for what belongs to other notations (`$.id`, `ids[0]`,
-    /// `/data/id`, `*`, `id.text()`, `{id}`, `items.#.id`, `data?.id`, `ids.-1`), which would never be found.
+    /// Parses a path; nil for an empty path or step, for more than 16 steps, and for other notations, which would never
+    /// match.
+    ///
+    /// Such notations are `$.id`, `ids[0]`, `/data/id`, `*`, `id.text()`, `{id}`, `items.#.id`, `data?.id` and
+    /// `ids.-1`.
     package init?(_ text: String) {
         let steps = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard (1...16).contains(steps.count), steps.allSatisfy(Self.isName) else { return nil }
@@ -22,7 +27,7 @@ package struct AnswerPath: Sendable, Hashable {
             }
     }
 
-    /// The value at the place; nil when there is none.
+    /// The value at the path; nil when there is none.
     func value(in document: JSONValue) -> JSONValue? {
         steps.reduce(document) { (value: JSONValue?, step) in
             switch value {

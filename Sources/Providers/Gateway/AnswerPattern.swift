@@ -2,18 +2,18 @@
 
 import CPatterns
 
-/// A regular expression that an answer's text is searched for, such as `^ERR` or `ID: ([0-9]+)`.
+/// A regular expression for the text of an answer, such as `^ERR` or `ID: ([0-9]+)`.
 ///
-/// RE2 searches in linear time, whatever the expression and the answer are: neither an operator nor a gateway can hold up
-/// a worker. In return it knows no look-around and no back-references.
+/// RE2 searches in linear time, whatever the expression and the answer are: neither a setting nor a gateway can block a
+/// worker. In return it has no look-around and no back-references.
 package final class AnswerPattern: Sendable {
-    /// So much of an answer is searched, in bytes.
+    /// The number of bytes of an answer that are searched.
     private static let longestText = 4096
 
-    // SAFETY: RE2 may be searched in several threads at once; only `deinit` changes it, when nobody else has it.
+    // SAFETY: RE2 may be searched by several threads at once; only `deinit` changes it, when no other reference exists.
     private nonisolated(unsafe) let pattern: OpaquePointer
 
-    /// Nil for what is no expression.
+    /// Compiles an expression; nil when it is empty or invalid.
     package init?(_ text: String) {
         guard !text.isEmpty else { return nil }
         let expression = Array(Self.withNamedGroups(text).utf8)
@@ -28,7 +28,7 @@ package final class AnswerPattern: Sendable {
         courier_pattern_free(pattern)
     }
 
-    /// The expression with named groups as `(?P<name>…)`: RE2 before 2023 knows no other spelling.
+    /// The expression with named groups as `(?P<name>…)`, the only spelling that RE2 before 2023 knows.
     private static func withNamedGroups(_ text: String) -> String {
         let parts = text.split(separator: "(?<", omittingEmptySubsequences: false)
         return parts.dropFirst().reduce(String(parts[0])) { start, rest in
@@ -41,7 +41,7 @@ package final class AnswerPattern: Sendable {
         search(text) != nil
     }
 
-    /// What the first group matched, or without a group the whole expression.
+    /// The match of the first group, or of the whole expression when it has no group.
     func word(in text: String) -> String? {
         switch search(text) {
         case .word(let word): word
@@ -52,7 +52,7 @@ package final class AnswerPattern: Sendable {
     private enum Match {
         case word(String)
 
-        /// The first group has no part in the match.
+        /// The expression matched, but its first group took no part.
         case noWord
     }
 
@@ -60,7 +60,7 @@ package final class AnswerPattern: Sendable {
         let bytes = Array(text.utf8.prefix(Self.longestText))
         var (start, end) = (0, 0)
         let result = bytes.withUnsafeBytes { bytes in
-            // An empty array has no address, and an empty text has one all the same.
+            // The base address of an empty array may be nil: search an empty C string instead.
             guard let base = bytes.baseAddress else { return courier_pattern_search(pattern, "", 0, &start, &end) }
             return courier_pattern_search(pattern, base.assumingMemoryBound(to: CChar.self), bytes.count, &start, &end)
         }

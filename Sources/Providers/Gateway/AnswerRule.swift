@@ -2,14 +2,14 @@
 
 package import Verification
 
-/// What one kind of answer means: `{ status: 200-299, match: { result: "0" }, outcome: accepted }`.
+/// One rule for answers: `{ status: 200-299, match: { result: "0" }, outcome: accepted }`.
 package struct AnswerRule: Sendable {
     package let statuses: ClosedRange<Int>
 
-    /// The values that the answer must have: strings and numbers by their text, and `true` and `false`.
+    /// The values that the answer must contain: strings and numbers by their text, and `true` and `false`.
     package let match: [AnswerPath: String]
 
-    /// What must stand somewhere in its text.
+    /// A text that the answer must contain.
     package let text: String?
     package let pattern: AnswerPattern?
     package let outcome: ProviderOutcome
@@ -28,7 +28,7 @@ package struct AnswerRule: Sendable {
         self.outcome = outcome
     }
 
-    /// Whether it cannot be told by the status alone.
+    /// True when the rule needs the answer's body.
     var readsBody: Bool { !match.isEmpty || text != nil || pattern != nil }
 
     func covers(status: Int, _ body: AnswerBody) -> Bool {

@@ -7,7 +7,7 @@ extension GatewayTemplate.Escaping {
         switch self {
         case .none: return text
         case .form: return FormBody.encoded(text)
-        // In an address a space is %20 everywhere, and a plus in a form alone.
+        // In a URL a space is %20 everywhere; a plus means a space only in forms.
         case .url: return FormBody.encoded(text).replacing("+", with: "%20").replacing("*", with: "%2A")
         case .xml: return Self.escapedForXML(text)
         case .json:
@@ -17,10 +17,10 @@ extension GatewayTemplate.Escaping {
         }
     }
 
-    /// The text with its marks as entities, so that it holds between tags and in either kind of quotes.
+    /// The text with XML's special characters as entities, valid between tags and in either kind of quotes.
     ///
-    /// Line breaks are written by their number, since a reader makes them blanks in an attribute. What XML 1.0 has no way to
-    /// say is left out.
+    /// Line breaks become numeric references, since a parser turns them into blanks in an attribute. Characters that
+    /// XML 1.0 cannot represent are dropped.
     private static func escapedForXML(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {

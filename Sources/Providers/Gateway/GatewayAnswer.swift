@@ -2,7 +2,7 @@
 
 import Verification
 
-/// A gateway's answers as outcomes, by the operator's rules and then by the status.
+/// Maps a gateway's answers to outcomes, by the operator's rules and then by the status.
 struct GatewayAnswer {
     let configuration: GatewayConfiguration
 
@@ -21,7 +21,7 @@ struct GatewayAnswer {
                 messageID: messageID,
                 errorCode: code ?? "http_\(answer.status)",
                 retryAfter: answer.retryAfter,
-                // What cannot be understood beside a success is nothing against the gateway.
+                // An unclear body with a success status does not count against the gateway.
                 isOfMessage: answer.isSuccess && outcome == .unknown
             )
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How to call a gateway of any make by one HTTP request a message, and how to read its answers.
+/// Settings for a gateway of any vendor: one HTTP request a message, and rules for its answers.
 package struct GatewayConfiguration: Sendable {
     package enum Method: String, Sendable, CaseIterable {
         case post = "POST"
@@ -8,7 +8,7 @@ package struct GatewayConfiguration: Sendable {
         case get = "GET"
     }
 
-    /// What the body is; it decides how values are escaped.
+    /// The format of the body, which decides the escaping of values.
     package enum ContentType: String, Sendable, CaseIterable {
         case json = "application/json"
         case form = "application/x-www-form-urlencoded"
@@ -25,30 +25,32 @@ package struct GatewayConfiguration: Sendable {
         }
     }
 
-    /// Where an answer has a word.
+    /// The location of a value in an answer.
     package enum Place: Sendable {
         case path(AnswerPath)
 
-        /// In a text of any kind.
+        /// A search in a text of any format.
         case pattern(AnswerPattern)
     }
 
-    /// The header that most gateways with idempotency keys read.
+    /// The header that most gateways with idempotency keys expect.
     package static let defaultIdempotencyHeader = "Idempotency-Key"
 
-    /// The name by which the policy's routes call it.
+    /// The name of the gateway in the policy's routes.
     package var name: String
 
-    /// The whole address, which shows itself by its variables only, because some gateways want their key in it.
+    /// The whole URL.
+    ///
+    /// It prints its variables only, because some gateways want their key in it.
     package var url: GatewayTemplate
     package var method: Method
     package var contentType: ContentType
     package var headers: [Header]
 
-    /// Nil where all is in the address and the headers.
+    /// The body's template; nil where URL and headers carry everything.
     package var body: GatewayTemplate?
 
-    /// What `{from}` and `{secret}` stand for.
+    /// The values of `{from}` and `{secret}`.
     package var from: String?
     package var secret: Secret?
 
@@ -56,19 +58,19 @@ package struct GatewayConfiguration: Sendable {
     package var basicAuth: Secret?
     package var connection: ConnectionOptions?
 
-    /// The header that gets the send's id, and whether the gateway sends only one message for one id.
+    /// The header for the send's id, and true when the gateway sends only one message for one id.
     package var idempotencyHeader: String
     package var isIdempotent: Bool
 
-    /// Where answers have the message's id, its number of parts and the code of an error.
+    /// The locations of the message's id, its number of parts and an error code in answers.
     package var messageID: Place?
     package var segments: AnswerPath?
     package var errorCode: Place?
 
-    /// What answers mean, the first that covers one deciding; then the status decides.
+    /// Rules for answers, of which the first match decides; without a match the status decides.
     package var answers: [AnswerRule]
 
-    /// A header whose value may name variables.
+    /// A header whose value may contain variables.
     package struct Header: Sendable {
         package let name: String
         package let value: GatewayTemplate

@@ -4,10 +4,10 @@ import Logs
 import NIOHTTP1
 package import Verification
 
-/// A gateway that is described by configuration alone.
+/// A gateway defined by configuration alone.
 ///
-/// Each call carries the send's id as an idempotency key. Whether a call whose answer was lost may be repeated is the
-/// operator's to say, from the gateway's documents.
+/// Each call carries the send's id as an idempotency key. The operator states, from the gateway's documentation,
+/// whether a call whose answer was lost may be repeated.
 package struct GatewayProvider: MessageProvider {
     package var name: String { configuration.name }
     package var isIdempotent: Bool { configuration.isIdempotent }
@@ -15,7 +15,7 @@ package struct GatewayProvider: MessageProvider {
     private let configuration: GatewayConfiguration
     private let client: ProviderClient
 
-    /// A provider over a client that outlives it.
+    /// Creates a provider that uses, but does not own, the client.
     package init(configuration: GatewayConfiguration, client: ProviderClient) {
         self.configuration = configuration
         self.client = client
@@ -66,13 +66,15 @@ package struct GatewayProvider: MessageProvider {
 }
 
 extension GatewayConfiguration.ContentType {
-    /// Only JSON is UTF-8 by itself, and a form has no other way to say it.
+    /// The value of `Content-Type`.
+    ///
+    /// JSON is UTF-8 by definition, and the form type has no charset parameter.
     fileprivate var header: String { self == .text || self == .xml ? "\(rawValue); charset=utf-8" : rawValue }
 }
 
 extension GatewayProvider: CustomStringConvertible, CustomReflectable {
     package var description: String { "GatewayProvider(\(name))" }
 
-    /// The configuration only: the client is shared, and its insides change while it is looked at.
+    /// Shows the configuration only: the client is shared, and its internals change during reflection.
     package var customMirror: Mirror { Mirror(self, children: ["configuration": configuration]) }
 }

@@ -2,13 +2,13 @@
 
 import Verification
 
-/// A text with places for what differs from message to message: `{"to": "{to}", "text": "{text}"}`.
+/// A text with variables that differ from message to message: `{"to": "{to}", "text": "{text}"}`.
 ///
-/// A variable is a name of letters in braces without anything else between them. Other braces, such as JSON's, are text.
+/// A variable is a name of letters alone in braces. Other braces, such as JSON's, are text.
 ///
-/// It describes itself by its variables: the text around them may hold a key.
+/// The description lists the variables only: the text around them may hold a key.
 package struct GatewayTemplate: Sendable, Redacted {
-    /// What a template may name.
+    /// The variables of templates.
     package enum Variable: String, Sendable, CaseIterable {
         /// The number with its `+`.
         case to
@@ -22,13 +22,13 @@ package struct GatewayTemplate: Sendable, Redacted {
         /// The code alone, for gateways that have the text.
         case code
 
-        /// The send's id, under which receipts find it.
+        /// The send's id, by which receipts are matched to the send.
         case sendID = "sendId"
 
-        /// What is left of the code's validity, in whole seconds.
+        /// The remaining validity of the code, in whole seconds.
         case ttlSeconds
 
-        /// When the code's validity ends, as `2026-11-20T12:34:56Z`, and as seconds since 1970.
+        /// The end of the code's validity, as `2026-11-20T12:34:56Z`, and as seconds since 1970.
         case expiresAt
         case expiresAtSeconds
 
@@ -38,33 +38,33 @@ package struct GatewayTemplate: Sendable, Redacted {
         /// The configured secret.
         case secret
 
-        /// The id of the sender in a registry such as India's (DLT); empty without one.
+        /// The id of the sender in a registry such as India's DLT; empty without one.
         case entityID = "entityId"
 
         /// The id of the text in that registry; empty without one.
         case templateID = "templateId"
     }
 
-    /// A name in braces that is no variable.
+    /// The template contains a name in braces that is no variable.
     package struct UnknownVariable: Error {
         package let name: String
     }
 
-    /// How values are written into the text.
+    /// The escaping of values in the text.
     package enum Escaping: Sendable {
-        /// As they are.
+        /// No escaping.
         case none
 
-        /// As inside a JSON string.
+        /// Escaped for a JSON string.
         case json
 
-        /// As a text or an attribute's value in XML.
+        /// Escaped for a text or an attribute's value in XML.
         case xml
 
-        /// As the value of a form's field.
+        /// Escaped for the value of a form field.
         case form
 
-        /// As a part of an address.
+        /// Escaped for a part of a URL.
         case url
     }
 
@@ -93,7 +93,7 @@ package struct GatewayTemplate: Sendable, Redacted {
         self.pieces = pieces + [.text(literal)]
     }
 
-    /// The variables that stand in the text.
+    /// The variables in the text.
     package var variables: Set<Variable> {
         Set(
             pieces.compactMap { piece in
@@ -104,7 +104,7 @@ package struct GatewayTemplate: Sendable, Redacted {
 
     package var description: String { "template of \(variables.map(\.rawValue).sorted().joined(separator: ", "))" }
 
-    /// The text with the values in it; a variable without a value leaves nothing.
+    /// The text with variables replaced by values; a variable without a value becomes empty.
     package func filled(_ values: [Variable: String], escaping: Escaping) -> String {
         pieces.map { piece in
             switch piece {
@@ -114,7 +114,7 @@ package struct GatewayTemplate: Sendable, Redacted {
         }.joined()
     }
 
-    /// The name that a closing brace follows, at the place after an opening one.
+    /// The name from the start of `rest` up to a closing brace; `rest` begins after an opening one.
     private static func name(at rest: Substring) -> Substring? {
         let name = rest.prefix { $0.isASCII && $0.isLetter }
         guard !name.isEmpty, name.utf8.count <= 32, rest[name.endIndex...].first == "}" else { return nil }

@@ -2,22 +2,22 @@
 
 import FoundationEssentials
 
-/// Free text as a mail header carries it: one line, ASCII, and nothing in it that could begin another header.
+/// Encodes free text for a mail header: one line, ASCII, and nothing in it that could begin another header.
 enum HeaderText {
-    /// Text of a subject (RFC 5322 `unstructured`, RFC 2047 where it is not plain).
+    /// The text of a subject (RFC 5322 `unstructured`; RFC 2047 encoded words when it is not plain).
     static func unstructured(_ text: String) -> String {
         let text = oneLine(text)
         return isPlain(text) ? text : encodedWords(text)
     }
 
-    /// A display name (RFC 5322 `phrase`): quoted, or RFC 2047 where it is not plain.
+    /// A display name (RFC 5322 `phrase`): quoted, or RFC 2047 encoded words when it is not plain.
     static func phrase(_ text: String) -> String {
         let text = oneLine(text)
         guard isPlain(text) else { return encodedWords(text) }
         return "\"\(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
     }
 
-    /// The text with its control characters and line breaks as spaces, without spaces around it.
+    /// The text with control characters and line breaks as spaces, trimmed.
     ///
     /// Encoded words would hide a line break from the server, but a mail program decodes them.
     private static func oneLine(_ text: String) -> String {
@@ -33,12 +33,12 @@ enum HeaderText {
         return String(trimmed)
     }
 
-    /// Whether a text can stand as it is, on one line with the header's name.
+    /// True for a text that needs no encoding and fits on one line with the header's name.
     private static func isPlain(_ text: String) -> Bool {
         text.utf8.count <= 60 && text.utf8.allSatisfy { (0x20...0x7e).contains($0) } && !text.contains("=?")
     }
 
-    /// Words of at most 60 characters, each on a line of its own, none of which divides a character.
+    /// Encoded words of at most 60 characters, one a line; none splits a character.
     private static func encodedWords(_ text: String) -> String {
         var words: [[UInt8]] = [[]]
         for scalar in text.unicodeScalars {

@@ -3,7 +3,7 @@
 import Glibc
 import Verification
 
-/// A time as mail headers write it (RFC 5322, section 3.3): `Sat, 21 Nov 2026 05:10:00 +0000`.
+/// Formats times for mail headers (RFC 5322, section 3.3): `Sat, 21 Nov 2026 05:10:00 +0000`.
 enum MailDate {
     static func text(_ time: Timestamp) -> String {
         var seconds = time_t(max(0, time.microseconds / 1_000_000))

@@ -2,9 +2,9 @@
 
 import Verification
 
-/// An e-mail as it goes over the wire (RFC 5322, MIME): a text and an HTML part that say the same.
+/// An e-mail in its wire format (RFC 5322, MIME): a plain text and an HTML part with the same content.
 ///
-/// It is all ASCII, save an address that is not (RFC 6532): the server that takes it must have SMTPUTF8.
+/// All of it is ASCII, except an address that is not (RFC 6532), for which the receiving server must support SMTPUTF8.
 struct MailMessage {
     let email: EmailMessage
     let recipient: MailAddress
@@ -12,14 +12,14 @@ struct MailMessage {
     let from: MailAddress
     let date: Timestamp
 
-    /// The `Message-ID` without its brackets: the same for every attempt, so that mailboxes can drop a second copy.
+    /// The `Message-ID` without its brackets: the same for every attempt, so that mailboxes can drop duplicates.
     var messageID: String { "\(sendID)@\(from.domain)" }
 
-    /// The whole message with lines ended by CR LF.
+    /// The whole message with CR LF line ends.
     ///
-    /// Dots at the beginning of lines are doubled by whoever sends it.
+    /// The SMTP client doubles dots at the beginning of lines.
     var bytes: [UInt8] {
-        // Encoded text never holds "=_", so the boundary cannot be in it.
+        // Quoted-printable text never contains "=_", so it cannot contain the boundary.
         let boundary = "=_\(sendID)"
         var bytes = Array(headers(boundary).joined().utf8)
         for (kind, text) in [("plain", email.text), ("html", email.html)] {
@@ -38,7 +38,7 @@ struct MailMessage {
             "To: <\(recipient.text)>",
             "Subject: \(HeaderText.unstructured(email.subject))",
             "Message-ID: <\(messageID)>",
-            // Keeps answering machines from answering (RFC 3834).
+            // Suppresses automatic replies (RFC 3834).
             "Auto-Submitted: auto-generated",
             "MIME-Version: 1.0",
             "Content-Type: multipart/alternative;\r\n boundary=\"\(boundary)\"",

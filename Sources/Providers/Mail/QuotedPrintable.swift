@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Text in the quoted-printable encoding (RFC 2045, section 6.7): ASCII in lines of at most 76 characters.
+/// Encodes text as quoted-printable (RFC 2045, section 6.7): ASCII in lines of at most 76 characters.
 enum QuotedPrintable {
-    /// The encoded text; every kind of line break in it becomes CR LF.
+    /// The encoded text; every kind of line break becomes CR LF.
     static func encoded(_ text: String) -> [UInt8] {
         var encoded: [UInt8] = []
         encoded.reserveCapacity(text.utf8.count * 5 / 4)
-        // CR LF is one character.
+        // A CR LF is one `Character`, so the split sees it as one line break.
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: isLineBreak).enumerated() {
             if index > 0 { encoded += lineBreak }
             append(line, to: &encoded)
@@ -23,7 +23,7 @@ enum QuotedPrintable {
         var rest = line.utf8
         while let byte = rest.popFirst() {
             let unit = unit(byte, isLast: rest.isEmpty)
-            // The 76th place is kept for the mark that the line goes on.
+            // The 76th column is reserved for the soft line break "=".
             if width + unit.count > 75 {
                 encoded.append(UInt8(ascii: "="))
                 encoded += lineBreak
@@ -34,7 +34,7 @@ enum QuotedPrintable {
         }
     }
 
-    /// A byte as itself or as `=XX`; white space at the end of a line would be lost on the way.
+    /// A byte as itself or as `=XX`; white space at the end of a line is escaped because servers strip it.
     private static func unit(_ byte: UInt8, isLast: Bool) -> [UInt8] {
         switch byte {
         case UInt8(ascii: "="): break

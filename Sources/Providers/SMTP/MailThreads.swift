@@ -3,7 +3,7 @@
 import NIOPosix
 import SMTPClient
 
-/// A fixed number of threads for calls that block; they end when the owner is released.
+/// A fixed number of threads for blocking calls; they end when the owner is released.
 final class MailThreads: Sendable {
     private let pool: NIOThreadPool
 
@@ -13,11 +13,11 @@ final class MailThreads: Sendable {
     }
 
     deinit {
-        // Calls in progress end by themselves; nobody waits for the threads, and there is nothing to do about an error.
+        // Calls in progress end by themselves; nothing waits for the threads, and an error has no remedy.
         pool.shutdownGracefully { _ in }
     }
 
-    /// Runs a call when a thread is free, in order, unless nobody wants it any more by then.
+    /// Runs a call on the next free thread, in order, unless it was given up by then.
     func submit(_ call: SMTPCall, _ work: @escaping @Sendable () -> Void) {
         pool.submit { state in
             if case .active = state, call.begin() {

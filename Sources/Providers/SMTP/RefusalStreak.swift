@@ -2,28 +2,28 @@
 
 import Verification
 
-/// Tells a server that refuses everybody's messages from one that refuses some person's.
+/// Distinguishes a server that refuses every message from one that refuses one person's.
 ///
-/// It counts the different recipients of refusals that may be of either, in a row. One person has few addresses: up to
-/// `longestOfOnePerson` of them, however often they are asked for, hold back nobody else's message.
+/// It counts the distinct recipients of consecutive ambiguous refusals. One person has few addresses: refusals of up to
+/// `longestOfOnePerson` of them, however often repeated, do not affect other messages.
 struct RefusalStreak: Sendable {
     static let longestOfOnePerson = 5
 
-    /// Hashes, since addresses are nobody's to keep here; more than the limit are not needed.
+    /// Hashes, so that no address is stored here; at most one more than the limit.
     private var recipients: Set<Int> = []
 
-    /// Takes an ambiguous refusal, and returns whether it is taken for one of this host by now.
+    /// Records an ambiguous refusal; true when it counts as a refusal of this host.
     mutating func refused(_ recipient: EmailAddress) -> Bool {
         if recipients.count <= Self.longestOfOnePerson { recipients.insert(Self.person(recipient)) }
         return recipients.count > Self.longestOfOnePerson
     }
 
-    /// Takes any other answer to a recipient or a message: the server serves this host.
+    /// Records any other answer to a recipient or a message: the server serves this host.
     mutating func served() {
         recipients.removeAll()
     }
 
-    /// A recipient without the tag that many servers let people put behind a plus.
+    /// Hashes a recipient without its `+tag`, which many servers let people choose freely.
     private static func person(_ recipient: EmailAddress) -> Int {
         let local = recipient.local.lowercased().prefix { $0 != "+" }
         return "\(local)@\(recipient.domain)".hashValue

@@ -3,24 +3,26 @@
 import SMTPClient
 import Verification
 
-/// A mail server's answers as outcomes.
+/// Maps a mail server's answers to outcomes.
 ///
-/// A server has taken a message when it says 2xx to the message's end, and cannot have taken it before that end was
-/// sent. An address that is refused gives the same code whatever the reason: who reads events must not learn which
-/// mailboxes exist.
+/// A server has taken a message when it answers 2xx to the message's end, and cannot have taken it before that end was
+/// sent. A refused address gives the same code whatever the reason: a reader of events must not learn which mailboxes
+/// exist.
 enum SMTPAnswer {
-    /// The one whom a refusal at the recipient or after it concerns.
+    /// The scope of a refusal at the recipient or later.
     enum Scope {
-        /// The recipient or the message, as far as one refusal tells.
+        /// The recipient or the message, as far as one refusal shows.
         case message
 
-        /// This host: several different recipients have had the like in a row.
+        /// This host: several different recipients in a row were refused like this.
         case host
     }
 
-    /// True where a refusal may be of this host and of every message, although it answers the recipient or the message.
+    /// True for a refusal that may concern this host and every message, although it answers the recipient or the
+    /// message.
     ///
-    /// Servers use the same codes, 5.7.1 before all, for a sender that they do not relay for and for one recipient's policy.
+    /// Servers use the same codes, 5.7.1 above all, for a sender that they do not relay for and for one recipient's
+    /// policy.
     static func isAmbiguous(_ result: SMTPResult) -> Bool {
         guard let reply = result.reply, result.step >= .recipient, reply != 421, !isOfLogin(reply) else { return false }
         switch reply {
@@ -49,8 +51,8 @@ enum SMTPAnswer {
         }
     }
 
-    /// What a 4xx or 5xx means, by the command that it answers (RFC 5321, section 4.2), and by the one that the enhanced
-    /// code says is refused.
+    /// The answer to a 4xx or 5xx, by the refused command (RFC 5321, section 4.2) and the target of the enhanced status
+    /// code.
     private static func refusal(
         _ reply: Int,
         _ target: EnhancedStatus.Target?,
@@ -79,7 +81,7 @@ enum SMTPAnswer {
         }
     }
 
-    /// RFC 4954: the server wants a login first, or another one, whoever the recipient is.
+    /// True when the server demands a login or rejects the one used (RFC 4954), whoever the recipient is.
     private static func isOfLogin(_ reply: Int) -> Bool {
         [530, 534, 535, 538].contains(reply)
     }
@@ -94,14 +96,14 @@ enum SMTPAnswer {
 }
 
 extension EnhancedStatus {
-    /// Whom or what a server refuses.
+    /// The target of a refusal.
     fileprivate enum Target {
-        /// The sender, the login or this host: every message.
+        /// Our sender, login or host: every message.
         case us
         case recipient
         case message
 
-        /// Where a server does not say it.
+        /// The target when the server does not state it.
         static func usual(at step: SMTPStep) -> Target {
             switch step {
             case .recipient: .recipient
@@ -111,7 +113,7 @@ extension EnhancedStatus {
         }
     }
 
-    /// By IANA's registry of enhanced status codes; nil where one may stand for either.
+    /// The target by IANA's registry of enhanced status codes; nil when a code is ambiguous.
     fileprivate var target: Target? {
         switch (subject, detail) {
         case (1, 7), (1, 8): .us  // the sender's address

@@ -3,10 +3,10 @@
 import SMTPClient
 import Synchronization
 
-/// One call, between the thread that makes it and the task that waits for it.
+/// One call, shared between the thread that makes it and the task that waits for it.
 ///
-/// The first outcome counts, be it the server's, the deadline's or a cancellation's. The gate decides what the last two
-/// mean: until the end of the message is let out, giving up withholds it and proves that nothing was sent.
+/// The first outcome counts, whether of the server, the deadline or a cancellation. The gate decides the meaning of the
+/// last two: until the end of the message is released, giving up withholds it and proves that nothing was sent.
 final class SMTPCall: SMTPListener {
     private struct State {
         var result: SMTPResult?
@@ -18,14 +18,14 @@ final class SMTPCall: SMTPListener {
     private let gate: BodyGate
     private let state = Mutex(State())
 
-    /// A call whose message is never completed from a moment on.
+    /// Creates a call whose message is never completed after `leaveBy`.
     init(leaveBy: ContinuousClock.Instant) {
         gate = BodyGate(leaveBy: leaveBy)
     }
 
     var isWanted: Bool { state.withLock { $0.isWanted } }
 
-    /// Begins it on the thread that is free now; false when nobody wants it any more.
+    /// Begins the call on a free thread; false when it was given up before.
     func begin() -> Bool {
         state.withLock { state in
             state.hasBegun = state.isWanted
@@ -33,7 +33,7 @@ final class SMTPCall: SMTPListener {
         }
     }
 
-    /// Gives up what no thread has begun.
+    /// Gives up a call that no thread has begun.
     func giveUpUnlessBegun() {
         guard !state.withLock(\.hasBegun) else { return }
         giveUp(gate.isTooLate ? .tooLate : .busy)
@@ -55,7 +55,7 @@ final class SMTPCall: SMTPListener {
         waiter?.resume(returning: result)
     }
 
-    /// Ends the waiting; without effect on the outcome when there is one already.
+    /// Gives up the call; has no effect when it already has an outcome.
     func giveUp(_ failure: SMTPFailure) {
         let isDecided = state.withLock { state in
             if state.result == nil { state.isWanted = false }
@@ -65,7 +65,7 @@ final class SMTPCall: SMTPListener {
         settled(SMTPResult(step: .greeting, reply: nil, isComplete: !gate.bar(), failure: failure))
     }
 
-    /// The outcome, as soon as there is one; asked for once.
+    /// Waits for the outcome; called once.
     func result() async -> SMTPResult {
         await withCheckedContinuation { waiter in
             let result = state.withLock { state in

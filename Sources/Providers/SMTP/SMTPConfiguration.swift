@@ -2,14 +2,14 @@
 
 package import SMTPClient
 
-/// How e-mails are sent through one mail server.
+/// Settings for e-mails through one mail server.
 package struct SMTPConfiguration: Sendable {
-    /// How many messages are on their way at a time unless said otherwise, each over a connection of its own.
+    /// The default number of messages in flight, each over a connection of its own.
     package static let defaultConnections = 4
 
     package var server: SMTPServer
 
-    /// The sender, in the envelope and in the header.
+    /// The sender, both in the envelope and in the `From` header.
     package var from: MailAddress
     package var connections: Int
 

@@ -5,22 +5,22 @@ import SMTPClient
 import Synchronization
 package import Verification
 
-/// E-mail by SMTP, each message over a connection of its own, so that no message is ever handed over twice.
+/// Sends e-mail by SMTP, each message over a connection of its own, so that no message is handed over twice.
 ///
-/// libcurl blocks, so calls run on threads of the provider's own, one for each connection. A message that finds none free
-/// for a while goes back, untried.
+/// libcurl blocks, so calls run on threads of the provider's own, one for each connection. A message that finds no free
+/// connection within `patience` is returned unsent.
 package struct SMTPProvider: MessageProvider {
     package let name: String
     package var channel: Channel { .email }
 
-    /// How long a message waits for a connection, marked as one that may leave.
+    /// The maximum time that a claimed message waits for a connection.
     private static let patience = Duration.seconds(1)
 
     private let configuration: SMTPConfiguration
     private let threads: MailThreads
     private let refusals = Refusals()
 
-    /// One streak of all messages of a provider, which is a value.
+    /// A reference, since the provider is a value, to the streak that all its copies share.
     private final class Refusals: Sendable {
         let streak = Mutex(RefusalStreak())
     }
@@ -54,17 +54,17 @@ package struct SMTPProvider: MessageProvider {
         return SMTPAnswer.classify(result, messageID: mail.messageID, scope: scope(of: result, to: email.recipient))
     }
 
-    /// The one whom a refusal concerns, by what other recipients had before it.
+    /// The scope of a refusal, judged by the refusals of other recipients before it.
     private func scope(of result: SMTPResult, to recipient: EmailAddress) -> SMTPAnswer.Scope {
         refusals.streak.withLock { streak in
             if SMTPAnswer.isAmbiguous(result) { return streak.refused(recipient) ? .host : .message }
-            // Whatever came before the recipient's turn tells nothing of it.
+            // An answer before the RCPT command says nothing about the recipient.
             if result.step >= .recipient, let reply = result.reply, reply != 421 { streak.served() }
             return .message
         }
     }
 
-    /// Has a thread make the call, and waits for its outcome no longer than until the deadline or a cancellation.
+    /// Makes the call on a thread, and waits for its outcome until the deadline or a cancellation.
     private func deliver(
         _ mail: MailMessage,
         by end: ContinuousClock.Instant,
@@ -84,7 +84,7 @@ package struct SMTPProvider: MessageProvider {
         }
         return await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                // The patience and the deadline themselves. A cancelled sleep ends at once, which is just what is wanted.
+                // First the patience, then the deadline. A cancelled sleep ends at once, as intended.
                 try? await Task.sleep(until: min(.now + Self.patience, end), clock: .continuous)
                 if !Task.isCancelled { call.giveUpUnlessBegun() }
                 try? await Task.sleep(until: end, clock: .continuous)

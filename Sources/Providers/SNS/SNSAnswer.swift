@@ -2,14 +2,14 @@
 
 import Verification
 
-/// Amazon's answers as outcomes: XML with a `MessageId`, or with an `Error` and its `Code`.
+/// Maps Amazon's answers to outcomes: XML with a `MessageId`, or with an `Error` and its `Code`.
 enum SNSAnswer {
-    /// The outcome of each known code (the API references of `Publish` and of AWS's common errors), valid where the HTTP
-    /// status is 4xx.
+    /// The outcome of each known code (the API references of `Publish` and of AWS's common errors), valid for HTTP
+    /// status 4xx.
     ///
-    /// `InternalError` and `ServiceUnavailable` come with a 5xx: no document says that nothing was sent then.
+    /// `InternalError` and `ServiceUnavailable` come with a 5xx: no document states that nothing was sent then.
     static let outcomes: [String: ProviderOutcome] = [
-        // Credentials, permissions, clock and endpoint of ours.
+        // The fault is in our credentials, permissions, clock or endpoint.
         "AccessDenied": .misconfigured,
         "AccessDeniedException": .misconfigured,
         "AuthorizationError": .misconfigured,
@@ -37,7 +37,7 @@ enum SNSAnswer {
         "SignatureDoesNotMatch": .misconfigured,
         "UnrecognizedClientException": .misconfigured,
 
-        // This message or this recipient.
+        // The fault is in this message or recipient.
         "InvalidParameter": .refused,
         "InvalidParameterValue": .refused,
         "ParameterValueInvalid": .refused,
@@ -73,7 +73,8 @@ enum SNSAnswer {
         return answer.answer(known ?? answer.outcome, code: code)
     }
 
-    /// Whether the person has sent STOP: Amazon says so with a code or, for `Publish`, in the text of a general one.
+    /// True when the person has sent STOP: Amazon reports it with a code or, for `Publish`, in the text of a general
+    /// code.
     private static func isOptOut(_ code: String, _ xml: XMLScan) -> Bool {
         if code == "OptedOut" { return true }
         let text = xml.text(in: ["ErrorResponse", "Error", "Message"])

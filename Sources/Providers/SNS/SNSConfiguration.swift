@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How to send text messages by Amazon SNS from one account and region.
+/// Settings for text messages by Amazon SNS from one account and region.
 package struct SNSConfiguration: Sendable {
-    /// What a message is for: it decides Amazon's route and price.
+    /// The purpose of a message, which decides Amazon's route and price.
     package enum SMSType: String, Sendable, CaseIterable {
         case transactional = "Transactional"
         case promotional = "Promotional"
     }
 
-    /// The name by which the policy's routes call it.
+    /// The name of the account in the policy's routes.
     package var name: String
     package var region: String
 
-    /// The endpoint: a scheme and a host, without a path, which the signature would have to spell.
+    /// The endpoint: a scheme and a host without a path, since the signature assumes the path `/`.
     package var baseURL: String
     package var accessKey: AccessKey
 
-    /// The name that handsets show, where the country allows one.
+    /// The sender that handsets show, where the country allows one.
     package var senderID: String?
 
     /// A phone number or a short code of the account.
     package var originationNumber: String?
     package var smsType: SMSType
 
-    /// The most that one message may cost, in US dollars.
+    /// The maximum price of one message, in US dollars.
     package var maxPrice: String?
     package var connection: ConnectionOptions?
 
@@ -55,7 +55,7 @@ package struct AccessKey: Sendable {
     package let id: String
     package let secret: Secret
 
-    /// Of temporary credentials.
+    /// The session token of temporary credentials.
     package let sessionToken: Secret?
 
     package init(id: String, secret: Secret, sessionToken: Secret? = nil) {

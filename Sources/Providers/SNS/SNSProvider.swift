@@ -6,8 +6,8 @@ package import Verification
 
 /// Amazon SNS: the `Publish` action to a phone number, in the query protocol.
 ///
-/// Amazon takes no idempotency key here, so a call whose answer is lost must not be repeated: it is `unknown`. Nor does
-/// it take a time to live. What becomes of a message stands in CloudWatch's logs only.
+/// The action has no idempotency key, so a call whose answer is lost must not be repeated: it is `unknown`. It has no
+/// time to live either. Delivery results are only in CloudWatch's logs.
 package struct SNSProvider: MessageProvider {
     package var name: String { configuration.name }
 
@@ -16,7 +16,7 @@ package struct SNSProvider: MessageProvider {
     private let target: Target?
     private let signature: SignatureV4
 
-    /// A provider over a client that outlives it.
+    /// Creates a provider that uses, but does not own, the client.
     package init(configuration: SNSConfiguration, client: ProviderClient) {
         self.configuration = configuration
         self.client = client
@@ -69,6 +69,6 @@ package struct SNSProvider: MessageProvider {
 extension SNSProvider: CustomStringConvertible, CustomReflectable {
     package var description: String { "SNSProvider(\(name))" }
 
-    /// The configuration only: the client is shared, and its insides change while it is looked at.
+    /// Shows the configuration only: the client is shared, and its internals change during reflection.
     package var customMirror: Mirror { Mirror(self, children: ["configuration": configuration]) }
 }

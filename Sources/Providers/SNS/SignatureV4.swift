@@ -13,9 +13,9 @@ struct SignatureV4 {
     let region: String
     let service: String
 
-    /// The headers to send: those given, and those that the signature adds.
+    /// The headers to send: the given ones, and those that the signature adds.
     ///
-    /// Those given are `Host` and `Content-Type` at least; their values have no spaces at either end.
+    /// The given headers must include `Host` and `Content-Type`, with trimmed values.
     func signed(_ headers: [(name: String, value: String)], body: String, at time: Timestamp) -> [(String, String)] {
         let stamp = Self.stamp(time)
         var all = headers + [("X-Amz-Date", stamp)]
@@ -33,7 +33,7 @@ struct SignatureV4 {
         return all.map { ($0.name, $0.value) } + [("Authorization", authorization)]
     }
 
-    /// The key that signs this day's requests.
+    /// Derives the signing key of a day.
     private func key(of day: Substring) -> SymmetricKey {
         let secret = SymmetricKey(data: Data("AWS4\(accessKey.secret.revealed)".utf8))
         return [String(day), region, service, "aws4_request"].reduce(secret) { key, part in

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds the text of elements in XML by their tags, and is total over any bytes.
+/// Finds the text of elements in XML by their tags; safe for any bytes.
 ///
-/// No parser: it looks for one element inside another. Free text stands escaped in such answers, so `<` always begins a
-/// tag, a comment or a CDATA section. A name counts with any prefix or none, since each document chooses its own.
+/// It is no parser: it searches for one element inside another. Free text is escaped in these answers, so `<` always
+/// begins a tag, a comment or a CDATA section. A name matches with any prefix or none, since each document chooses its
+/// own.
 struct XMLScan {
     private let bytes: ArraySlice<UInt8>
 
@@ -11,8 +12,9 @@ struct XMLScan {
         self.bytes = bytes[...]
     }
 
-    /// The text of the first element at a path of names, each the first of its name inside the one before; nil when it
-    /// is not there, not closed, no UTF-8, or has elements of its own.
+    /// The text of the first element at a path of names, each the first of its name inside the one before.
+    ///
+    /// Nil when it is missing, not closed, not UTF-8, or contains elements.
     func text(in path: [String]) -> String? {
         var content = bytes
         for name in path {
@@ -30,7 +32,7 @@ struct XMLScan {
         case other
     }
 
-    /// What stands between the first start tag of a name and the end tag after it.
+    /// The bytes between the first start tag of a name and the matching end tag.
     private static func content(of name: [UInt8], in bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         var rest = bytes
         var start: Int?
@@ -49,7 +51,7 @@ struct XMLScan {
         return nil
     }
 
-    /// What begins with a `<`, and where it ends; nil where it does not.
+    /// The markup that begins at `<`, and its end; nil where it is not closed.
     private static func markup(_ bytes: ArraySlice<UInt8>) -> (Markup, end: Int)? {
         for (opening, closing) in sections where bytes.starts(with: opening) {
             return bytes.firstRange(of: closing).map { (.other, $0.upperBound) }
@@ -68,13 +70,13 @@ struct XMLScan {
 
     private static let cdata = Array("<![CDATA[".utf8)
 
-    /// Whether a tag has the name, behind any prefix.
+    /// True when a tag has the name, with any prefix.
     private static func isSame(_ tag: ArraySlice<UInt8>, _ name: [UInt8]) -> Bool {
         let colon = tag.firstIndex(of: UInt8(ascii: ":"))
         return tag.elementsEqual(name) || colon.map { tag[($0 + 1)...].elementsEqual(name) } == true
     }
 
-    /// The text of an element: a CDATA section as it is, anything else with its entities.
+    /// The text of an element: a CDATA section verbatim, anything else with its entities decoded.
     private static func text(_ content: ArraySlice<UInt8>) -> String? {
         let blank = { (byte: UInt8) in byte <= 0x20 }
         let inner = content.drop(while: blank)

@@ -2,11 +2,11 @@
 
 import Verification
 
-/// Twilio's answers as outcomes.
+/// Maps Twilio's answers to outcomes.
 enum TwilioAnswer {
-    /// The outcome of each known error code (twilio.com/docs/api/errors), valid where the HTTP status is 4xx.
+    /// The outcome of each known error code (twilio.com/docs/api/errors), valid for HTTP status 4xx.
     static let outcomes: [Int: ProviderOutcome] = [
-        // Credentials, account and addresses of ours.
+        // The fault is in our credentials, account or addresses.
         20003: .misconfigured,  // authentication
         20005: .misconfigured,  // account not active
         20008: .misconfigured,  // test credentials
@@ -27,7 +27,7 @@ enum TwilioAnswer {
         30032: .misconfigured,  // toll-free sender not verified
         30034: .misconfigured,  // 10DLC sender not registered
 
-        // This message or this recipient.
+        // The fault is in this message or recipient.
         21211: .refused,  // invalid To
         21215: .refused,  // To not allowed by geographic permissions
         21216: .refused,  // To blocked for the account
@@ -41,7 +41,7 @@ enum TwilioAnswer {
 
         21610: .optedOut,  // the recipient sent STOP
 
-        // No text message reaches this recipient from here.
+        // No text message can reach this recipient from this account.
         21408: .impossible,  // region not enabled
         21612: .impossible,  // no route between To and From
         21614: .impossible,  // To is no mobile number
@@ -61,11 +61,13 @@ enum TwilioAnswer {
         60605: .fraud,  // region blocked by Verify
     ]
 
-    /// The codes that are of this number alone, and say nothing against the account.
+    /// The codes that concern this number alone, and do not count against the account.
     private static let ofMessage: Set = [14107]
 
-    /// The outcome of a code, by its class where the table lacks it and the status says no more than that this was
-    /// refused: 10xxx and 20xxx are of the account and its access.
+    /// The outcome of a code from the table, or by its class.
+    ///
+    /// A code that the table lacks, with a status that means no more than a refusal, is judged by its class: 10xxx and
+    /// 20xxx concern the account and its access.
     private static func outcome(of code: Int, status: ProviderOutcome) -> ProviderOutcome? {
         if let known = outcomes[code] { return known }
         return status == .refused && [10, 20].contains(code / 1000) ? .misconfigured : nil

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How to reach one Twilio account.
+/// Settings of one Twilio account.
 package struct TwilioConfiguration: Sendable {
-    /// Who the message is from.
+    /// The sender of the messages.
     package enum Sender: Sendable, Equatable {
         /// A phone number, a short code or an alphanumeric sender.
         case from(String)
 
-        /// A messaging service, which chooses among its senders.
+        /// A messaging service, which selects one of its senders.
         case messagingService(sid: String)
     }
 
-    /// Who calls: the account with its token, or an API key with its secret, which may be revoked by itself.
+    /// The login: the account with its token, or an API key with its secret, which can be revoked separately.
     package struct Credentials: Sendable {
         package let username: String
         package let password: Secret
@@ -25,7 +25,7 @@ package struct TwilioConfiguration: Sendable {
     /// Twilio's own address, without a trailing slash.
     package static let defaultBaseURL = "https://api.twilio.com"
 
-    /// The name by which the policy's routes call this account.
+    /// The name of the account in the policy's routes.
     package var name: String
     package var baseURL: String
     package var accountSid: String

@@ -5,7 +5,7 @@ package import Verification
 
 /// Twilio Programmable Messaging: `POST /2010-04-01/Accounts/{sid}/Messages.json`.
 ///
-/// Twilio takes no idempotency key here, so a call whose answer is lost must not be repeated: it is `unknown`.
+/// The API has no idempotency key, so a call whose answer is lost must not be repeated: it is `unknown`.
 package struct TwilioProvider: MessageProvider {
     package var name: String { configuration.name }
 
@@ -13,7 +13,7 @@ package struct TwilioProvider: MessageProvider {
     private let client: ProviderClient
     private let request: ProviderRequest
 
-    /// A provider over a client that outlives it.
+    /// Creates a provider that uses, but does not own, the client.
     package init(configuration: TwilioConfiguration, client: ProviderClient) {
         self.configuration = configuration
         self.client = client
@@ -45,7 +45,7 @@ package struct TwilioProvider: MessageProvider {
         form.append("Body", text.text)
         form.append("ValidityPeriod", String(Self.validityPeriod(message.validity)))
         if let callback = configuration.statusCallback {
-            // With the send's id, so that a receipt finds its send before the answer does.
+            // With the send's id, so that a receipt that overtakes the answer finds its send.
             form.append("StatusCallback", "\(callback)?sendId=\(message.sendID)")
         }
         return form.bytes
@@ -60,6 +60,6 @@ package struct TwilioProvider: MessageProvider {
 extension TwilioProvider: CustomStringConvertible, CustomReflectable {
     package var description: String { "TwilioProvider(\(name))" }
 
-    /// The configuration only: the client is shared, and its insides change while it is looked at.
+    /// Shows the configuration only: the client is shared, and its internals change during reflection.
     package var customMirror: Mirror { Mirror(self, children: ["configuration": configuration]) }
 }

@@ -2,15 +2,15 @@
 
 import Verification
 
-/// The fields read from Twilio's JSON, each absent where it is missing or not of its type.
+/// The fields read from Twilio's JSON, each nil where it is missing or of another type.
 ///
-/// Successes carry `sid` and `num_segments`, refusals `code`. Texts are never read: they repeat the number.
+/// Successes carry `sid` and `num_segments`, refusals `code`. Texts are never read, since they repeat the number.
 struct TwilioReply {
     let sid: String?
     let segments: Int?
     let code: Int?
 
-    /// Whether a message that was made is said not to go out.
+    /// True when Twilio created the message but reports that it will not send it.
     let isFailed: Bool
 
     init(_ object: JSONObject) {
@@ -22,7 +22,7 @@ struct TwilioReply {
         isFailed = isUnsent || fault != nil || (sid == nil && code != nil)
     }
 
-    /// A number that comes as a number or, as `num_segments` does, as a string of digits.
+    /// Reads a JSON number or, as in `num_segments`, a string of digits.
     private static func number(_ value: JSONValue?, within range: ClosedRange<Int>) -> Int? {
         value?.word.flatMap { Int($0) }.flatMap { range.contains($0) ? $0 : nil }
     }

@@ -4,15 +4,15 @@ import CryptoExtras
 import FoundationEssentials
 import Verification
 
-/// A Vonage application, which proves itself with tokens that its RSA key signs (JWT, RFC 7519, RS256).
+/// A Vonage application, which authenticates with tokens signed by its RSA key (JWT, RFC 7519, RS256).
 package struct VonageApplication: Sendable, Redacted {
-    /// How long a token is valid: one call takes seconds, and both clocks may be a little off.
+    /// The validity of a token, in seconds: a call takes seconds, and the two clocks may differ a little.
     private static let lifetime: Int64 = 300
 
     package let id: String
     private let key: _RSA.Signing.PrivateKey
 
-    /// Nil when the text is no RSA private key of at least 2,048 bits in PEM form.
+    /// Parses a key; nil when the text is no RSA private key of at least 2,048 bits in PEM form.
     package init?(id: String, privateKey: Secret) {
         guard let key = try? _RSA.Signing.PrivateKey(pemRepresentation: privateKey.revealed) else { return nil }
         self.id = id
@@ -21,9 +21,9 @@ package struct VonageApplication: Sendable, Redacted {
 
     package var description: String { "VonageApplication(\(id))" }
 
-    /// A token for one call; nil only when the key cannot sign.
+    /// Signs a token for one call; nil only when the key cannot sign.
     ///
-    /// Its id is the `jti` claim, which Vonage takes once.
+    /// `tokenID` becomes the `jti` claim, which Vonage accepts once.
     func token(_ tokenID: UUIDValue, at time: Timestamp) -> String? {
         let seconds = time.microseconds / 1_000_000
         var claims = JSONWriter()

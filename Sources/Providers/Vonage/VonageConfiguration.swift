@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How to reach one Vonage account.
+/// Settings of one Vonage account.
 package struct VonageConfiguration: Sendable {
-    /// Which of Vonage's two APIs takes the messages.
+    /// The API of Vonage that takes the messages.
     package enum API: String, Sendable, CaseIterable {
         /// The SMS API, `POST /sms/json`.
         case sms
@@ -19,7 +19,7 @@ package struct VonageConfiguration: Sendable {
         }
     }
 
-    /// Who calls.
+    /// The login of the account.
     package enum Credentials: Sendable {
         case apiSecret(apiKey: String, secret: Secret)
 
@@ -27,7 +27,7 @@ package struct VonageConfiguration: Sendable {
         case application(VonageApplication)
     }
 
-    /// The name by which the policy's routes call this account.
+    /// The name of the account in the policy's routes.
     package var name: String
     package var api: API
     package var baseURL: String
@@ -36,7 +36,7 @@ package struct VonageConfiguration: Sendable {
     /// A phone number, with or without `+`, or an alphanumeric sender.
     package var from: String
 
-    /// The URL for receipts, in place of the account's; they carry the send's id as the client's reference.
+    /// The URL for receipts, instead of the account's; receipts carry the send's id as the client reference.
     package var callback: String?
     package var connection: ConnectionOptions?
 

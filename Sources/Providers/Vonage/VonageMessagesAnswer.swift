@@ -2,8 +2,10 @@
 
 import Verification
 
-/// Answers of Vonage's Messages API as outcomes: 202 with `message_uuid`, or a problem (RFC 7807) whose `type` ends in
-/// a code, as `https://developer.vonage.com/api-errors/messages#1120` does.
+/// Maps answers of Vonage's Messages API to outcomes.
+///
+/// An answer is 202 with `message_uuid`, or a problem (RFC 7807) whose `type` ends in a code, such as
+/// `https://developer.vonage.com/api-errors/messages#1120`.
 enum VonageMessagesAnswer {
     static func classify(_ answer: HTTPAnswer) -> ProviderAnswer {
         let reply = answer.json
@@ -17,7 +19,7 @@ enum VonageMessagesAnswer {
         return answer.answer(known ?? answer.outcome, code: code, isOfMessage: ofMessage.contains(code))
     }
 
-    /// The codes that are of this number or its carrier alone, and say nothing against the account.
+    /// The codes that concern this number or its carrier alone, and do not count against the account.
     private static let ofMessage: Set = ["1241", "1320", "1331", "1461"]
 
     private static func code(of problem: JSONObject) -> String? {
@@ -27,14 +29,14 @@ enum VonageMessagesAnswer {
         return AnswerWord.errorCode(String(parts[1]))
     }
 
-    /// The outcome of each known code, valid where the HTTP status is 4xx.
+    /// The outcome of each known code, valid for HTTP status 4xx.
     ///
-    /// From developer.vonage.com/en/api-errors and …/messages. Codes of other channels and of receipts are left out: the
-    /// status decides.
+    /// From developer.vonage.com/en/api-errors and …/messages. Codes of other channels and of receipts are left out:
+    /// the status decides.
     static let outcomes = numbered.merging(named) { first, _ in first }
 
     private static let numbered: [String: ProviderOutcome] = [
-        // Credentials, account and parameters of ours.
+        // The fault is in our credentials, account or parameters.
         "1010": .misconfigured,  // parameter missing
         "1060": .misconfigured,  // account barred
         "1070": .misconfigured,  // no credit
@@ -49,7 +51,7 @@ enum VonageMessagesAnswer {
         "1450": .misconfigured,  // client reference
         "1476": .misconfigured,  // sender on a do-not-originate list
 
-        // This message or this recipient.
+        // The fault is in this message or recipient.
         "1020": .refused,  // a parameter's value
         "1040": .refused,  // not processable, such as an unknown prefix
         "1050": .refused,  // number barred
@@ -75,7 +77,7 @@ enum VonageMessagesAnswer {
 
         "1240": .optedOut,  // the recipient sent STOP
 
-        // No text message reaches this recipient from here.
+        // No text message can reach this recipient from this account.
         "1190": .impossible,  // out of service
         "1250": .impossible,  // no route
         "1251": .impossible,  // no route

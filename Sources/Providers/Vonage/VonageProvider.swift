@@ -6,7 +6,7 @@ package import Verification
 
 /// Vonage, by its SMS API or its Messages API.
 ///
-/// Neither takes an idempotency key, so a call whose answer is lost must not be repeated: it is `unknown`.
+/// Neither has an idempotency key, so a call whose answer is lost must not be repeated: it is `unknown`.
 package struct VonageProvider: MessageProvider {
     package var name: String { configuration.name }
 
@@ -14,10 +14,10 @@ package struct VonageProvider: MessageProvider {
     private let client: ProviderClient
     private let target: Target?
 
-    /// What goes before every body; nil where each message has a token of its own.
+    /// The request without its body; nil where each message needs its own token.
     private let request: ProviderRequest?
 
-    /// A provider over a client that outlives it.
+    /// Creates a provider that uses, but does not own, the client.
     package init(configuration: VonageConfiguration, client: ProviderClient) {
         self.configuration = configuration
         self.client = client
@@ -51,7 +51,7 @@ package struct VonageProvider: MessageProvider {
         }
     }
 
-    /// The form of the SMS API, which carries the credentials too.
+    /// The form of the SMS API, including the credentials.
     private func form(for text: TextMessage, of message: OutboundMessage) -> [UInt8] {
         var form = FormBody()
         if case .apiSecret(let apiKey, let secret) = configuration.credentials {
@@ -61,7 +61,7 @@ package struct VonageProvider: MessageProvider {
         form.append("from", sender)
         form.append("to", Self.digits(text.recipient.e164))
         form.append("text", text.text)
-        // The default, `text`, replaces what GSM-7 lacks by question marks.
+        // The default type, `text`, replaces characters outside GSM-7 by question marks.
         if TextEncoding(text.text).alphabet == .ucs2 { form.append("type", "unicode") }
         form.append("ttl", String(Self.secondsToLive(message.validity) * 1000))
         form.append("client-ref", message.sendID.description)
@@ -85,7 +85,7 @@ package struct VonageProvider: MessageProvider {
         ProviderRequest(to: target, headers: ["Content-Type": "application/json", "Authorization": authorization])
     }
 
-    /// The JSON of the Messages API, which finds the encoding by itself and counts the time to live in seconds.
+    /// The JSON of the Messages API, which detects the encoding and takes the time to live in seconds.
     private func json(for text: TextMessage, of message: OutboundMessage) -> [UInt8] {
         var json = JSONWriter()
         json.object { json in
@@ -123,6 +123,6 @@ package struct VonageProvider: MessageProvider {
 extension VonageProvider: CustomStringConvertible, CustomReflectable {
     package var description: String { "VonageProvider(\(name))" }
 
-    /// The configuration only: the client is shared, and its insides change while it is looked at.
+    /// Shows the configuration only: the client is shared, and its internals change during reflection.
     package var customMirror: Mirror { Mirror(self, children: ["configuration": configuration]) }
 }

@@ -2,13 +2,13 @@
 
 import Verification
 
-/// Answers of Vonage's SMS API as outcomes: HTTP 200 with one entry, and one status, for each part of the message.
+/// Maps answers of Vonage's SMS API to outcomes: HTTP 200 with an entry and a status for each part of the message.
 enum VonageSMSAnswer {
     /// The outcome of each documented status but 0 (developer.vonage.com/en/api-errors/sms, and older lists of it).
     ///
-    /// With any other status but 0 a part was surely not taken, documented or not.
+    /// Any status but 0, documented or not, means that the part was not taken.
     static let outcomes: [Int: ProviderOutcome] = [
-        // Credentials, account and parameters of ours.
+        // The fault is in our credentials, account or parameters.
         2: .misconfigured,  // parameter missing
         4: .misconfigured,  // credentials
         8: .misconfigured,  // account suspended
@@ -20,7 +20,7 @@ enum VonageSMSAnswer {
         23: .misconfigured,  // callback URL
         32: .misconfigured,  // signature and secret at once
 
-        // This message or this recipient.
+        // The fault is in this message or recipient.
         3: .refused,  // a parameter's value, most likely the number
         6: .refused,  // not processable, such as an unknown prefix
         7: .refused,  // number barred
@@ -44,7 +44,7 @@ enum VonageSMSAnswer {
         if let inDoubt = answer.answerInDoubt { return inDoubt }
         let parts = parts(of: answer)
         let faults = parts.filter { !$0.isTaken }
-        // What may have been taken weighs more than what surely was not.
+        // A part that may have been taken outweighs parts that were not.
         guard let fault = faults.first(where: { $0.outcome == .unknown }) ?? faults.first else {
             guard answer.isSuccess else { return answer.plainAnswer }
             let messageID = parts.lazy.compactMap(\.messageID).first
@@ -52,26 +52,26 @@ enum VonageSMSAnswer {
         }
         let code = fault.status.flatMap(AnswerWord.errorCode) ?? "http_\(answer.status)"
         if let taken = parts.first(where: \.isTaken) {
-            // Some parts are on their way, so the message must not go out again; without the others the person may
-            // not see the code. Receipts of the parts find the send by the id.
+            // Some parts are in flight, so the message must not be sent again; without the rest the person may not see
+            // the code. Receipts of the parts find the send by the id.
             return ProviderAnswer(.unknown, messageID: taken.messageID, errorCode: code, isOfMessage: true)
         }
         return answer.answer(fault.outcome ?? (answer.isSuccess ? .refused : answer.outcome), code: code)
     }
 
     private struct Part {
-        /// As it is spelt; nil where the part says nothing.
+        /// The status as spelt; nil where the part has none.
         let status: String?
         let messageID: String?
 
-        /// By its status; nil where that is not known.
+        /// The outcome of the status; nil for an unknown status.
         var outcome: ProviderOutcome? { status.flatMap { Int($0) }.flatMap { VonageSMSAnswer.outcomes[$0] } }
 
-        /// A success without a word against it is one.
+        /// True for status 0, and for a part without a status in a successful answer.
         var isTaken: Bool { status.map { Double($0) == 0 } ?? true }
     }
 
-    /// The entries of `messages`, which may be the only one itself; none where it is no list of objects.
+    /// The entries of `messages`, or `messages` itself as the only entry; empty where it is no list of objects.
     private static func parts(of answer: HTTPAnswer) -> [Part] {
         let messages = answer.json?["messages"]
         let entries =
