@@ -4,16 +4,16 @@ import ArgumentParser
 import Foundation
 
 extension CodeCourier {
-    /// Runs the command that the arguments name and ends the process.
+    /// Runs the command in the arguments and ends the process.
     static func main() async {
         PasswordArgument.hide()
         FileDescriptors.raiseLimit()
         endProcess(await runCommand())
     }
 
-    /// Runs the command and says what was wrong, as the parser's own `main` does.
+    /// Runs the command and prints its errors, as the parser's own `main` does.
     private static func runCommand() async -> Int32 {
-        // What was printed is still in a buffer.
+        // Standard output is buffered, and `_exit` does not flush it.
         defer { fflush(nil) }
         do {
             try HelpRequest.check(Array(CommandLine.arguments.dropFirst()))
@@ -26,7 +26,7 @@ extension CodeCourier {
             return ExitCode.success.rawValue
         } catch {
             let (code, text) = (exitCode(for: error), fullMessage(for: error))
-            // An error that is only a code has been explained already.
+            // An `ExitCode` has no text: its cause has already been printed.
             guard !text.isEmpty else { return code.rawValue }
             if code.isSuccess { print(text) } else { printError(text) }
             return code.rawValue
@@ -34,10 +34,10 @@ extension CodeCourier {
     }
 }
 
-/// Ends the process without running anything else.
+/// Ends the process without running exit handlers.
 ///
-/// An ordinary exit runs what C libraries have registered for it, such as OpenSSL's clean-up, while other threads may
-/// still be closing the connections that use them.
+/// A normal exit runs the handlers of C libraries, such as OpenSSL's clean-up, while other threads may still be closing
+/// the connections that use them.
 func endProcess(_ code: Int32) -> Never {
     _exit(code)
 }

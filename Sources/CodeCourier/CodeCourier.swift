@@ -3,7 +3,7 @@
 import ArgumentParser
 import KafkaClient
 
-/// The command `code-courier`.
+/// The root command, `code-courier`.
 @main
 struct CodeCourier: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -4,7 +4,7 @@ import ArgumentParser
 import Foundation
 import Providers
 
-/// Where a command finds its configuration.
+/// The options that locate a command's configuration.
 struct ConfigurationOptions: ParsableArguments {
     @Option(
         name: .shortAndLong,
@@ -14,7 +14,7 @@ struct ConfigurationOptions: ParsableArguments {
 
     var environment: [String: String] { ProcessInfo.processInfo.environment }
 
-    /// The database that a command was given, or the configuration's.
+    /// The database of the option, or else of the configuration.
     func databaseURL(or given: String?) throws -> String {
         if let given { return try Self.databaseURL(given) }
         let postgres = try StartFailure.unwrap(
@@ -23,16 +23,16 @@ struct ConfigurationOptions: ParsableArguments {
         return postgres.url.revealed
     }
 
-    /// The value of `--postgres-url`, by the rule for `postgres.url`.
+    /// The value of `--postgres-url`, checked by the rule for `postgres.url`.
     static func databaseURL(_ given: String) throws -> String {
         if let url = ValueRule.database.parse(given) { return url }
         throw StartFailure.report(["--postgres-url: \(ValueRule.database.requirement)"])
     }
 }
 
-/// A start that cannot go on: one line for each fault on standard error, exit code 2.
+/// A failed start: one line for each fault on standard error, exit code 2.
 enum StartFailure {
-    /// Prints the faults and returns what to throw.
+    /// Prints the faults and returns the error to throw.
     static func report(_ faults: [some CustomStringConvertible]) -> ExitCode {
         for fault in faults {
             printError("code-courier: \(fault)")
@@ -40,7 +40,7 @@ enum StartFailure {
         return ExitCode(2)
     }
 
-    /// The value, or the faults printed.
+    /// Returns the value, or prints the faults and throws.
     static func unwrap<Value>(_ result: Result<Value, ConfigurationFaults>) throws -> Value {
         switch result {
         case .success(let value): return value

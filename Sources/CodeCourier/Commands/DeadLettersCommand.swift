@@ -4,7 +4,7 @@ import ArgumentParser
 import Logs
 import Verification
 
-/// Looks at records that could not be read, and puts them back.
+/// Lists and redrives dead letters: records that could not be read.
 struct DeadLettersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dead-letters",
@@ -13,7 +13,7 @@ struct DeadLettersCommand: AsyncParsableCommand {
     )
 }
 
-/// Where dead letters are looked for, and from when on.
+/// The options for the topic of dead letters and the earliest time to read.
 struct DeadLetterOptions: ParsableArguments {
     @OptionGroup var kafka: KafkaOptions
 

@@ -4,7 +4,7 @@ import ArgumentParser
 import KafkaClient
 import Verification
 
-/// Shows dead letters.
+/// Lists dead letters.
 struct DeadLettersListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",

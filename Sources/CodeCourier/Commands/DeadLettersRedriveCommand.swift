@@ -6,7 +6,7 @@ import KafkaClient
 import UnixSignals
 import Verification
 
-/// Puts dead letters back.
+/// Redrives dead letters to their topics.
 struct DeadLettersRedriveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "redrive",
@@ -65,7 +65,7 @@ struct DeadLettersRedriveCommand: AsyncParsableCommand {
         }
     }
 
-    /// Redrives until the end or Ctrl-C, which ends it after the batch under way.
+    /// Redrives until the end or Ctrl-C, which ends it after the current batch.
     private func run(_ plan: RedrivePlan, by redrive: Redrive) async throws -> Redrive.Outcome {
         let total = plan.count
         let progress = ProgressLines { sent in "\(sent.grouped) of \(total.grouped) are back" }

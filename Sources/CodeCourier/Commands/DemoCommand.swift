@@ -3,7 +3,7 @@
 import ArgumentParser
 import Foundation
 
-/// Shows a worker at work: a command of `code-courier-sandbox`.
+/// Demonstrates a worker: a command of `code-courier-sandbox`.
 struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
@@ -29,7 +29,7 @@ struct DemoCommand: ParsableCommand {
     }
 }
 
-/// Runs pretended providers: a command of `code-courier-sandbox`.
+/// Runs simulated providers: a command of `code-courier-sandbox`.
 struct SandboxCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sandbox",
@@ -53,13 +53,13 @@ struct SandboxCommand: ParsableCommand {
     }
 }
 
-/// The program with all that a worker is tried with, so that a worker's own has none of it.
+/// The program `code-courier-sandbox`, kept apart so that a worker's program has no code for trials.
 private enum SandboxProgram {
-    /// Replaces this process by it; throws where it is not there.
+    /// Replaces this process by the sandbox program; throws where that is not installed.
     static func take(over arguments: [String]) throws {
         let own = URL(filePath: (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? "")
         let path = own.deletingLastPathComponent().appending(path: "code-courier-sandbox").path
-        // SAFETY: the array ends with nil, and its strings live until the program is replaced, or for good.
+        // SAFETY: the array ends with nil, and its strings live until the program is replaced, or are never freed.
         var pointers = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
         unsafe execv(path, &pointers)
         throw StartFailure.report([

@@ -6,7 +6,7 @@ import Foundation
 import PostgresClient
 import Verification
 
-/// Erases a recipient.
+/// Erases the data of a recipient.
 struct EraseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "erase",
@@ -82,7 +82,7 @@ struct EraseCommand: AsyncParsableCommand {
         PostgresConfiguration(
             url: url,
             applicationName: "code-courier erase",
-            // No index knows a fingerprint: every verification is looked at.
+            // No index has the fingerprint, so this scans all verifications.
             statementTimeout: .seconds(600)
         )
     }
@@ -99,7 +99,7 @@ struct EraseCommand: AsyncParsableCommand {
             return .email(address)
         }
         let text = try answer(deviceToken ?? "", "device token")
-        // The app is no part of a device's fingerprint.
+        // A device's fingerprint does not include the app.
         guard let token = DeviceToken(hex: text, bundleID: "any", environment: .unknown) else {
             throw fault("--device-token must be 64 to 200 hex digits")
         }

@@ -4,7 +4,7 @@ import Administration
 import Foundation
 import Verification
 
-/// What an erasure says at its end: lines for a person, one JSON object on a pipe.
+/// The result of an erasure: lines for a person, or one JSON object on a pipe.
 struct ErasureOutput {
     let report: Eraser.Report
     let recipient: Recipient

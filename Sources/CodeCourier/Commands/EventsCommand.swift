@@ -4,7 +4,7 @@ import ArgumentParser
 import KafkaClient
 import UnixSignals
 
-/// Looks at events.
+/// Shows delivery events.
 struct EventsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "events",

@@ -3,9 +3,9 @@
 import Foundation
 import Verification
 
-/// A request that is explained and never sent.
+/// Builds the record of a request that is explained and never sent.
 enum ExplainedRecord {
-    /// The record that holds a value; a CloudEvent in structured mode is known by its `specversion`.
+    /// A record with the value; a `specversion` member marks a CloudEvent in structured mode.
     static func make(value: [UInt8], at now: Timestamp) -> InboundRecord {
         var headers: [RecordField] = []
         if case .object(let object)? = try? JSONScanner.parse(value), object["specversion"] != nil {
@@ -22,12 +22,12 @@ enum ExplainedRecord {
         )
     }
 
-    /// Whom a request made from options is for.
+    /// The recipient of a request that is built from options.
     struct Recipient {
         let channel: Channel
         let address: String
 
-        /// Where a link leads on to.
+        /// The target that a link redirects to.
         var url: String?
     }
 

@@ -4,7 +4,7 @@ import KafkaClient
 import Logs
 import Verification
 
-/// A request as an API gateway writes it.
+/// A request as an API gateway would produce it.
 struct GatewayRequest {
     let requestID: String
     var tenant = "default"
@@ -39,7 +39,7 @@ struct GatewayRequest {
     }
 }
 
-/// What stands upstream of the workers: it writes requests and reads the events that answer them.
+/// An API gateway upstream of the workers: it produces requests and consumes the events that answer them.
 struct Gateway {
     private let producer: KafkaProducer
     private let events: TopicReader
@@ -48,7 +48,7 @@ struct Gateway {
 
     init(_ settings: KafkaSettings) async throws(KafkaError) {
         let producer = try KafkaProducer(configuration: settings.client)
-        // From now on, so that no event after this line is missed.
+        // Reads from the end of the topic, so that no event after this line is missed.
         events = try await TopicReader.open(
             configuration: settings.client,
             topic: settings.topics.deliveries,
@@ -56,16 +56,16 @@ struct Gateway {
         )
         self.producer = producer
         topic = settings.topics.requests
-        // The producer is served for as long as the gateway is open; `close` ends it and waits.
+        // Runs the producer until `close`, which stops it and waits.
         serving = Task { try await producer.run() }
     }
 
-    /// Sends a request and returns its place.
+    /// Produces a request and returns its partition and offset.
     func send(_ request: GatewayRequest) async throws(KafkaError) -> String {
         try await send(value: request.json, key: request.phoneNumber, asEvent: true)
     }
 
-    /// Sends any bytes as a record, with the headers of a CloudEvent where it is one.
+    /// Produces any bytes as a record, with the headers of a CloudEvent when `asEvent` is true.
     func send(value: [UInt8], key: String, asEvent: Bool = false) async throws(KafkaError) -> String {
         var headers: [RecordHeader] = []
         if asEvent {
@@ -85,7 +85,7 @@ struct Gateway {
         }
     }
 
-    /// The first event that answers a request, or nil when none comes in time; a cancelled task ends the wait.
+    /// The first event that answers a request; nil after the time limit or a cancellation.
     func event(answering requestID: String, within limit: Duration) async throws -> [UInt8]? {
         let event = try await events.first(within: limit) { record in
             record.value.map { EventLine($0).requestID == requestID } ?? false

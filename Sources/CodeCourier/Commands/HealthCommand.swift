@@ -3,7 +3,7 @@
 import ArgumentParser
 import Foundation
 
-/// Asks how a worker of this machine or container gets on.
+/// Checks the health of a worker on this machine or in this container.
 struct HealthCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "health",

@@ -2,9 +2,9 @@
 
 import ArgumentParser
 
-/// A call of `code-courier help`, whose command may be mistyped.
+/// A call of `code-courier help` with a command name that may be mistyped.
 enum HelpRequest {
-    /// Throws where `help` names a command that there is none of; the parser would show the help of its parent.
+    /// Throws for an unknown command after `help`; the parser would show the help of the parent command.
     static func check(_ arguments: [String], root: any ParsableCommand.Type = CodeCourier.self) throws {
         guard arguments.first == "help" else { return }
         var (command, path): (any ParsableCommand.Type, [String]) = (root, [root._commandName])

@@ -2,11 +2,11 @@
 
 import KafkaClient
 
-/// Brokers that cannot be used, in one line that says what happened, the cause, and what to do.
+/// A Kafka error in one line: what happened, the cause, and the remedy.
 struct KafkaFault: CustomStringConvertible {
     let description: String
 
-    /// Names the option that an error is about; a fault that has no cause of its own is that of `key`.
+    /// Names the option that an error concerns; an error without a specific cause concerns `key`.
     init(_ error: any Error, key: String = "kafka.bootstrapServers") {
         guard let error = error as? KafkaError else {
             description = "\(key): \(error)"
@@ -21,7 +21,7 @@ struct KafkaFault: CustomStringConvertible {
         }
     }
 
-    /// Nil for a cause that tells nothing.
+    /// The sentence and remedy for an error; nil for an error without a specific cause.
     private static func sentence(of error: KafkaError) -> (what: String, remedy: String)? {
         connection(error) ?? topic(error)
     }

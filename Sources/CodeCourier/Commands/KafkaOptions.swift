@@ -2,7 +2,7 @@
 
 import ArgumentParser
 
-/// Where a command finds Kafka.
+/// The options that locate Kafka.
 struct KafkaOptions: ParsableArguments {
     @OptionGroup var options: ConfigurationOptions
 

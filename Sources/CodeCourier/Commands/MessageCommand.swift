@@ -2,7 +2,7 @@
 
 import ArgumentParser
 
-/// Shows messages before anybody gets them.
+/// Previews messages.
 struct MessageCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "message",

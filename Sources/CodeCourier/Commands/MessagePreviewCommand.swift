@@ -3,7 +3,7 @@
 import ArgumentParser
 import Verification
 
-/// Shows what people read, and what it costs.
+/// Shows the texts of messages and their cost in segments.
 struct MessagePreviewCommand: AsyncParsableCommand {
     enum Channel: String, CaseIterable, ExpressibleByArgument {
         case sms
@@ -118,7 +118,7 @@ struct MessagePreviewCommand: AsyncParsableCommand {
         )
     }
 
-    /// The tenant of the policy, or one with nothing but built-in texts.
+    /// The tenant of the policy, or one with only the built-in texts.
     private func rules() throws -> TenantPolicy {
         let settings = try StartFailure.unwrap(
             PolicySettings.load(path: options.config, environment: options.environment)

@@ -7,9 +7,10 @@ func printOutput(_ lines: [String]) {
     printOutput(Array(lines.joined(separator: "\n").utf8))
 }
 
-/// Prints one document on standard output, its line ended.
+/// Prints one document and a line end on standard output.
 ///
-/// Where it cannot be written, on a full disk for one, the process ends with code 2: nothing more could be told.
+/// If it cannot be written, for example because the disk is full, the process ends with code 2: it could report nothing
+/// more.
 func printOutput(_ bytes: [UInt8]) {
     do {
         try FileHandle.standardOutput.write(contentsOf: Data(bytes + [UInt8(ascii: "\n")]))
@@ -19,9 +20,9 @@ func printOutput(_ bytes: [UInt8]) {
     }
 }
 
-/// Prints a line for the person at the terminal, which is no part of the output.
+/// Prints a line on standard error, for the person at the terminal.
 ///
-/// Nothing can be said where standard error is closed or full, and the command goes on.
+/// A failure is ignored, since it could not be reported, and the command continues.
 func printError(_ text: String, terminator: String = "\n") {
     try? FileHandle.standardError.write(contentsOf: Data("\(text)\(terminator)".utf8))
 }

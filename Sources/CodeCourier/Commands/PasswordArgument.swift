@@ -3,21 +3,22 @@
 import Foundation
 import PostgresClient
 
-/// Keeps a password in `--postgres-url` out of `ps`, which shows arguments to every user of the machine.
+/// Removes a password in `--postgres-url` from the output of `ps`, which shows arguments to every user of the machine.
 enum PasswordArgument {
-    /// Starts the program anew with the password in `PGPASSWORD`, which its own user alone can read; returns where there is
-    /// none.
+    /// Restarts the program with the password in `PGPASSWORD`, which only its own user can read.
+    ///
+    /// Returns when the arguments contain no password.
     static func hide() {
         guard let (arguments, password) = moved(from: CommandLine.arguments) else { return }
-        // Without /proc the program goes on as it was called.
+        // Without /proc the program continues with its original arguments.
         guard let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else { return }
         setenv("PGPASSWORD", password, 1)
-        // SAFETY: the array ends with nil, and its strings live until the program is replaced, or for good.
+        // SAFETY: the array ends with nil, and its strings live until the program is replaced, or are never freed.
         var pointers = unsafe arguments.map { unsafe strdup($0) } + [nil]
         unsafe execv(program, &pointers)
     }
 
-    /// The arguments without a database's password, and the password; nil where they have none.
+    /// The arguments without a database's password, and the password; nil when they contain none.
     static func moved(from arguments: [String]) -> (arguments: [String], password: String)? {
         var (moved, password) = (arguments, String?.none)
         for (index, argument) in arguments.enumerated() {
@@ -26,7 +27,7 @@ enum PasswordArgument {
             let url = String(argument.dropFirst(prefix.count))
             guard let said = try? ConnectionKeywords.parse(url), let own = said["password"] else { continue }
             let bare = withoutPassword(url)
-            // A URL that would then say something else stays as it is.
+            // Keep a URL whose meaning would change without the password.
             guard (try? ConnectionKeywords.parse(bare)) == said.filter({ $0.key != "password" }) else { continue }
             moved[index] = prefix + bare
             password = own
@@ -34,7 +35,7 @@ enum PasswordArgument {
         return password.map { (moved, $0) }
     }
 
-    /// The URI without the password behind its user and among its parameters.
+    /// The URI without the password after its user and among its parameters.
     private static func withoutPassword(_ url: String) -> String {
         let parts = url.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         var address = String(parts.first ?? "")

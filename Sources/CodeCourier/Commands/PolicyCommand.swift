@@ -2,7 +2,7 @@
 
 import ArgumentParser
 
-/// Examines policies before they are in force.
+/// Checks, explains and simulates policies before they take effect.
 struct PolicyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "policy",

@@ -5,7 +5,7 @@ import Logs
 import PhoneNumbers
 import Verification
 
-/// Explains a decision.
+/// Explains the decision on one request.
 struct PolicyExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",

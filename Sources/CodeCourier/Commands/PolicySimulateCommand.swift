@@ -96,7 +96,7 @@ struct PolicySimulateCommand: AsyncParsableCommand {
         return (both, settings)
     }
 
-    /// Replays until the end of the range or Ctrl-C, after which the part that was replayed is reported.
+    /// Replays until the end of the range or Ctrl-C, after which the replayed part is reported.
     private func run(_ replay: PolicyReplay, over topic: TopicReplay) async throws -> ReplayReport {
         let progress = ReplayProgress(start: topic.start, end: topic.end ?? topic.latest) { printError($0) }
         return try await untilInterrupted(by: [.sigint], otherwise: ReplayReport()) {

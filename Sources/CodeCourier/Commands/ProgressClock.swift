@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Tells when a line about a long piece of work is due: every two seconds.
+/// Limits the progress lines of a long command to one every two seconds.
 struct ProgressClock: Sendable {
     private static let interval = Duration.seconds(2)
 
     private var last = ContinuousClock.now
 
-    /// The time since the last line or since the beginning, when a line is due.
+    /// The time since the last line, or since the start, when a line is due; else nil.
     mutating func elapsed() -> Duration? {
         let now = ContinuousClock.now
         let elapsed = now - last

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Tells on standard error how far a long piece of work has come, by the pace of `ProgressClock`.
+/// Prints the progress of a long command on standard error, at the rate of `ProgressClock`.
 final class ProgressLines: Sendable {
     private let clock = Mutex(ProgressClock())
     private let line: @Sendable (Int) -> String

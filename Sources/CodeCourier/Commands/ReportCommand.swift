@@ -6,7 +6,7 @@ import LogReading
 import Logs
 import Verification
 
-/// Makes a page from workers' logs.
+/// Writes a report page from workers' logs.
 struct ReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
@@ -68,7 +68,7 @@ struct ReportCommand: ParsableCommand {
     private func read() throws(LogFault) -> ReportPage {
         let now = Timestamp.now
         let first = from.time(before: now)
-        // A log may come from a machine whose clock is ahead: without a limit nothing is cut off.
+        // A log may come from a machine whose clock is ahead: without `--to` nothing is cut off.
         let last = to == .now ? nil : to.time(before: now)
         let files = try LogFiles(paths: logs)
         let progress = ProgressLines { "code-courier: \($0.grouped) entries read" }

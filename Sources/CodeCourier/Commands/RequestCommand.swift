@@ -4,7 +4,7 @@ import ArgumentParser
 import KafkaClient
 import Verification
 
-/// Makes requests.
+/// Produces a verification request.
 struct RequestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "request",
@@ -85,7 +85,7 @@ struct RequestCommand: AsyncParsableCommand {
             if !isAnswered { throw ExitCode(1) }
         }
 
-        /// Prints the event that answers; false when none came in time.
+        /// Prints the event that answers the request; false when none came in time.
         private func show(_ request: GatewayRequest, _ gateway: Gateway) async throws -> Bool {
             guard let event = try await gateway.event(answering: request.requestID, within: .seconds(wait)) else {
                 print("no event came within \(wait) s: is a worker running? (code-courier run)")

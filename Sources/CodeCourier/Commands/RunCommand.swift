@@ -66,7 +66,7 @@ struct RunCommand: AsyncParsableCommand {
         }
         let worker: Worker
         do {
-            // A process that is the first of its container ends at no signal that it does not handle.
+            // As PID 1 of a container, a process ignores every signal without a handler.
             for number in [SIGTERM, SIGINT] { signal(number) { _ in _exit(0) } }
             defer { for number in [SIGTERM, SIGINT] { signal(number, SIG_DFL) } }
             worker = try await Worker.start(telling: heartbeat, policyVersion: policy.version, logger: logger) {
@@ -82,7 +82,8 @@ struct RunCommand: AsyncParsableCommand {
             throw StartFailure.report([failure])
         }
         let reloads = reloads(configuration, environment, worker, heartbeat, logger)
-        // Until here a signal ends the process at once; who has read that it started may expect it to end in order.
+        // Before this line a signal ends the process at once; after the start is logged, an operator expects an orderly
+        // end.
         let signals = await UnixSignalsSequence(trapping: Worker.endingSignals)
         logger.log(
             .workerStarted,
@@ -104,7 +105,7 @@ struct RunCommand: AsyncParsableCommand {
         logger.log(.workerStopped, [.workerID: .text(WorkerLog.workerID)])
     }
 
-    /// What reads the policy and the secrets again while the worker runs.
+    /// The services that reload the policy and the secrets while the worker runs.
     private func reloads(
         _ configuration: CourierConfiguration,
         _ environment: [String: String],

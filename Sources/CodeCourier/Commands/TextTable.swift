@@ -6,7 +6,7 @@ import Verification
 struct TextTable {
     private var rows: [[String]] = []
 
-    /// The columns that hold numbers, which end at one edge.
+    /// The indexes of columns with numbers, which are aligned to the right.
     private let numbers: Set<Int>
     private let indent: String
 
@@ -19,7 +19,7 @@ struct TextTable {
         rows.append(cells)
     }
 
-    /// One line a row; control characters are shown as spaces, and no line ends in spaces.
+    /// One line a row, with control characters as spaces and without trailing spaces.
     var lines: [String] {
         let rows = rows.map { $0.map(\.printable) }
         var widths: [Int] = []
@@ -41,7 +41,7 @@ struct TextTable {
 }
 
 extension String {
-    /// The text without what would move a terminal's cursor.
+    /// The text with control characters, which could move a terminal's cursor, as spaces.
     var printable: String {
         String(String.UnicodeScalarView(unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
     }

@@ -3,14 +3,14 @@
 import ArgumentParser
 import Verification
 
-/// A point in time as a command line states it.
+/// A point in time on the command line.
 enum TimeArgument: ExpressibleByArgument, Equatable {
     case now
     case beginning
     case ago(Duration)
     case at(Timestamp)
 
-    /// `now`, `beginning`, a span before now such as `7d` or `12h`, a date, or a time as RFC 3339 writes it.
+    /// Parses `now`, `beginning`, a span before now such as `7d` or `12h`, a date, or an RFC 3339 time.
     init?(argument: String) {
         switch argument {
         case "now": self = .now
@@ -26,7 +26,7 @@ enum TimeArgument: ExpressibleByArgument, Equatable {
         }
     }
 
-    /// What a help shows as the default: the words that would set it.
+    /// The default in a help text: the words that would set it.
     var defaultValueDescription: String {
         switch self {
         case .now: "now"
@@ -36,7 +36,7 @@ enum TimeArgument: ExpressibleByArgument, Equatable {
         }
     }
 
-    /// The time that is meant; nil for the beginning of everything.
+    /// The absolute time; nil for the beginning of the topic or log.
     func time(before now: Timestamp) -> Timestamp? {
         switch self {
         case .now: now

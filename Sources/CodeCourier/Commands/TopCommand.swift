@@ -53,13 +53,13 @@ struct TopCommand: ParsableCommand {
     }
 }
 
-/// Whether the process was asked to end, so that the terminal is given back first.
+/// Records a signal to end, so that the terminal is restored before the process ends.
 private enum EndingSignal {
     private static let hasCome = Atomic(false)
 
     static var isHere: Bool { hasCome.load(ordering: .relaxed) }
 
-    /// From here on a signal ends the loop; a window that changes its size ends a wait.
+    /// Installs handlers: an ending signal ends the loop, and a resized window interrupts its wait.
     static func trap() {
         _ = isHere
         for number in [SIGINT, SIGTERM, SIGHUP] {
@@ -69,22 +69,22 @@ private enum EndingSignal {
     }
 }
 
-/// Reads, and shows what was read, until it is told to end.
+/// Reads log entries and shows the fleet, until the end of the log, a key or a signal.
 private struct TopLoop {
     private let log: LiveLog
     private var fleet = FleetNow()
     private var clock = LogClock()
 
-    /// How often the screen changes by itself.
+    /// The interval at which the screen is redrawn without new entries.
     private static let pace = Duration.seconds(1)
 
-    /// A wait is never longer: a followed file tells nobody that it has grown.
+    /// The maximum wait in milliseconds: a growing file sends no notification.
     private static let longestWait: Int32 = 200
 
-    /// How often a line is printed on a pipe, in the log's time.
+    /// The interval between lines on a pipe, in the log's time.
     private static let printed = Duration.seconds(10)
 
-    /// After so many lines without an entry it is time to say so.
+    /// The number of lines without an entry after which a warning is printed.
     private static let foreignLines = 100
 
     init(_ log: LiveLog) {
@@ -127,9 +127,9 @@ private struct TopLoop {
         if fleet.newest != nil { printOutput([screen.summary]) }
     }
 
-    /// Waits for bytes, a key or a moment, and takes what has come; tells of each heartbeat.
+    /// Waits for bytes, a key or a deadline, and reads new entries; calls `onHeartbeat` for each heartbeat.
     private mutating func wait(keyboard: Int32?, _ onHeartbeat: (inout TopLoop) -> Void) throws(LogFault) {
-        // A file is never waited on while there is more of it.
+        // While a file has more entries, it is read without a wait.
         if log.waitable == nil, try take(onHeartbeat) { return }
         var places = [log.waitable, keyboard].compactMap(\.self).map {
             pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
@@ -138,7 +138,7 @@ private struct TopLoop {
         if log.waitable != nil, ready > 0, places[0].revents != 0 { _ = try take(onHeartbeat) }
     }
 
-    /// Takes what has come; false when there was nothing.
+    /// Reads the available entries; false when there are none.
     private mutating func take(_ onHeartbeat: (inout TopLoop) -> Void) throws(LogFault) -> Bool {
         guard let entries = try log.next() else { return false }
         let instant = ContinuousClock.now
@@ -153,6 +153,6 @@ private struct TopLoop {
 
     private var screen: TopScreen { TopScreen(fleet, tally: log.tally, now: now, isOver: log.isOver) }
 
-    /// The log's own time, which ends with the log.
+    /// The log's own time, which stops at the end of the log.
     private var now: Timestamp { (log.isOver ? fleet.newest : clock.now(at: .now)) ?? .now }
 }

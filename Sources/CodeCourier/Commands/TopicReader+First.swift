@@ -3,9 +3,9 @@
 import KafkaClient
 
 extension TopicReader {
-    /// The first record that is meant, or nil when none comes in time.
+    /// The first record that satisfies `isMeant`; nil when none comes within `limit`.
     ///
-    /// Throws `CancellationError` as soon as its task is cancelled: `next` no longer waits then, and gives nothing.
+    /// Throws `CancellationError` as soon as its task is cancelled: `next` returns nothing then.
     nonisolated func first(
         within limit: Duration,
         where isMeant: (ConsumerRecord) -> Bool = { _ in true }

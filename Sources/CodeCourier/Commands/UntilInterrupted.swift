@@ -2,10 +2,10 @@
 
 import UnixSignals
 
-/// Runs a body to its end; the first of the signals cancels it, and what it makes of that is the result.
+/// Runs a body, cancels it at the first of the signals, and returns its result.
 ///
-/// Before this call a signal ends the process as usual. A body always ends with a value or an error; `otherwise` is what
-/// there is without either.
+/// Before this call a signal ends the process as usual. `otherwise` is the result for the case, impossible in practice,
+/// that the body returns neither a value nor an error.
 func untilInterrupted<Value: Sendable>(
     by signals: [UnixSignal],
     otherwise: Value,

@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One thing that is wrong in a configuration or policy file, or in the environment.
+/// One fault in a configuration or policy file, or in the environment.
 ///
-/// It names the place and says what to write instead. It never quotes a value, since any value may be a secret that
-/// slipped to the wrong place; region codes and names of providers, tenants and keys are quoted.
+/// It states the location and the correct form. It never quotes a value, since any value may be a secret under the
+/// wrong key; it does quote region codes and names of providers, tenants and keys.
 struct ConfigurationFault: Sendable, Hashable, CustomStringConvertible {
-    /// The file as it was named, or `environment NAME` for a variable.
+    /// The file as given, or `environment NAME` for a variable.
     let file: String
 
-    /// The line, from 1; nil where the fault has none, as when a key is missing.
+    /// The line, counted from 1; nil for a fault without one, such as a missing key.
     let line: Int?
 
-    /// The dotted key, such as `kafka.bootstrapServers` or `tenants.default.limits.perIP[1].per`; empty for the whole.
+    /// The dotted key, such as `kafka.bootstrapServers` or `tenants.default.limits.perIP[1].per`; empty for the whole
+    /// file.
     let key: String
 
-    /// What is wrong, with the fix in it.
+    /// The problem and its remedy.
     let message: String
 
-    /// One line: `courier.yaml:12: kafka.bootstrapServers: must be …`.
+    /// The fault in one line: `courier.yaml:12: kafka.bootstrapServers: must be …`.
     var description: String {
         let place = line.map { "\(file):\($0)" } ?? file
         return key.isEmpty ? "\(place): \(message)" : "\(place): \(key): \(message)"
     }
 }
 
-/// Everything that is wrong, in the order of the lines; never empty.
+/// All faults, ordered by line; never empty.
 struct ConfigurationFaults: Error, Sendable, Equatable, CustomStringConvertible {
     let faults: [ConfigurationFault]
 
-    /// One line per fault.
+    /// One line for each fault.
     var description: String {
         faults.map(\.description).joined(separator: "\n")
     }

@@ -3,7 +3,7 @@
 import Providers
 
 extension ConfigurationSource {
-    /// The path of a file with certificates of authorities in PEM, checked to be one.
+    /// The path of a PEM file with certificate authorities, checked to be readable and valid.
     func authorities(_ key: SettingKey) -> String? {
         guard let setting = setting(key) else { return nil }
         let path = resolve(setting.text, at: setting.origin)

@@ -3,20 +3,21 @@
 import Providers
 
 extension ConfigurationSource {
-    /// A secret with the place it came from, for the faults of its parser.
+    /// A secret with its origin, which later faults refer to.
     struct SecretSetting {
         let secret: Secret
         let key: SettingKey
         let origin: Origin
 
-        /// The file that holds it, where one does.
+        /// The file that holds the secret; nil for a direct value.
         var path: String?
     }
 
-    /// A secret given as `key` or, as the path of a file that holds it, as `keyFile`.
+    /// Reads a secret given as `key`, or as `keyFile`, the path of a file that holds it.
     ///
-    /// The environment wins over the file for the pair as a whole; both names in one layer are a fault. What stands around
-    /// the secret is dropped, wherever it is from, and what is wrong inside it is a fault.
+    /// The environment overrides the file for the pair as a whole; both names in one layer are a fault. White space
+    /// around the secret is removed, wherever it comes from; white space or quotes that cannot belong to it are a
+    /// fault.
     func secret(_ key: SettingKey, _ form: SecretForm = .token) -> SecretSetting? {
         let fileKey = Self.fileKey(of: key)
         let direct = setting(key)
@@ -38,16 +39,18 @@ extension ConfigurationSource {
         }
     }
 
-    /// The sections whose files are not watched: Kafka's clients connect with the secrets of a worker's start until it ends,
-    /// and PostgreSQL's read theirs at each connection.
+    /// The sections whose secret files are not watched.
+    ///
+    /// Kafka's clients keep the secrets of the worker's start, and PostgreSQL's connections read their file each time
+    /// they connect.
     private static let sectionsOfStart: Set = ["kafka", "postgres"]
 
-    /// The key under which a secret is given as a file: `keys.codeFile` for `keys.code`.
+    /// The key for a secret's file: `keys.codeFile` for `keys.code`.
     static func fileKey(of key: SettingKey) -> SettingKey {
         Array(key.dropLast()) + key.suffix(1).map { "\($0)File" }
     }
 
-    /// The secret that stands in a setting itself.
+    /// The secret in the setting's own value.
     private func value(of setting: Setting, _ key: SettingKey, _ form: SecretForm) -> SecretSetting? {
         let text = form.read(setting.text)
         guard !text.isEmpty else {
@@ -61,9 +64,9 @@ extension ConfigurationSource {
         return SecretSetting(secret: Secret(text), key: key, origin: setting.origin)
     }
 
-    /// The secret that a file holds.
+    /// The secret in a file.
     ///
-    /// Its path stays out of the faults of a file that is not there: an operator may have put the secret itself there.
+    /// The faults of a missing file do not quote its path: an operator may have written the secret itself there.
     func contents(of setting: Setting, _ key: SettingKey, _ form: SecretForm) -> SecretSetting? {
         do throws(TextFile.Unreadable) {
             let path = resolve(setting.text, at: setting.origin)
@@ -84,7 +87,7 @@ extension ConfigurationSource {
         return nil
     }
 
-    /// Notes why the file that a setting names gives no text, and where its path begins if it is not found there.
+    /// Reports why the file of a setting is unreadable, and the folder of a relative path that does not exist.
     func reportUnreadable(_ key: SettingKey, _ setting: Setting, _ error: TextFile.Unreadable) {
         var message = "must name a readable file; it \(error.reason)"
         if error.isMissing, !setting.text.hasPrefix("/") {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A variable that is no key's, and the key's variable that it most likely means.
+/// A variable without a key, and the variable of the key that it most likely means.
 struct UnknownVariable: Sendable, Equatable {
     let name: String
     let nearest: String
 }
 
 extension ConfigurationSource {
-    /// The variables that look like a key's and are none.
+    /// The variables that resemble a key's variable but match no key.
     ///
-    /// They are no faults, since orchestrators set variables of their own, such as `POSTGRES_SERVICE_HOST`. Only what
-    /// stands behind the section is compared: `POSTGRES_PORT` is far from `POSTGRES_URL`.
+    /// They are not faults, since orchestrators set variables of their own, such as `POSTGRES_SERVICE_HOST`. Only the
+    /// part after the section is compared: `POSTGRES_PORT` is far from `POSTGRES_URL`.
     var unknownVariables: [UnknownVariable] {
         let known = Set(FileSettings.overridable.map(Self.variableName)).union(file.providers.flatMap(\.variables))
         let sections = FileSettings.sectionNames.map { "\($0.uppercased())_" }

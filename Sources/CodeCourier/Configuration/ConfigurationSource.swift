@@ -3,20 +3,20 @@
 import Configuration
 import Providers
 
-/// The layers of the configuration: the environment over the file.
+/// The layers of the configuration: the environment overrides the file.
 ///
 /// A key's variable has swift-configuration's name: `kafka.bootstrapServers` is `KAFKA_BOOTSTRAP_SERVERS`, and
-/// `authToken` of the provider `main` is `PROVIDERS_MAIN_AUTH_TOKEN`. Blanks and line ends around a variable's value are
-/// no part of it. One that is set to nothing counts as not set, since a container's manifest can hardly leave one out.
-/// Reading never stops at a fault.
+/// `authToken` of the provider `main` is `PROVIDERS_MAIN_AUTH_TOKEN`. White space and line ends around a variable's
+/// value are ignored. An empty variable counts as not set, since a container's manifest can hardly omit one. Reading
+/// continues after a fault, so that all faults are reported at once.
 final class ConfigurationSource {
-    /// Where a setting's value stands.
+    /// The origin of a setting's value.
     enum Origin {
         case environment(variable: String)
         case file(YAMLValue)
     }
 
-    /// A setting as text; it becomes a value by a rule.
+    /// A setting as text; a rule parses it.
     struct Setting {
         let text: String
         let origin: Origin
@@ -25,23 +25,23 @@ final class ConfigurationSource {
     let faults: FaultCollector
     let file: FileSettings
 
-    /// Whether there is no file or it is a mapping; otherwise what it lacks is not known.
+    /// True without a file or when its root is a mapping; otherwise missing keys cannot be reported.
     let isUnderstood: Bool
 
-    /// The names of the variables that are set, in order.
+    /// The names of the variables that are set, sorted.
     let variableNames: [String]
 
-    /// The files that have been read so far of secrets that a running worker takes anew.
+    /// The files read so far for secrets that a running worker reloads.
     var secretFiles: [String: Secret] = [:]
 
-    /// The folder to which the file's relative paths belong; nil without a file.
+    /// The base folder of the file's relative paths; nil without a file.
     private let folder: String?
     private let variables: EnvironmentVariablesProvider
     private let reader: ConfigReader
 
-    /// Reads the file at `path`, if any, and takes the variables of `environment`.
+    /// Reads the file at `path`, if any, and the variables of `environment`.
     ///
-    /// With a `text`, that is the file's content and `path` only its name.
+    /// With `text`, that is the file's content and `path` only its name.
     init(path: String?, text: String? = nil, environment: [String: String]) {
         faults = FaultCollector(file: path ?? "environment")
         var root: YAMLValue?
@@ -67,7 +67,7 @@ final class ConfigurationSource {
         reader = ConfigReader(providers: [variables, layer])
     }
 
-    /// The text of a key from the highest layer that has it; treated as a secret, so that no access log shows it.
+    /// The text of a key from the highest layer that has it; marked as secret, so that no access log shows it.
     func setting(_ key: SettingKey) -> Setting? {
         guard let text = reader.string(forKey: ConfigKey(key), isSecret: true) else { return nil }
         if let lookup = try? variables.value(forKey: AbsoluteConfigKey(key), type: .string), lookup.value != nil {
@@ -76,10 +76,10 @@ final class ConfigurationSource {
         return file.scalars[key].map { plain(Setting(text: text, origin: .file($0.value)), key) }
     }
 
-    /// The keys whose values are no words but texts and patterns, to which quotes may belong.
+    /// The keys whose values are free texts or patterns, which may legitimately be in quotes.
     private static let quotable: Set = ["body", "messageIdPattern", "errorCodePattern"]
 
-    /// The keys whose values have a placeholder of some template language in them, which is the one fault to report.
+    /// The keys whose values contain a template placeholder, which is the only fault reported for them.
     private var keysWithPlaceholders: Set<SettingKey> = []
 
     static let placeholderFault = """
@@ -87,7 +87,7 @@ final class ConfigurationSource {
         variable, or have what writes the file replace it
         """
 
-    /// A setting without what stands around it; quotes around the whole of it are a fault, and the only one.
+    /// A setting trimmed; quotes around the whole value are reported, and suppress other faults of the key.
     private func plain(_ setting: Setting, _ key: SettingKey) -> Setting {
         guard !Self.quotable.contains(key.last ?? "") else { return setting }
         let text = setting.text.trimmed
@@ -103,7 +103,7 @@ final class ConfigurationSource {
         return Setting(text: text, origin: setting.origin)
     }
 
-    /// What a rule makes of a key, or nil when the key is nowhere or, with a fault, when it is wrong.
+    /// The value of a key, parsed by a rule; nil when it is absent or, with a fault, when it is invalid.
     func read<Value>(_ key: SettingKey, _ rule: ValueRule<Value>) -> Value? {
         guard let setting = setting(key) else { return nil }
         if let value = rule.parse(setting.text) { return value }
@@ -111,7 +111,7 @@ final class ConfigurationSource {
         return nil
     }
 
-    /// Notes a fault where a setting stands.
+    /// Reports a fault at the origin of a setting.
     func report(_ key: SettingKey, at origin: Origin, _ message: String) {
         if keysWithPlaceholders.contains(key) { return }
         switch origin {
@@ -122,7 +122,7 @@ final class ConfigurationSource {
         }
     }
 
-    /// Notes that a key is nowhere; silent when the file was not understood or has the key, wrongly, itself.
+    /// Reports a missing key, unless the file was not understood or the key is present but faulty.
     func reportMissing(_ key: SettingKey, such example: String, line: Int? = nil) {
         let names = [key, Self.fileKey(of: key)]
         guard isUnderstood, !names.contains(where: { file.faulty.contains($0) || setting($0) != nil }) else { return }
@@ -140,7 +140,7 @@ final class ConfigurationSource {
         return lookup?.encodedKey ?? key.joined(separator: "_").uppercased()
     }
 
-    /// A path as it is to be opened: relative to the file that states it, or to the working folder for a variable.
+    /// The path to open: relative to the folder of the file that states it, or to the working folder for a variable.
     func resolve(_ path: String, at origin: Origin) -> String {
         guard case .file = origin, !path.hasPrefix("/"), let folder else { return path }
         return folder + path
@@ -148,7 +148,7 @@ final class ConfigurationSource {
 }
 
 extension String {
-    /// True where a variable of a shell, of Compose, Kubernetes, Helm or Spring stands in the text as it was written.
+    /// True when the text contains a variable in the syntax of a shell, Compose, Kubernetes, Helm or Spring.
     var hasPlaceholder: Bool {
         contains(/\$\{[A-Za-z_][^{}]*\}|\$\([A-Za-z_][A-Za-z0-9_.]*\)|\{\{[^{}]*\}\}/)
     }

@@ -3,24 +3,24 @@
 import Providers
 import Verification
 
-/// Everything that a worker is told at its start: a YAML file, overridden by environment variables.
+/// The configuration of a worker at its start: a YAML file, overridden by environment variables.
 struct CourierConfiguration: Sendable {
     let kafka: KafkaSettings
     let postgres: PostgresSettings
 
-    /// Where the policy file is; a relative path in the file is taken from the file's own folder.
+    /// The path of the policy file; a relative path in the configuration file starts at that file's folder.
     let policyPath: String
 
-    /// At least one, with different names.
+    /// At least one, with unique names.
     let providers: [ProviderSettings]
     let keys: CodeKeys
     let worker: WorkerSettings
     let log: LogSettings
 
-    /// What the files hold that `…File` keys of `keys` and `providers` name, by their paths.
+    /// The contents of the files named by `…File` keys of `keys` and `providers`, by path.
     var secretFiles: [String: Secret] = [:]
 
-    /// The environment's variables that look like a key's and are none.
+    /// The environment variables that resemble a key's variable but match no key.
     var unknownVariables: [UnknownVariable] = []
 
     /// Reads the whole configuration; without a path, from the environment alone.
@@ -31,7 +31,7 @@ struct CourierConfiguration: Sendable {
         read(ConfigurationSource(path: path, environment: environment))
     }
 
-    /// Reads all sections, so that the faults of all come out at once.
+    /// Reads all sections, so that the faults of all of them are reported at once.
     static func read(_ source: ConfigurationSource) -> Result<CourierConfiguration, ConfigurationFaults> {
         let postgres = PostgresSettings.read(source)
         let policyPath = policyPath(source)
@@ -67,7 +67,7 @@ struct CourierConfiguration: Sendable {
 }
 
 extension CourierConfiguration {
-    /// Reads only how PostgreSQL is reached: what a migration needs, which is given no keys.
+    /// Reads only the settings of PostgreSQL: a migration needs no keys.
     static func loadPostgres(
         path: String?,
         environment: [String: String]
@@ -76,7 +76,7 @@ extension CourierConfiguration {
         return source.faults.result(PostgresSettings.read(source))
     }
 
-    /// Reads only how Kafka is reached: what a command needs that produces or shows records.
+    /// Reads only the settings of Kafka, for a command that produces or shows records.
     static func loadKafka(
         path: String?,
         environment: [String: String]
@@ -85,7 +85,7 @@ extension CourierConfiguration {
         return source.faults.result(KafkaSettings.read(source))
     }
 
-    /// Reads only the ring of hash keys: what a verifier needs, which is given no others.
+    /// Reads only the ring of hash keys: a verifier has no other keys.
     static func loadHashKeys(
         path: String?,
         environment: [String: String]
@@ -94,7 +94,7 @@ extension CourierConfiguration {
         return source.faults.result(KeySettings.readHash(source))
     }
 
-    /// Reads only the ring of fingerprint keys: what a verifier of e-mail links needs beside the hash keys.
+    /// Reads only the ring of fingerprint keys, which a verifier of e-mail links needs beside the hash keys.
     static func loadFingerprintKeys(
         path: String?,
         environment: [String: String]
@@ -103,9 +103,9 @@ extension CourierConfiguration {
         return source.faults.result(KeySettings.readFingerprint(source))
     }
 
-    /// Reads only where a worker writes its state: what a probe needs, which is given no keys.
+    /// Reads only the path of the health file: a probe has no keys.
     ///
-    /// A fault elsewhere in the file is not the running worker's, which read it at its start.
+    /// Faults elsewhere in the file do not concern the running worker, which read it at its start.
     static func loadHealthPath(
         path: String?,
         environment: [String: String]

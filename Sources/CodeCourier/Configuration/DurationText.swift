@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Durations as the files write them: a whole number and a unit, such as `500ms`, `60s`, `5m`, `24h`.
+/// Parses and formats durations: a whole number and a unit, such as `500ms`, `60s`, `5m`, `24h`.
 enum DurationText {
     private static let units: [(name: String, milliseconds: Int64)] = [
         ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
     ]
 
-    /// The longest duration that is read: a year.
+    /// The longest valid duration: a year.
     static let longest = Duration.seconds(8760 * 3600)
 
-    /// The duration that a text states, or nil when it has another form or is longer than a year.
+    /// Parses a duration; nil for another form or more than a year.
     static func parse(_ text: String) -> Duration? {
         let digits = text.utf8.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         guard (1...12).contains(digits.count), let number = Int64(Substring(digits)) else { return nil }

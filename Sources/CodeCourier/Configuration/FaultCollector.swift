@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The faults found so far in one reading: a reader reports one and goes on, so that all come out at once.
+/// Collects the faults of one reading, so that all of them are reported at once.
 final class FaultCollector {
-    /// The file that is being read, as it was named; `environment` when there is none.
+    /// The name of the file being read; `environment` when there is none.
     let file: String
     private var faults: [ConfigurationFault] = []
     private var known: Set<ConfigurationFault> = []
@@ -13,17 +13,17 @@ final class FaultCollector {
 
     var isEmpty: Bool { faults.isEmpty }
 
-    /// Notes a fault in the file.
+    /// Reports a fault in the file.
     func report(line: Int?, key: String, _ message: String) {
         add(ConfigurationFault(file: file, line: line, key: key, message: message))
     }
 
-    /// Notes a fault in an environment variable.
+    /// Reports a fault in an environment variable.
     func report(variable: String, key: String, _ message: String) {
         add(ConfigurationFault(file: "environment \(variable)", line: nil, key: key, message: message))
     }
 
-    /// The value when nothing is wrong, else all faults; those without a line come last.
+    /// The value when there are no faults, else all faults; faults without a line come last.
     func result<Value>(_ value: Value?) -> Result<Value, ConfigurationFaults> {
         if let value, faults.isEmpty { return .success(value) }
         if faults.isEmpty { report(line: nil, key: "", "cannot be read") }
@@ -33,7 +33,7 @@ final class FaultCollector {
         return .failure(ConfigurationFaults(faults: ordered.map(\.element)))
     }
 
-    /// A value that two readers find wrong is reported once.
+    /// Adds a fault once, even if two readers report it.
     private func add(_ fault: ConfigurationFault) {
         if known.insert(fault).inserted { faults.append(fault) }
     }

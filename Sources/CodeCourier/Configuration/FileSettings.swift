@@ -3,9 +3,9 @@
 /// A key of the configuration as its components, such as `["kafka", "bootstrapServers"]`.
 typealias SettingKey = [String]
 
-/// The configuration file's scalars by key, and the parts that are no scalars.
+/// The configuration file's scalars by key, and its lists and mappings.
 struct FileSettings {
-    /// A scalar with its place.
+    /// A scalar with its location.
     struct Scalar {
         let text: String
         let value: YAMLValue
@@ -31,10 +31,10 @@ struct FileSettings {
 
     private static let topics = ["requests", "receipts", "deliveries", "deadLetters"]
 
-    /// The sections that variables override, providers among them.
+    /// The sections that variables can override, including providers.
     static let sectionNames = sections.map(\.name) + ["providers"]
 
-    /// The keys that variables override, but those of providers.
+    /// The keys that variables can override, except those of providers.
     static let overridable: [SettingKey] = {
         let keys = sections.flatMap { section in section.scalars.map { [section.name, $0] } }
         return keys + topics.map { ["kafka", "topics", $0] }
@@ -42,19 +42,19 @@ struct FileSettings {
 
     private(set) var scalars: [SettingKey: Scalar] = [:]
 
-    /// The keys that the file has with a slip or without a value; they are not reported as missing too.
+    /// The keys that are misspelt or empty in the file; they are not reported as missing too.
     private(set) var faulty: Set<SettingKey> = []
 
     /// `kafka.options`, whose keys are librdkafka's own names.
     private(set) var kafkaOptions: YAMLValue?
 
-    /// The providers that are of a supported kind, in order.
+    /// The providers of supported kinds, in file order.
     private(set) var providers: [ProviderEntry] = []
 
-    /// Whether the file lists providers, right or wrong.
+    /// True when the file has a list of providers, valid or not.
     private(set) var namesProviders = false
 
-    /// Takes a file apart; no file means that everything comes from the environment.
+    /// Splits a file into settings; without a file everything comes from the environment.
     init(root: YAMLValue?) {
         guard let root = root?.mapping(keys: Self.sectionNames) else { return }
         for section in Self.sections {

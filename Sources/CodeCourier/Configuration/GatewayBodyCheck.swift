@@ -3,14 +3,14 @@
 import Providers
 import Verification
 
-/// Fills a gateway's body with values of every kind that messages have, so that none is found to break it later.
+/// Checks that a gateway's body stays well formed with every kind of value, so that no message fails on it later.
 struct GatewayBodyCheck {
     typealias Values = [GatewayTemplate.Variable: String]
 
     let template: GatewayTemplate
     let contentType: GatewayConfiguration.ContentType
 
-    /// Values that are text, a number and a part of an address: what a body is shows itself by them.
+    /// A text, a number and a URL part at once: shows which form the body has.
     private static let plain = Values(uniqueKeysWithValues: GatewayTemplate.Variable.allCases.map { ($0, "1") })
 
     private static let usual: Values = [
@@ -19,7 +19,8 @@ struct GatewayBodyCheck {
         .templateID: "template", .code: "123456", .expiresAt: "2026-11-20T12:34:56Z", .expiresAtSeconds: "1795178096",
     ]
 
-    /// Values that every body must hold: a code with a leading zero, all that needs an escape, the shortest and the longest.
+    /// Values that every body must hold: a leading zero, all characters that need an escape, the shortest and the
+    /// longest.
     private static let hard: [Values] = {
         let marks = "\"0\" & <b> 'c' \\ ]]> --> % + = é 𝟘😀\r\n{d} \u{7F}"
         let marked: Values = [.text: marks, .code: "012345", .from: "\"A\" & <B> '\\", .secret: "\"s\" & <S> '\\ é😀"]
@@ -34,7 +35,7 @@ struct GatewayBodyCheck {
         return [usual] + [marked, shortest, longest].map { usual.merging($0) { _, hard in hard } }
     }()
 
-    /// The fault of an address whose query holds documents, as the end of a sentence; nil where every value fits.
+    /// The fault of a URL whose query contains documents, as the end of a sentence; nil where every value fits.
     static func fault(ofAddress template: GatewayTemplate) -> String? {
         let queries = ([plain] + hard).map { values in
             formValues(String(template.filled(values, escaping: .url).drop { $0 != "?" }.dropFirst()))
@@ -111,7 +112,8 @@ struct GatewayBodyCheck {
         case xml
     }
 
-    /// The fault of values that are documents themselves: what is escaped once for the outer one may break the inner one.
+    /// The fault of values that are documents themselves: a value escaped once for the outer one may break the inner
+    /// one.
     private static func fault(ofStrings plain: [String], _ hard: [[String]]) -> String? {
         for (place, string) in plain.enumerated() {
             let others = hard.map { $0.indices.contains(place) ? $0[place] : "" }
@@ -158,7 +160,7 @@ struct GatewayBodyCheck {
 }
 
 extension JSONValue {
-    /// Every string in it, names of members too, in its order.
+    /// Every string in the value, including names of members, in document order.
     fileprivate var strings: [String] {
         switch self {
         case .string(let text): [text]

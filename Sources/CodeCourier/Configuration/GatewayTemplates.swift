@@ -3,24 +3,24 @@
 import Providers
 import Verification
 
-/// Reads the templates of a gateway, so that a wrong one stops the start and not a message.
+/// Reads the templates of a gateway, so that an invalid one fails the start rather than a message.
 struct GatewayTemplates {
     let entry: ProviderEntry
     let source: ConfigurationSource
     let hasFrom: Bool
     let hasSecret: Bool
 
-    /// The variables that a header may name: all but the text, which may have several lines.
+    /// The variables allowed in headers: all but the text, which may have several lines.
     private static let inHeaders = GatewayTemplate.Variable.allCases.filter { $0 != .text }
 
-    /// Values of each variable that show whether an address holds; a body is checked with more.
+    /// Sample values that show whether a URL is valid; a body is checked with more.
     private static let samples: [GatewayTemplate.Variable: String] = [
         .to: "+16505550123", .toDigits: "16505550123", .text: "\"1\" & 2", .ttlSeconds: "600", .from: "Acme",
         .secret: "secret", .sendID: "01890a5d-ac96-774b-bcce-b302099a8057", .entityID: "entity",
         .templateID: "template", .code: "123456", .expiresAt: "2026-11-20T12:34:56Z", .expiresAtSeconds: "1795178096",
     ]
 
-    /// The address, which may hold a key and therefore may stand in a file.
+    /// The URL; it may hold a key, so it may also come from a file.
     func url() -> GatewayTemplate? {
         guard let setting = entry.requiredSecret("url", such: "\"https://gateway.example.com/messages\"", source) else {
             return nil
@@ -38,12 +38,12 @@ struct GatewayTemplates {
         return template
     }
 
-    /// A body that is as it should be: one may also be none.
+    /// A valid body, which may be absent.
     struct Body {
         let template: GatewayTemplate?
     }
 
-    /// The body, or nothing where the address and the headers say it all; nil with a fault.
+    /// The body, absent where URL and headers carry everything; nil with a fault.
     func body(
         _ contentType: GatewayConfiguration.ContentType,
         of method: GatewayConfiguration.Method,
@@ -74,12 +74,12 @@ struct GatewayTemplates {
 
     private static let requirement = "must name {text} or {code}, and {to} or {toDigits}"
 
-    /// True when the variables carry a message to its recipient: a text or a code, and a number.
+    /// True when the variables suffice to deliver a code: a text or a code, and a number.
     private static func isEnough(_ variables: Set<GatewayTemplate.Variable>) -> Bool {
         !variables.isDisjoint(with: [.text, .code]) && !variables.isDisjoint(with: [.to, .toDigits])
     }
 
-    /// The headers; a value that is secret may stand in a file, as `AuthorizationFile`.
+    /// The headers; a secret value may come from a file, as `AuthorizationFile`.
     func headers() -> [GatewayConfiguration.Header] {
         guard let mapping = entry.mapping["headers"] else { return [] }
         var headers: [GatewayConfiguration.Header] = []
@@ -105,7 +105,7 @@ struct GatewayTemplates {
         return rule.parse(secret.revealed)
     }
 
-    /// A template that names only variables that are there; their names are known words, so faults may quote them.
+    /// A template with only the allowed variables; their names are known words, so faults may quote them.
     private func template(
         _ text: String,
         _ allowed: [GatewayTemplate.Variable],
@@ -129,12 +129,12 @@ struct GatewayTemplates {
 }
 
 extension ValueRule where Value == String {
-    /// A body's template: any text, line breaks included.
+    /// Any text for a body's template, line breaks included.
     fileprivate static var body: Self {
         Self(requirement: "must be a text of 1 to 16384 bytes") { (1...16_384).contains($0.utf8.count) ? $0 : nil }
     }
 
-    /// A header that no part of HTTP needs for itself.
+    /// The name of a header that HTTP itself does not use.
     static var headerName: Self {
         let requirement = "must be a header's name, and neither Host, Connection, Transfer-Encoding nor Content-…"
         return Self(requirement: requirement) { text in

@@ -3,12 +3,12 @@
 import Glibc
 
 extension KafkaSettings {
-    /// The text to write in place of a property of Java's client that librdkafka does not have; nil for any other name.
+    /// The advice for a property of Java's client that librdkafka does not have; nil for any other name.
     static func adviceInPlaceOfJava(_ name: String) -> String? {
         javaProperties[name].map { "is a property of Java's client: \($0)" }
     }
 
-    /// Kafka's own documentation of the Java clients' configuration against librdkafka's CONFIGURATION.md.
+    /// The replacements, from Kafka's documentation of the Java clients and librdkafka's CONFIGURATION.md.
     private static let javaProperties = [
         "ssl.truststore.location": "use ssl.ca.location, a file of certificates in PEM",
         "ssl.truststore.password": "certificates in PEM have none; remove it",
@@ -45,15 +45,15 @@ extension KafkaSettings {
         "group.instance.id.prefix": "remove it",
     ]
 
-    /// The options that are the path of a file which librdkafka reads at its start.
+    /// The options that are paths of files that librdkafka reads at its start.
     private static let fileOptions: Set = [
         "ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.crl.location", "ssl.keystore.location",
         "sasl.kerberos.keytab",
     ]
 
-    /// The fault of the path in an option, in words without it; nil where there is none.
+    /// The fault of an option's path, without the path; nil where there is none.
     ///
-    /// The authorities may be a folder, or `probe`, for which librdkafka looks in the usual places.
+    /// `ssl.ca.location` may also be a folder, or `probe`, for which librdkafka searches the usual places.
     static func faultOfFile(_ name: String, _ path: String) -> String? {
         guard fileOptions.contains(name), name != "ssl.ca.location" || path != "probe" else { return nil }
         var status = stat()

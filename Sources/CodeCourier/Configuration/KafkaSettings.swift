@@ -3,7 +3,7 @@
 import KafkaClient
 import Providers
 
-/// How Kafka is reached and which topics are used.
+/// Settings of Kafka: brokers, group, topics and client options.
 struct KafkaSettings: Sendable {
     struct Topics: Sendable, Equatable {
         var requests = "verification.requests"
@@ -17,15 +17,15 @@ struct KafkaSettings: Sendable {
     var groupID = "code-courier"
     var topics = Topics()
 
-    /// librdkafka's properties by their own names, such as `security.protocol`; each may be a secret.
+    /// librdkafka's properties by their own names, such as `security.protocol`; any value may be a secret.
     var options: [String: Secret] = [:]
 }
 
 extension KafkaSettings {
-    /// A worker whose publishing stands still for longer is ended by its watchdog.
+    /// The advice for options of longer retries: the watchdog ends a worker whose publishing stalls longer.
     private static let keepsTrying = "code-courier tries for 30 s, and again from the outbox after it; remove it"
 
-    /// The properties that have a key of their own or carry a promise, and what to do instead.
+    /// The properties that have a key of their own or that a guarantee depends on, with the advice for each.
     private static let reserved = KafkaConfiguration.refusedOptions.reduce(into: advice) { reserved, name in
         reserved[name] = reserved[name] ?? "code-courier sets it; remove it"
     }
@@ -76,10 +76,10 @@ extension KafkaSettings {
         return topics
     }
 
-    /// The options come from the file alone: `KAFKA_OPTIONS_SESSION_TIMEOUT_MS` would not say where the dots are.
+    /// Reads the options, from the file alone: `KAFKA_OPTIONS_SESSION_TIMEOUT_MS` would not show where the dots are.
     ///
-    /// Such a variable is a fault, for without an option that somebody believes in a worker may speak in the clear. A
-    /// secret among the options may stand in a file, as `sasl.passwordFile`.
+    /// Such a variable is a fault, for a worker that silently ignored a security option could connect in clear text. A
+    /// secret among the options may come from a file, as `sasl.passwordFile`.
     private static func options(_ source: ConfigurationSource) -> [String: Secret] {
         for variable in source.variableNames where variable.hasPrefix("KAFKA_OPTIONS_") {
             let advice = "write it there, such as security.protocol: SASL_SSL, and unset the variable"
@@ -116,11 +116,10 @@ extension KafkaSettings {
         return options
     }
 
-    /// Certificates and keys in PEM have lines, and the values of `sasl.oauthbearer.config` blanks between them.
+    /// The form of an option's value: PEM has lines, and `sasl.oauthbearer.config` has blanks.
     private static func form(of option: String) -> SecretForm { option.hasSuffix(".pem") ? .lines : .phrase }
 
-    /// True where a login by SCRAM is configured that this library cannot make at Kafka 4, whose answer is that the
-    /// password is wrong.
+    /// True when SCRAM is configured and this library fails at it with Kafka 4, which then reports a wrong password.
     func needsNewerLibrary(than library: LibraryVersion) -> Bool {
         let mechanism = options["sasl.mechanism"] ?? options["sasl.mechanisms"]
         return mechanism?.revealed.uppercased().hasPrefix("SCRAM") == true && library < .scramWithKafka4
@@ -134,7 +133,7 @@ extension KafkaSettings {
         }
     }
 
-    /// A name without a value may be the rest of an unquoted secret with a comma: it is not quoted.
+    /// Reports a faulty option; a name without a value may be the rest of an unquoted secret, so it is not quoted.
     private static func report(_ option: YAMLValue, of options: YAMLValue) {
         if option.isNull {
             let message = "has an option without a value; quote a value that holds a comma or a colon"
@@ -183,7 +182,7 @@ private func isServer(_ text: String) -> Bool {
     return parts.count == 1 || parts.count == 2 && isPort(parts[1])
 }
 
-/// An address of IPv6 stands in brackets, since it has colons itself.
+/// True for `host:port`; an IPv6 address is in brackets, since it contains colons.
 private func isServerByAddress(_ text: Substring) -> Bool {
     guard let end = text.firstIndex(of: "]"), text[..<end].count > 1 else { return false }
     let rest = text[text.index(after: end)...]

@@ -4,9 +4,9 @@ import FoundationEssentials
 import Providers
 import Verification
 
-/// The key rings as the configuration writes them: `id:base64[,id:base64…]`, the active key first.
+/// Reads the key rings from the configuration: `id:base64[,id:base64…]`, the active key first.
 enum KeySettings {
-    /// One ring as it was read, with its place for the faults that concern two rings.
+    /// One ring with its location, for faults that concern two rings.
     private struct Ring {
         var entries: [(id: KeyID, bytes: [UInt8])] = []
         let setting: ConfigurationSource.SecretSetting
@@ -21,8 +21,8 @@ enum KeySettings {
 
     /// Reads the four rings.
     ///
-    /// A ring that shares a key with that of codes is refused: others than workers are given the ring of hashes and that
-    /// of fingerprints, and with a key of the code ring they could make every code.
+    /// A ring that shares a key with the code ring is rejected: other programs hold the hash and fingerprint rings, and
+    /// with a key of the code ring they could compute every code.
     static func read(_ source: ConfigurationSource) -> CodeKeys? {
         let code = ring("code", source)
         let hash = ring("hash", source)
@@ -37,17 +37,17 @@ enum KeySettings {
         return CodeKeys(code: codeRing, hash: hashRing, fingerprint: fingerprintRing, seal: sealRing)
     }
 
-    /// Reads the ring of hash keys alone: all that a verifier is given.
+    /// Reads the ring of hash keys alone, for a verifier, which holds no other keys.
     static func readHash(_ source: ConfigurationSource) -> KeyRing? {
         ring("hash", source)?.keyRing
     }
 
-    /// Reads the ring of fingerprint keys alone: with it an e-mail address becomes what its verification knows it by.
+    /// Reads the ring of fingerprint keys alone, with which a verifier finds the verification of an e-mail address.
     static func readFingerprint(_ source: ConfigurationSource) -> KeyRing? {
         ring("fingerprint", source)?.keyRing
     }
 
-    /// The keys of one ring; those of the seal are AES-256 keys, hence of exactly 32 bytes.
+    /// The keys of one ring; seal keys are AES-256 keys, hence exactly 32 bytes.
     private static func ring(
         _ name: String,
         _ source: ConfigurationSource,
@@ -76,7 +76,7 @@ enum KeySettings {
         return ring
     }
 
-    /// The keys of a ring, with commas, line ends or both between them.
+    /// The keys of a ring, separated by commas, line ends or both.
     private static func entries(_ text: String) -> [String] {
         let lines = text.split(whereSeparator: \.isNewline).map(\.trimmed)
         let inner = lines.dropLast().map { $0.hasSuffix(",") ? String($0.dropLast()) : $0 }

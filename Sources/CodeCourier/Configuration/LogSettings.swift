@@ -3,26 +3,26 @@
 import Logging
 import Logs
 
-/// What is logged and how.
+/// Settings of the log.
 struct LogSettings: Sendable, Equatable {
-    /// The least severity that is logged.
+    /// The minimum severity of logged entries.
     var level = Logger.Level.info
 
-    /// Nil when not stated: then JSON on a pipe and text on a terminal.
+    /// Nil when not configured: then JSON on a pipe and text on a terminal.
     var format: LogFormat?
 
-    /// How often `worker.stats` is written.
+    /// The interval of `worker.stats`.
     var statsInterval = Duration.seconds(10)
 }
 
 extension LogSettings {
-    /// Other programs' names of the levels.
+    /// Other programs' names for the levels.
     private static let levels: [String: Logger.Level] = [
         "warn": .warning, "err": .error, "crit": .critical, "fatal": .critical, "information": .info,
         "informational": .info, "verbose": .debug,
     ]
 
-    /// Other programs' names of the formats.
+    /// Other programs' names for the formats.
     private static let formats: [String: LogFormat] = [
         "plain": .text, "console": .text, "pretty": .text, "opentelemetry": .otel, "otlp": .otel,
     ]

@@ -2,7 +2,7 @@
 
 import Verification
 
-/// A tenant's own texts: what is left out is built in.
+/// Reads a tenant's own texts; the built-in ones fill the gaps.
 enum MessagesReader {
     static func read(_ value: YAMLValue) -> MessagePolicy {
         guard let mapping = value.mapping(keys: ["templates", "regions"]) else { return MessagePolicy() }
@@ -22,7 +22,7 @@ enum MessagesReader {
         if let stated = mapping["registration"], templates.count != 1 {
             stated.fault("stands for one text, which people of every language get: give exactly one template beside it")
         }
-        // Carriers that want a registered text or a signature drop what they do not know, and links first of all.
+        // Carriers that require registered texts or signatures drop unknown texts, above all those with links.
         let isControlled = mapping["registration"] != nil || mapping["signature"] != nil
         return RegionMessages(
             templates: templates,
@@ -66,12 +66,12 @@ enum MessagesReader {
 }
 
 extension ValueRule where Value == String {
-    /// A language under the name by which texts are looked up: `zh-TW` is `zh-Hant`.
+    /// A language in the form that texts are looked up by: `zh-TW` is `zh-Hant`.
     fileprivate static var catalogKey: Self {
         Self(requirement: ValueRule<String>.language.requirement) { LanguageTag($0)?.catalogKey }
     }
 
-    /// What stands in front of a text, by the rule for names: it is as visible.
+    /// A prefix of a text, restricted like a name, since it is as visible.
     fileprivate static var signature: Self {
         let requirement = "must be 1 to 20 characters without control characters, links, @ or four digits"
         return Self(requirement: "\(requirement), such as 【Acme】") { text in

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The known key that a mistyped one most likely means.
+/// Finds the known key that a mistyped one most likely means.
 enum NearestKey {
     /// The key of `known` that differs from `text` by case or by at most a third of its letters, or nil.
     static func of(_ text: String, among known: [String]) -> String? {
@@ -11,7 +11,7 @@ enum NearestKey {
         return best.distance <= max(1, best.key.utf8.count / 3) ? best.key : nil
     }
 
-    /// The least number of bytes inserted, deleted, replaced or swapped with their neighbour.
+    /// The edit distance: the least number of bytes inserted, deleted, replaced or swapped with their neighbour.
     private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var beforePrevious: [Int] = []
         var previous = Array(0...right.count)

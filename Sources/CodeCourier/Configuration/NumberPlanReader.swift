@@ -2,15 +2,15 @@
 
 import Verification
 
-/// The operator's corrections to the numbering plans.
+/// Reads the operator's corrections to the numbering plans.
 ///
 ///     numberPlan:
 ///       - { prefix: "+22901", lengths: [13], region: BJ, type: mobile, source: "ARCEP Bénin", checkedOn: 2026-11-20 }
 ///       - { prefix: "+88213", type: invalid, source: "abuse in October", checkedOn: 2026-11-20 }
 ///
-/// `lengths` counts all digits after the `+`, calling code included. A range of type `invalid` is switched off: it has no
-/// region, and every length when none is stated. `source` and `checkedOn`, who says so and who looked last, are for the
-/// file's readers: they decide nothing and are not kept.
+/// `lengths` counts all digits after the `+`, calling code included. A range of type `invalid` is switched off: it has
+/// no region, and covers every length when none is stated. `source` and `checkedOn` document the source and the last
+/// check for the file's readers: they are not stored and decide nothing.
 enum NumberPlanReader {
     static func read(_ value: YAMLValue) -> NumberPlan {
         guard let elements = value.list(of: "ranges") else { return NumberPlan() }
@@ -62,12 +62,12 @@ enum NumberPlanReader {
     }
 }
 
-/// What the policy file calls a range: a type of number, or a range that is switched off.
+/// The type of a range in the policy file: a type of number, or `invalid` for a range that is switched off.
 private enum RangeType: String, CaseIterable {
     case mobile, fixedLine, fixedLineOrMobile, tollFree, premiumRate, sharedCost, voip, personalNumber, pager, uan
     case voicemail, invalid
 
-    /// The type of the numbers; nil for a range that is switched off.
+    /// The type of the numbers; nil for `invalid`.
     var numberType: NumberType? { NumberType(rawValue: rawValue) }
 }
 
@@ -84,7 +84,7 @@ extension ValueRule where Value == String {
 }
 
 extension ValueRule where Value == Timestamp {
-    /// A date, which means its first moment in UTC.
+    /// A date, as its first moment in UTC.
     fileprivate static var date: Self {
         Self(requirement: "must be a date such as 2026-11-20") { text in
             text.utf8.count == 10 ? Timestamp(rfc3339: "\(text)T00:00:00Z") : nil

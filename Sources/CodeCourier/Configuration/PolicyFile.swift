@@ -2,15 +2,15 @@
 
 import Verification
 
-/// The policy file: the operator's versioned rules, read whole or refused whole.
+/// The policy file: the operator's versioned rules, accepted or rejected as a whole.
 ///
 /// Unknown keys, contradictions and routes to providers that do not exist are faults, because a rule that is silently
-/// not there is found out by an invoice.
+/// missing is noticed only on an invoice.
 enum PolicyFile {
     /// Reads a policy.
     ///
-    /// `providers` are the configured providers by name, each with its channel, to which the routes must lead; nil leaves
-    /// that unchecked, as where a policy is examined without the configuration.
+    /// `providers` are the configured providers by name, each with its channel, to which the routes must lead; nil
+    /// skips that check, as when a policy is examined without the configuration.
     static func load(path: String, providers: [String: Channel]? = nil) -> Result<Policy, ConfigurationFaults> {
         do throws(TextFile.Unreadable) {
             let text = try TextFile.read(path, maximumBytes: YAMLDocument.maximumBytes)
@@ -22,7 +22,7 @@ enum PolicyFile {
         }
     }
 
-    /// Reads a policy from its text; `file` is how faults call it.
+    /// Parses a policy from its text; `file` is its name in faults.
     static func parse(
         _ text: String,
         file: String,

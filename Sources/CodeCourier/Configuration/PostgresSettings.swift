@@ -4,12 +4,12 @@ import PostgresClient
 import Providers
 import Verification
 
-/// How PostgreSQL is reached.
+/// Settings of PostgreSQL.
 struct PostgresSettings: Sendable {
-    /// A libpq URI, which may carry a password.
+    /// A libpq URI, which may contain a password.
     let url: Secret
 
-    /// The file that the URI is from, and the key that names it.
+    /// The file that holds the URI, and the key that names it.
     var file: File?
 
     struct File: Sendable {
@@ -17,7 +17,7 @@ struct PostgresSettings: Sendable {
         let key: String
     }
 
-    /// How long rows are kept after their day is over.
+    /// The time for which rows are kept after the end of their day.
     var retention = Duration.seconds(24 * 3600)
 }
 
@@ -38,19 +38,19 @@ extension PostgresSettings {
         return settings
     }
 
-    /// At least a day: so old may a request be and so long may a receipt wait, and both must find their rows.
+    /// At least a day: a request may be that old and a receipt may wait that long, and both must find their rows.
     private static func readRetention(_ source: ConfigurationSource) -> Duration? {
         source.read(["postgres", "retention"], .duration(in: Duration.seconds(86_400)...DurationText.longest))
     }
 
-    /// What libpq takes for the beginning of a URI.
+    /// The schemes that libpq accepts in a URI.
     fileprivate static let schemes = ["postgresql://", "postgres://"]
 }
 
 extension PostgresSettings {
-    /// The other machine that the URL names while nothing says whether TLS is wanted; nil where something does.
+    /// The remote host of a URL without any setting for TLS; nil for a local one and where a setting exists.
     ///
-    /// libpq then takes TLS where the server offers it, from anybody, and goes on in clear text where it does not.
+    /// libpq then uses TLS if the server offers it, without verifying the server, and falls back to clear text.
     func hostWithoutTLS(environment: [String: String]) -> String? {
         guard let given = try? ConnectionKeywords.parse(url.revealed), given["sslmode"] == nil,
             environment["PGSSLMODE", default: ""].isEmpty
@@ -59,7 +59,7 @@ extension PostgresSettings {
         return hosts.first { !Self.isThisMachine($0) }.map(String.init)
     }
 
-    /// True for loopback addresses and sockets, which libpq knows by their first character.
+    /// True for loopback addresses and for sockets, which libpq recognizes by their first character.
     private static func isThisMachine(_ host: Substring) -> Bool {
         if host.hasPrefix("/") || host.hasPrefix("@") || host == "::1" || host.lowercased() == "localhost" {
             return true
@@ -83,10 +83,10 @@ extension ValueRule where Value == String {
         }
     }
 
-    /// True where an `@` stands where libpq takes it for a part of a host or of the database's name.
+    /// True when libpq would read an `@` as a part of a host or of the database's name.
     ///
-    /// It ends the login at the first `@` and the hosts at the first `/`: a password that has one of them unescaped is cut
-    /// there, and the rest would be looked up as a host.
+    /// It ends the login at the first `@` and the hosts at the first `/`: a password that contains one of them
+    /// unescaped is cut there, and libpq would look up the rest as a host.
     private static func hasStrayAt(_ rest: Substring) -> Bool {
         let place = rest.prefix { $0 != "?" }
         guard let at = place.firstIndex(of: "@") else { return false }

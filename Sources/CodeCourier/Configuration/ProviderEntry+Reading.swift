@@ -3,7 +3,7 @@
 import Providers
 
 extension ProviderEntry {
-    /// What a rule makes of a key that must be there; otherwise nil, with a fault.
+    /// The value of a required key, parsed by a rule; nil, with a fault, when it is missing or invalid.
     func required<Value>(
         _ name: String,
         _ rule: ValueRule<Value>,
@@ -14,7 +14,7 @@ extension ProviderEntry {
         return source.read(key + [name], rule)
     }
 
-    /// A secret that must be there, as itself or as a file; otherwise nil, with a fault.
+    /// A required secret, as a value or from a file; nil, with a fault, when it is missing or invalid.
     func requiredSecret(
         _ name: String,
         _ form: SecretForm = .token,
@@ -26,17 +26,17 @@ extension ProviderEntry {
         return secret
     }
 
-    /// What a rule makes of a key that may be left out.
+    /// The value of an optional key, parsed by a rule.
     func optional<Value>(_ name: String, _ rule: ValueRule<Value>, _ source: ConfigurationSource) -> Value? {
         source.read(key + [name], rule)
     }
 
-    /// Whether a key is there, in the file or in the environment, as itself or as a file.
+    /// True when a key is set, in the file or in the environment, as a value or as a file.
     func has(_ name: String, _ source: ConfigurationSource) -> Bool {
         [key + [name], ConfigurationSource.fileKey(of: key + [name])].contains { source.setting($0) != nil }
     }
 
-    /// Notes what is wrong with a key where it stands.
+    /// Reports a fault at the location of a key.
     func fault(_ name: String, _ message: String, _ source: ConfigurationSource) {
         guard let setting = source.setting(key + [name]) else { return mapping.value.fault(message) }
         source.report(key + [name], at: setting.origin, message)

@@ -2,7 +2,7 @@
 
 import Verification
 
-/// What a provider speaks.
+/// The kind of a provider: its API or protocol.
 enum ProviderKind: String, CaseIterable {
     case twilio
     case vonage
@@ -13,10 +13,10 @@ enum ProviderKind: String, CaseIterable {
     case apns
     case log
 
-    /// The kind that a file names, in any case.
+    /// Parses a kind, in any case.
     init?(word: String) { self.init(rawValue: word.lowercased()) }
 
-    /// The kind of message that it takes.
+    /// The channel of its messages.
     var channel: Channel {
         switch self {
         case .twilio, .vonage, .sns, .http, .smpp, .log: .sms
@@ -25,7 +25,7 @@ enum ProviderKind: String, CaseIterable {
         }
     }
 
-    /// The keys of a kind beside `name`, `kind` and `rate` that have a single value; nil for one that is not supported.
+    /// The scalar keys of a kind beside `name`, `kind` and `rate`; nil for an unsupported kind.
     var keys: [String]? {
         switch self {
         case .twilio:
@@ -67,12 +67,12 @@ enum ProviderKind: String, CaseIterable {
         }
     }
 
-    /// The keys of a kind that are lists or mappings: the file alone has them.
+    /// The keys of a kind that are lists or mappings, which only the file can set.
     var structures: [String] {
         self == .http ? ["headers", "answers"] : []
     }
 
-    /// The kinds that are supported, as the end of a sentence.
+    /// The supported kinds, as the end of a sentence.
     static var supported: String {
         let names = allCases.filter { $0.keys != nil }.map(\.rawValue)
         return "\(names.dropLast().joined(separator: ", ")) or \(names.last ?? "")"
@@ -91,7 +91,7 @@ struct ProviderEntry {
     let kind: ProviderKind
     let mapping: YAMLMapping
 
-    /// The key under which the provider's settings are found, also in the environment: by name, not by position.
+    /// The key of the provider's settings, in the environment too: by name, not by position.
     var key: SettingKey { ["providers", name] }
 
     static func read(_ value: YAMLValue) -> [ProviderEntry] {
@@ -111,8 +111,10 @@ struct ProviderEntry {
         return entries
     }
 
-    /// The environment variables of its settings: there `us-main`, `us_main` and `usMain` are one, and `us_api` with
-    /// `secret` is `us` with `apiSecret`.
+    /// The environment variables of the provider's settings, to detect collisions.
+    ///
+    /// In variables, `us-main`, `us_main` and `usMain` are the same, and `us_api` with `secret` is `us` with
+    /// `apiSecret`.
     var variables: Set<String> {
         Set(((kind.keys ?? []) + Self.shared).map { ConfigurationSource.variableName(key + [$0]) })
     }
@@ -133,7 +135,7 @@ struct ProviderEntry {
 }
 
 extension [ProviderEntry] {
-    /// The channel of each provider, by its name.
+    /// The channel of each provider by name.
     var channels: [String: Channel] {
         Dictionary(map { ($0.name, $0.kind.channel) }) { first, _ in first }
     }

@@ -41,7 +41,7 @@ extension ValueRule where Value == String {
         return Self(requirement: "must be the id that Apple's site shows, such as ABC123DEFG", parse: name.parse)
     }
 
-    /// Tokens and secrets go there: never without TLS, over which HTTP/2 is agreed on, too.
+    /// An address with TLS: tokens and secrets are sent to it, and TLS also negotiates HTTP/2.
     fileprivate static var secureAddress: Self {
         Self(requirement: "must be an address such as https://host:port, without user, query or fragment") { text in
             text.hasPrefix("https://") ? address.parse(text) : nil

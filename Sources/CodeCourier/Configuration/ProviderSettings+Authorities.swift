@@ -4,9 +4,9 @@ import Providers
 import SMTPClient
 
 extension [ProviderSettings] {
-    /// The fault of a system that has no certificate authorities, where a provider is trusted by them; otherwise nil.
+    /// The fault of a system without certificate authorities, where a provider depends on them; otherwise nil.
     ///
-    /// Without them every call would fail, as in an image that lacks the package.
+    /// Without them every call would fail, as in a container image that lacks the package.
     func faultOfAuthorities(systems path: String?) -> String? {
         guard path == nil, let provider = first(where: \.trustsTheSystem) else { return nil }
         return "finds no certificate authorities on this system, by which \(provider.name) is trusted; install "
@@ -15,7 +15,7 @@ extension [ProviderSettings] {
 }
 
 extension ProviderSettings {
-    /// True when the system's authorities check its certificate.
+    /// True when its certificate is verified by the system's authorities.
     fileprivate var trustsTheSystem: Bool {
         let scheme = "https://"
         return switch kind {

@@ -3,7 +3,7 @@
 import Providers
 
 extension ProviderSettings {
-    /// The options of connections to a provider that speaks HTTP; nil where none is set.
+    /// The options of connections to an HTTP provider; nil where none is set.
     static func connection(_ entry: ProviderEntry, _ source: ConfigurationSource) -> ConnectionOptions? {
         ConnectionOptions(
             authorities: source.authorities(entry.key + ["caFile"]),

@@ -42,7 +42,7 @@ extension ProviderSettings {
         )
     }
 
-    /// Where answers have a word: as a path, or as a pattern for texts.
+    /// The location of a value in answers: a path, or a pattern for texts.
     private static func place(
         _ name: String,
         _ entry: ProviderEntry,

@@ -30,7 +30,7 @@ extension ProviderSettings {
         )
     }
 
-    /// The ports of RFC 6409 and RFC 8314, and for a server on this machine that of RFC 5321.
+    /// The ports of RFC 6409 and RFC 8314, and of RFC 5321 for a server on this machine.
     private static func defaultPort(_ encryption: SMTPServer.Encryption) -> Int {
         switch encryption {
         case .startTLS: 587
@@ -39,9 +39,9 @@ extension ProviderSettings {
         }
     }
 
-    /// STARTTLS unless said otherwise, but TLS at once at port 465; no TLS only where nothing leaves the machine.
+    /// The encryption: STARTTLS by default, TLS from the start at port 465; none only for a server on this machine.
     ///
-    /// At the wrong one of the two ports each side waits for the other to speak.
+    /// With the wrong mode for a port, each side waits for the other to speak first.
     private static func encryption(
         _ entry: ProviderEntry,
         _ source: ConfigurationSource,
@@ -97,7 +97,7 @@ extension ValueRule where Value == MailAddress {
 }
 
 extension ValueRule where Value == String {
-    /// A name or address that can stand in a URL as it is.
+    /// A name or address that can be part of a URL unescaped.
     fileprivate static var mailHost: Self {
         Self(requirement: "must be a host name, an IPv4 address, or an IPv6 address in brackets") { text in
             if text.hasPrefix("["), text.hasSuffix("]") {

@@ -38,7 +38,7 @@ extension ValueRule where Value == String {
         }
     }
 
-    /// An address without a path, which the signature would have to spell.
+    /// An address without a path, since the signature assumes the path `/`.
     fileprivate static var endpoint: Self {
         Self(requirement: "must be an address such as https://host:port, without a path") { text in
             address.parse(text).flatMap { $0.utf8.count { $0 == UInt8(ascii: "/") } == 2 ? $0 : nil }

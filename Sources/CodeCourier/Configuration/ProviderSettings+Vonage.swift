@@ -20,7 +20,7 @@ extension ProviderSettings {
         )
     }
 
-    /// An application where one is named, else the account.
+    /// The login: an application where one is configured, else the account.
     private static func credentials(
         _ entry: ProviderEntry,
         _ api: VonageConfiguration.API,

@@ -3,14 +3,14 @@
 import Providers
 import Verification
 
-/// One provider that the policy's routes may name.
+/// The settings of one provider.
 struct ProviderSettings: Sendable {
     enum Kind: Sendable {
         case twilio(TwilioConfiguration)
         case vonage(VonageConfiguration)
         case sns(SNSConfiguration)
 
-        /// A gateway that the configuration describes.
+        /// A gateway defined by its configuration.
         case http(GatewayConfiguration)
         case smtp(SMTPConfiguration)
         case apns(APNsConfiguration)
@@ -18,7 +18,7 @@ struct ProviderSettings: Sendable {
         /// Writes messages to the log, for trials without a provider.
         case log
 
-        /// As an entry of a configuration names it.
+        /// The kind in the configuration file.
         var entryKind: ProviderKind {
             switch self {
             case .twilio: .twilio
@@ -35,18 +35,18 @@ struct ProviderSettings: Sendable {
     let name: String
     let kind: Kind
 
-    /// The kind of message that it takes.
+    /// The channel of its messages.
     var channel = Channel.sms
 
-    /// How many messages the whole fleet hands to it; nil for no limit.
+    /// The rate limit of the whole fleet for this provider; nil for no limit.
     var rate: RateLimit?
 
-    /// How what it says of messages later is signed; nil where that is not checked.
+    /// The signature of its receipts; nil where that is not checked.
     var signature: ReceiptSecrets.Entry?
 }
 
 extension ProviderSettings {
-    /// Reads the list; a configuration without any provider cannot send and is a fault.
+    /// Reads the list of providers; a configuration without any is a fault.
     static func read(_ source: ConfigurationSource) -> [ProviderSettings] {
         let entries = source.file.providers
         if entries.isEmpty, !source.file.namesProviders, source.isUnderstood {
@@ -80,7 +80,7 @@ extension ProviderSettings {
         }
     }
 
-    /// Twilio signs with the account's own token, Vonage with a secret of its own.
+    /// The key of the signature: the account's own token for Twilio, a separate secret for Vonage.
     private static func signature(_ entry: ProviderEntry, _ source: ConfigurationSource) -> ReceiptSecrets.Entry? {
         switch entry.kind {
         case .twilio:
@@ -116,7 +116,7 @@ extension ProviderSettings {
         )
     }
 
-    /// An API key, which needs its secret, or the account's own token.
+    /// The login: an API key with its secret, or the account's own token.
     private static func credentials(
         _ entry: ProviderEntry,
         _ accountSid: String?,
@@ -152,12 +152,12 @@ extension ProviderSettings {
 }
 
 extension [ProviderSettings] {
-    /// The channel of each provider, by its name.
+    /// The channel of each provider by name.
     var channels: [String: Channel] {
         Dictionary(map { ($0.name, $0.channel) }) { first, _ in first }
     }
 
-    /// How receipts are signed; the only provider of a kind may be called by it.
+    /// The signatures of receipts by provider; the only provider of a kind is also found by the kind's name.
     var receiptSecrets: ReceiptSecrets {
         let signatures = compactMap { provider in provider.signature.map { (provider.name, $0) } }
         let names = Set(map(\.name))
@@ -171,14 +171,14 @@ extension [ProviderSettings] {
         )
     }
 
-    /// The fleet's limits, by the provider's name.
+    /// The fleet's rate limits by provider name.
     var rates: [String: RateLimit] {
         Dictionary(compactMap { provider in provider.rate.map { (provider.name, $0) } }) { first, _ in first }
     }
 }
 
 extension ProviderKind {
-    /// The codes that its receipts have, where they are known.
+    /// The vocabulary of its receipts' codes, where it is known.
     fileprivate var vocabulary: ReceiptSecrets.Vocabulary? {
         switch self {
         case .twilio: .twilio
@@ -190,9 +190,9 @@ extension ProviderKind {
 }
 
 extension ValueRule where Value == String {
-    /// The sender of a text message, as Twilio and Vonage take it.
+    /// The sender of a text message, valid for Twilio and Vonage.
     ///
-    /// Networks cut or refuse a name of more than 11 characters. One with a colon names another kind of sender to Twilio.
+    /// Networks truncate or reject a name of more than 11 characters. To Twilio, a colon marks another kind of sender.
     static var sender: Self {
         let requirement = """
             must be a phone number such as "+15005550006" or a short code, in quotes, or a name of 1 to 11 letters, digits \

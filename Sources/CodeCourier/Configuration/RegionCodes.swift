@@ -2,11 +2,11 @@
 
 import Verification
 
-/// The region codes that a policy may name.
+/// The region codes that a policy may use.
 enum RegionCodes {
     /// ISO 3166-1's two-letter codes, and the three that CLDR and libphonenumber add: AC, TA and XK.
     ///
-    /// `XX`, the unknown region, and `001`, what belongs to none, are not among them: only a policy's lists name those.
+    /// `XX` (unknown region) and `001` (numbers of no region) are missing: only a policy's lists may contain those.
     static let known: Set<Region> = Set(
         """
         AC AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT
@@ -23,7 +23,7 @@ enum RegionCodes {
 }
 
 extension ValueRule where Value == Region {
-    /// A region of a policy's lists, which may also name the numbers of no region.
+    /// A region in a policy's lists, which may also contain `XX` and `001`.
     static var listedRegion: Self {
         let beyond = "or 001 for satellite and international networks, or XX for unknown regions"
         return Self(requirement: "\(region.requirement), \(beyond)") { text in

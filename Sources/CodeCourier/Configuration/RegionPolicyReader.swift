@@ -2,9 +2,9 @@
 
 import Verification
 
-/// The region rule of a tenant or of one of its purposes.
+/// Reads the region rule of a tenant or of one of its purposes.
 enum RegionPolicyReader {
-    /// Reads exactly one of the two kinds of rule; regions whose rules contradict each other are faults.
+    /// Reads exactly one of the two kinds of rule; regions with contradictory rules are faults.
     static func read(_ value: YAMLValue) -> RegionPolicy? {
         let keys = ["allowByDefault", "allowlistOnly", "confirmedOnlyRegions"]
         guard let mapping = value.mapping(keys: keys) else { return nil }
@@ -45,7 +45,7 @@ enum RegionPolicyReader {
         return nil
     }
 
-    /// The confirmed-only regions that are refused anyway, also by a rule on a region that their numbers do not tell apart.
+    /// The confirmed-only regions that are refused anyway, also by a rule for a region with indistinguishable numbers.
     private static func contradictions(_ confirmedOnly: Set<Region>, _ disallowed: Set<Region>) -> Set<Region> {
         confirmedOnly.filter { !disallowed.isDisjoint(with: $0.indistinguishable) }
     }
@@ -60,7 +60,7 @@ enum RegionPolicyReader {
         return regions
     }
 
-    /// One region code; the customary UK gets a hint.
+    /// One region code; `UK` gets a hint.
     private static func region(_ element: YAMLValue) -> Region? {
         if element.scalarText == "UK" {
             element.fault("must be GB, which is ISO 3166's code of the United Kingdom")

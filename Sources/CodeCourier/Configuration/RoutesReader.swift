@@ -2,9 +2,9 @@
 
 import Verification
 
-/// The routes of a tenant: which providers are tried, in order or by weight.
+/// Reads the routes of a tenant: its providers in order or by weight.
 struct RoutesReader {
-    /// The configured providers, each with the channel it serves; nil when they are not known.
+    /// The configured providers with their channels; nil when they are unknown.
     let providers: [String: Channel]?
 
     static func read(_ value: YAMLValue, providers: [String: Channel]?) -> Routes? {
@@ -15,7 +15,7 @@ struct RoutesReader {
         routes.push = mapping["apns"].map { reader.route($0, .apns) } ?? []
         routes.onOptOut = mapping.read("onOptOut", .choice, default: .stop)
         routes.regions = mapping["regions"].map(reader.regions) ?? [:]
-        // A tenant may do without text messages, but not without them in some regions only.
+        // A tenant may use no text messages at all, but not only in some regions.
         let isWithoutText = mapping["regions"] == nil && (mapping["email"] != nil || mapping["apns"] != nil)
         if isWithoutText, mapping["default"] == nil, !mapping.misspelt.contains("default") { return routes }
         guard let fallback = mapping.required("default", such: "[main]") else { return nil }

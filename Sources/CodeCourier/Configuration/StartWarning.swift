@@ -4,14 +4,14 @@ import KafkaClient
 import Logging
 import Logs
 
-/// A doubt about a configuration that a worker starts with all the same.
+/// A doubtful setting with which a worker starts nevertheless.
 enum StartWarning: Equatable, CustomStringConvertible {
     case unknownVariable(UnknownVariable)
 
-    /// PostgreSQL is on another machine, and the URL that `key` gives has no `sslmode`.
+    /// PostgreSQL is on another machine, and the URL in `key` has no `sslmode`.
     case postgresWithoutTLS(host: String, key: String)
 
-    /// SCRAM at Kafka 4 needs a newer library than this version.
+    /// SCRAM with Kafka 4 needs a newer librdkafka than this version.
     case kafkaLibraryOld(version: String)
 
     var description: String {
@@ -39,7 +39,7 @@ enum StartWarning: Equatable, CustomStringConvertible {
 }
 
 extension CourierConfiguration {
-    /// The warnings of a start, which `run --check` prints as well.
+    /// The warnings at the start, which `run --check` prints as well.
     func warnings(environment: [String: String]) -> [StartWarning] {
         var warnings = unknownVariables.map { StartWarning.unknownVariable($0) }
         if let host = postgres.hostWithoutTLS(environment: environment) {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Values as operators write them: with what editors, shells and stores of secrets put around them.
+/// Cleans values of the wrapping that editors, shells and secret stores add.
 extension StringProtocol {
     /// The text without white space, line ends and byte order marks at both ends.
     ///
-    /// `echo` ends a file with a line end, Windows begins one with a mark, and a copied value brings blanks along; no
-    /// provider takes them.
+    /// `echo` adds a line end, Windows editors add a byte order mark, and a copied value has blanks; no provider
+    /// accepts them.
     var trimmed: String {
         let scalars = unicodeScalars.drop(while: \.isAround)
         let end = scalars.lastIndex { !$0.isAround }.map(scalars.index(after:)) ?? scalars.startIndex
         return String(String.UnicodeScalarView(scalars[..<end]))
     }
 
-    /// The text between quotes around the whole; nil where there are none.
+    /// The text inside quotes around the whole; nil where there are none.
     ///
-    /// Docker's `--env-file` and Kubernetes' secrets keep the quotes that a shell takes away.
+    /// Docker's `--env-file` and Kubernetes' secrets keep quotes that a shell would remove.
     var unquoted: String? {
         guard count >= 2, let first, let last, let end = closingQuotes[first], last == end else { return nil }
         return dropFirst().dropLast().trimmed
@@ -24,31 +24,31 @@ extension StringProtocol {
 private let closingQuotes: [Character: Character] = ["\"": "\"", "'": "'", "“": "”", "‘": "’"]
 
 extension Unicode.Scalar {
-    /// True for white space and marks that may surround a value without being part of it.
+    /// True for white space and marks that may surround a value without belonging to it.
     fileprivate var isAround: Bool { properties.isWhitespace || self == "\u{feff}" || self == "\u{200b}" }
 }
 
-/// The forms of a secret, by what it may have inside.
+/// The forms of a secret, by the white space allowed inside it.
 enum SecretForm {
     /// A token or key, which has no white space.
     case token
 
-    /// A line with blanks in it: a password that people chose, or the value of a header.
+    /// A line that may contain blanks: a password that a person chose, or the value of a header.
     case phrase
 
-    /// Several lines: PEM, or a list with an element on each line.
+    /// Several lines: PEM, or a list with one element a line.
     case lines
 
-    /// The secret without what stands around it, and with one kind of line ends.
+    /// The secret trimmed and with LF line ends.
     ///
-    /// A variable often has PEM on one line, with `\n` for each line end.
+    /// An environment variable often has PEM on one line, with `\n` for each line end.
     func read(_ text: String) -> String {
         guard self == .lines else { return text.trimmed }
         let lines = text.trimmed.replacing("\r\n", with: "\n")
         return lines.hasPrefix("-----BEGIN ") ? lines.replacing("\\n", with: "\n") : lines
     }
 
-    /// The flaw of a secret, in words without its content; nil where there is none.
+    /// The flaw of a secret, without its content; nil where there is none.
     func flaw(of secret: String) -> String? {
         if secret.unquoted != nil { return "quotes around it, which would be part of it" }
         let scalars = secret.unicodeScalars

@@ -3,7 +3,7 @@
 import Verification
 
 extension TenantReader {
-    /// The form of a code; what weakens it beyond NIST SP 800-63B-4 needs a switch that says so.
+    /// The form of a code; values weaker than NIST SP 800-63B-4 need an explicit switch.
     func code() -> CodePolicy {
         var policy = CodePolicy()
         let keys = ["length", "validity", "maxChecks", "allowShortCodes", "allowLongValidity"]
@@ -23,10 +23,10 @@ extension TenantReader {
         return policy
     }
 
-    /// When a person gets another message.
+    /// The rule for further messages to the same person.
     ///
-    /// With a validity below 4 min, `sameCodeWhileLeft` is half of it by default: from the whole of it on each message
-    /// would have a new code.
+    /// With a validity below 4 min, `sameCodeWhileLeft` defaults to half of it: at the whole validity or more, each
+    /// message would have a new code.
     func resend(validity: Duration) -> ResendPolicy {
         var policy = ResendPolicy()
         policy.sameCodeWhileLeft = min(policy.sameCodeWhileLeft, validity / 2)
@@ -43,7 +43,7 @@ extension TenantReader {
         return policy
     }
 
-    /// What a request must show of its app; the scalar `off` (in YAML also a boolean) switches it off.
+    /// The app verification that a request needs; the scalar `off` (in YAML also a boolean) disables it.
     func appVerification() -> AppVerificationPolicy {
         let fallback = AppVerificationPolicy.on(required: false, minimumScore: 0.5)
         guard let value = mapping["appVerification"] else { return fallback }
@@ -59,7 +59,7 @@ extension TenantReader {
         )
     }
 
-    /// The sliding windows; a list that is given replaces its default, an empty one switches the limit off.
+    /// The sliding windows; a given list replaces its default, and an empty one disables the limit.
     func limits() -> LimitPolicy {
         var policy = LimitPolicy()
         guard let mapping = mapping["limits"]?.mapping(keys: ["perRecipient", "perIP", "perTenant"]) else {

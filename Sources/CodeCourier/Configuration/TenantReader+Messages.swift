@@ -3,7 +3,7 @@
 import Verification
 
 extension TenantReader {
-    /// Notes where a text does not fit one segment at its longest, once for each place at which it can be mended.
+    /// Reports texts that do not fit one segment at their longest, once for each key that can fix it.
     func checkMessages(of tenant: TenantPolicy) {
         let faults = Dictionary(grouping: tenant.messageOverflows) { place(of: $0) }
         for (place, overflows) in faults {
@@ -12,7 +12,7 @@ extension TenantReader {
         }
     }
 
-    /// The keys to what has to be shorter: the operator's own text, the signature, or the name.
+    /// The key of the text to shorten: the operator's own text, the signature, or the name.
     private func place(of overflow: MessageOverflow) -> [String] {
         let region = overflow.region.map { ["messages", "regions", $0.code] }
         if overflow.isOwn {

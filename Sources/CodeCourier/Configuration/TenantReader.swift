@@ -2,7 +2,7 @@
 
 import Verification
 
-/// One tenant of the policy file: what is left out has the default of the policy's own types.
+/// Reads one tenant of the policy file; the policy's types provide the defaults.
 struct TenantReader {
     private static let keys = [
         "appName", "defaultLanguage", "regions", "purposes", "numberTypes", "appVerification", "code", "resend",
@@ -12,7 +12,7 @@ struct TenantReader {
     let mapping: YAMLMapping
     let providers: [String: Channel]?
 
-    /// The rules of a tenant; nil when a part without a default is missing or wrong.
+    /// The rules of a tenant; nil when a part without a default is missing or invalid.
     static func read(_ value: YAMLValue, providers: [String: Channel]?) -> TenantPolicy? {
         guard let mapping = value.mapping(keys: keys) else { return nil }
         return Self(mapping: mapping, providers: providers).policy()
@@ -75,7 +75,8 @@ struct TenantReader {
         return policy
     }
 
-    /// What texts may be bound to; a list that is left out allows none, since only the whole key's absence allows all.
+    /// The allowed autofill domains and app hashes; a missing list allows none, and only the absence of the whole key
+    /// allows all.
     private func autofill() -> AutofillPolicy? {
         guard let value = mapping["autofill"] else { return nil }
         guard let mapping = value.mapping(keys: ["domains", "androidAppHashes"]) else { return AutofillPolicy() }
@@ -87,7 +88,7 @@ struct TenantReader {
 }
 
 extension YAMLMapping {
-    /// The values of a list in which none may come twice; `noun` is one of them.
+    /// The values of a list without duplicates; `noun` names one of them in faults.
     fileprivate func distinct(
         _ key: String,
         _ noun: String,
@@ -101,7 +102,7 @@ extension YAMLMapping {
 }
 
 extension ValueRule where Value == String {
-    /// The site of a request's autofill, put in lower case.
+    /// The domain of a request's autofill, in lower case.
     fileprivate static var hostName: Self {
         Self(requirement: "must be a host name such as example.com") { HostName($0)?.text }
     }

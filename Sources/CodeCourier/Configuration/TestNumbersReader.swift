@@ -2,7 +2,7 @@
 
 import Verification
 
-/// The numbers of a tenant that get a fixed code and no message.
+/// Reads the test numbers of a tenant, which get a fixed code and no message.
 enum TestNumbersReader {
     static func read(_ value: YAMLValue) -> [TestNumber] {
         guard let elements = value.list(of: "test numbers") else { return [] }
@@ -40,7 +40,7 @@ extension ValueRule where Value == PhoneNumber {
 }
 
 extension ValueRule where Value == Timestamp {
-    /// A date, which means its first moment in UTC, or a time as RFC 3339 writes it.
+    /// A date, as its first moment in UTC, or an RFC 3339 time.
     fileprivate static var time: Self {
         Self(requirement: "must be a date such as 2027-01-01 or a time such as 2027-01-01T00:00:00Z") { text in
             Timestamp(rfc3339: text.utf8.count == 10 ? "\(text)T00:00:00Z" : text)

@@ -3,13 +3,13 @@
 import FoundationEssentials
 import Glibc
 
-/// The text of a small file, or why there is none.
+/// Reads the text of a small file.
 enum TextFile {
-    /// Why a file gave no text, as the end of a sentence.
+    /// The reason why a file could not be read, as the end of a sentence.
     struct Unreadable: Error {
         let reason: String
 
-        /// Whether nothing is at the path.
+        /// True when nothing exists at the path.
         let isMissing: Bool
 
         init(reason: String, isMissing: Bool = false) {
@@ -17,7 +17,7 @@ enum TextFile {
             self.isMissing = isMissing
         }
 
-        /// Why the system does not show a file.
+        /// The reason for a system error.
         init(code: Int32) {
             switch code {
             case ENOENT, ENOTDIR: self.init(reason: "cannot be read: there is no such file", isMissing: true)
@@ -27,16 +27,16 @@ enum TextFile {
         }
     }
 
-    /// The byte order marks of UTF-16, in which Windows' tools write a text that they are not told to write in another.
+    /// The byte order marks of UTF-16, the default encoding of some Windows tools.
     private static let utf16Marks: [[UInt8]] = [[0xff, 0xfe], [0xfe, 0xff]]
 
-    /// Reads a file in UTF-8; a byte order mark at its start is no part of the text.
+    /// Reads a file in UTF-8, without a byte order mark at its start.
     static func read(_ path: String, maximumBytes: Int) throws(Unreadable) -> String {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { throw Unreadable(code: errno) }
         guard status.st_mode & S_IFMT != S_IFDIR else { throw Unreadable(reason: "cannot be read: it is a folder") }
         let isTooLarge = Unreadable(reason: "is larger than \(maximumBytes) bytes")
-        // Known before it is read, since a running worker reads files again; a pipe has no size.
+        // Checked before reading, since a running worker rereads files; a pipe has no size.
         guard status.st_size <= maximumBytes else { throw isTooLarge }
         guard let data = FileManager.default.contents(atPath: path) else {
             throw Unreadable(reason: "cannot be read: check its permissions")

@@ -3,7 +3,7 @@
 import Verification
 
 extension ValueRule where Value == RateLimit {
-    /// So many in a unit of time, such as `10/s`.
+    /// A count in a unit of time, such as `10/s`.
     static var rate: Self {
         let units: [String: Duration] = ["s": .seconds(1), "min": .seconds(60), "h": .seconds(3600)]
         let count = ValueRule<Int>.integer(in: 1...1_000_000)

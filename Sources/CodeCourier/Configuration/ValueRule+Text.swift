@@ -18,25 +18,27 @@ extension ValueRule where Value == String {
         }
     }
 
-    /// The name that a message shows.
+    /// The app's name in messages.
     static var appName: Self {
         let requirement = "must be 1 to 40 characters without control characters, links, @ or four digits"
         return Self(requirement: requirement) { AppName(own: $0)?.text }
     }
 
-    /// A language tag in its usual case.
+    /// A language tag, normalized to its usual case.
     static var language: Self {
         Self(requirement: "must be a language tag such as en or pt-BR") { LanguageTag($0)?.text }
     }
 
-    /// A host name of two labels or more, put in lower case.
+    /// A host name of two labels or more, or `localhost`, in lower case.
     static var domain: Self {
         Self(requirement: "must be a host name such as example.com, or localhost") { text in
             text.lowercased() == "localhost" ? "localhost" : HostName(text)?.text
         }
     }
 
-    /// An HTTP address without credentials, query or fragment, which would be lost or logged, and without a last slash.
+    /// An HTTP address without a trailing slash.
+    ///
+    /// Credentials, query and fragment are invalid: they would be lost or logged.
     static var address: Self {
         Self(requirement: "must be an address such as https://host:port/path, without user, query or fragment") {
             text in
@@ -51,7 +53,7 @@ extension ValueRule where Value == String {
         }
     }
 
-    /// An address to which requests go as it stands, query included.
+    /// An address for requests, used unchanged, with its query.
     static var requestAddress: Self {
         Self(requirement: "must be an address such as https://host:port/path, without user or fragment") {
             text in

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How one kind of value is read from a text, be it a YAML scalar or an environment variable.
+/// Parses one kind of value from a text, whether a YAML scalar or an environment variable.
 ///
-/// YAML's own types are not used: `NO` is Norway, `2026-11-20` a version and `012345` a code, so every scalar counts
-/// by its text.
+/// YAML's own types are not used: `NO` is Norway, `2026-11-20` a version and `012345` a code, so the text of every
+/// scalar counts.
 struct ValueRule<Value> {
-    /// What a right value looks like, as the end of a sentence: `must be a whole number from 1 to 5`.
+    /// The valid form, as the end of a sentence: `must be a whole number from 1 to 5`.
     let requirement: String
 
-    /// The value that a text states, or nil.
+    /// Parses a text; nil when it is invalid.
     let parse: (String) -> Value?
 }
 
@@ -58,7 +58,7 @@ extension ValueRule where Value: RawRepresentable<String> & CaseIterable {
     /// One of a closed list of words, in any case.
     static var choice: Self { choice(synonyms: [:]) }
 
-    /// One of a closed list of words, or another word for one, in any case.
+    /// One of a closed list of words, or a synonym, in any case.
     static func choice(synonyms: [String: Value]) -> Self {
         let names = Value.allCases.map(\.rawValue).joined(separator: ", ")
         return Self(requirement: "must be one of \(names)") { text in

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads XML strictly enough to tell whether a filled template is well formed (XML 1.0), and what its values are.
+/// Parses XML strictly enough to check that a filled template is well formed (XML 1.0), and returns its values.
 ///
 /// Names of a document type's own entities are faults: a gateway's message needs none.
 struct WellFormedXML {
@@ -11,9 +11,10 @@ struct WellFormedXML {
 
     private struct Malformed: Error {}
 
-    /// The texts between tags and the values of attributes, their entities resolved; nil for what is not well formed.
+    /// The texts between tags and the values of attributes, with entities resolved; nil when the XML is not well
+    /// formed.
     ///
-    /// CDATA sections, comments and instructions are left out: what stands in them cannot be escaped.
+    /// CDATA sections, comments and instructions are skipped: their content cannot be escaped.
     static func values(_ text: String) -> [String]? {
         var reader = WellFormedXML(rest: Substring(text).unicodeScalars)
         do {
@@ -129,7 +130,7 @@ struct WellFormedXML {
 
     private static let entities = ["amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'"]
 
-    /// A text with its entities resolved; throws for an unknown one and for a character that XML does not have.
+    /// A text with its entities resolved; throws for an unknown entity and for a character that XML does not allow.
     private static func resolved(_ text: String) throws -> String {
         var resolved = ""
         var rest = Substring(text).unicodeScalars

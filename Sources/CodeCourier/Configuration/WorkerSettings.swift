@@ -1,44 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What becomes of a send whose outcome nobody can know.
+/// The rule for a send whose outcome is unknown.
 enum UnknownOutcomeRule: String, Sendable, CaseIterable {
-    /// It is not sent again by itself.
+    /// The send is not repeated.
     case hold
 
-    /// It gets one more attempt with the same code, for those who prefer at-least-once.
+    /// The send gets one more attempt with the same code: at-least-once delivery.
     case resendOnce = "resend_once"
 }
 
-/// How much one worker takes on, and how long it waits.
+/// The limits and times of one worker.
 struct WorkerSettings: Sendable, Equatable {
-    /// Which of the independent fleets it belongs to: the last byte of every id that it makes.
+    /// The cell, one of the independent fleets: the last byte of every id that the worker makes.
     var cell: UInt8 = 0
 
-    /// The sends that one worker has claimed at most.
+    /// The maximum number of sends that one worker has claimed.
     var maxInFlight = 1024
 
-    /// The records of one intake transaction at most.
+    /// The maximum number of records in one intake transaction.
     var batchSize = 500
 
-    /// The age from which a request is answered `expired_unsent`.
+    /// The age from which a request is answered with `expired_unsent`.
     var maxRequestAge = Duration.seconds(300)
     var unknownOutcome = UnknownOutcomeRule.hold
 
-    /// How long a claimed send belongs to its worker before another may take it over.
+    /// The lease of a claimed send, after which another worker may take it over.
     var lease = Duration.seconds(30)
 
-    /// How long one call to a provider may take, from the connection to the answer's last byte.
+    /// The deadline of one call to a provider, from the connection to the answer's last byte.
     var callDeadline = Duration.seconds(10)
 
-    /// How long a receipt waits for its send.
+    /// The time that a receipt waits for its send.
     var receiptGrace = Duration.seconds(3600)
 
-    /// How long a worker that is told to stop finishes its sends.
+    /// The time that a worker has to finish its sends after a signal to stop.
     var drainTimeout = Duration.seconds(25)
 
-    /// The file that a running worker writes its state to, for `code-courier health`; nil writes none.
+    /// The file for the state of a running worker, read by `code-courier health`; nil for none.
     ///
-    /// Its folder must be the worker's alone and is best in memory: the file is replaced every second.
+    /// Its folder must belong to the worker alone and is best in memory: the file is replaced every second.
     var healthPath: String?
 }
 
@@ -64,14 +64,14 @@ extension WorkerSettings {
         return settings
     }
 
-    /// A relative path in the file is taken from the file's own folder.
+    /// Reads the path; a relative path in the file starts at the file's own folder.
     static func readHealthPath(_ source: ConfigurationSource) -> String? {
         let key = ["worker", "healthPath"]
         guard let origin = source.setting(key)?.origin else { return nil }
         return source.read(key, .text(upTo: 4096)).map { source.resolve($0, at: origin) }
     }
 
-    /// A call must end well before its claim does: half of the lease may be over when it begins.
+    /// A call must end well before its lease does: up to half of the lease may have passed when it begins.
     private static func readLease(_ source: ConfigurationSource, _ settings: inout WorkerSettings) {
         let leases = Duration.seconds(2)...Duration.seconds(600)
         if let lease = source.read(["worker", "lease"], .duration(in: leases)) { settings.lease = lease }

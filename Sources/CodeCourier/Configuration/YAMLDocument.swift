@@ -2,15 +2,15 @@
 
 import Yams
 
-/// A YAML file as a tree of values that know their key and line.
+/// A YAML file as a tree of values with their keys and lines.
 enum YAMLDocument {
-    /// The largest file that is read: 1 MiB.
+    /// The maximum size of a file: 1 MiB.
     static let maximumBytes = 1 << 20
 
     /// The root of a document, or nil with a fault when the text is empty, too large or not YAML.
     ///
-    /// The parser's own words are constants and name no content; its excerpt of the text, which it would print, stays
-    /// unused because it may hold a secret.
+    /// The parser's messages are constants without content; its excerpt of the text is not used, because it may contain
+    /// a secret.
     static func parse(_ text: String, faults: FaultCollector) -> YAMLValue? {
         guard text.utf8.count <= maximumBytes else {
             faults.report(line: nil, key: "", "is larger than \(maximumBytes) bytes")

@@ -2,11 +2,11 @@
 
 /// A mapping whose keys are all known.
 struct YAMLMapping {
-    /// The mapping itself, for faults that concern it as a whole.
+    /// The mapping itself, for faults that concern the whole.
     let value: YAMLValue
     private let values: [String: YAMLValue]
 
-    /// The known keys that stand there with a slip, by which they are already reported.
+    /// The known keys that are misspelt in the file and already reported.
     let misspelt: Set<String>
 
     init(value: YAMLValue, values: [String: YAMLValue], misspelt: Set<String>) {
@@ -17,7 +17,7 @@ struct YAMLMapping {
 
     subscript(key: String) -> YAMLValue? { values[key] }
 
-    /// The value of a key, or nil with a fault that says what to write.
+    /// The value of a required key; nil, with a fault that shows an example.
     func required(_ key: String, such example: String) -> YAMLValue? {
         if let value = values[key] { return value }
         if misspelt.contains(key) { return nil }
@@ -26,7 +26,7 @@ struct YAMLMapping {
         return nil
     }
 
-    /// What a rule makes of a key's value, or the default when the key is absent.
+    /// The value of a key, parsed by a rule, or the default when it is absent or invalid.
     func read<Value>(_ key: String, _ rule: ValueRule<Value>, default fallback: Value) -> Value {
         guard let value = values[key] else { return fallback }
         return value.read(rule) ?? fallback

@@ -2,20 +2,20 @@
 
 import Yams
 
-/// Merge keys (https://yaml.org/type/merge.html), by which a mapping takes what it does not say from others.
+/// Merge keys (https://yaml.org/type/merge.html), by which a mapping inherits missing entries from others.
 extension Node.Mapping {
-    /// The most keys and mappings that the merge keys of one mapping bring in.
+    /// The maximum number of keys and mappings merged into one mapping.
     ///
-    /// A few hundred bytes of merges of merges stand for millions, which nobody writes and no reader may have to build.
+    /// A few hundred bytes of nested merges could otherwise expand to millions of entries.
     static let maximumMerged = 10_000
 
-    /// The mapping's own entries, then those that its merge keys bring in; of equal keys the first one counts.
+    /// The mapping's own entries, then the merged ones; of equal keys the first one counts.
     var entriesWithMerged: [(key: Node, value: Node, isMerged: Bool)] {
         var left = Self.maximumMerged
         return entries(merging: &left)
     }
 
-    /// True where its merge keys stand for more than that.
+    /// True when the merge keys exceed `maximumMerged`.
     var mergesTooMuch: Bool {
         var left = Self.maximumMerged
         _ = entries(merging: &left)
@@ -31,20 +31,20 @@ extension Node.Mapping {
         return entries
     }
 
-    /// The merge keys that stand before something else than a mapping or a list of mappings.
+    /// The merge keys whose value is neither a mapping nor a list of mappings.
     var unusableMerges: [Node] {
         filter { $0.key.isMergeKey && $0.value.mappings == nil }.map(\.key)
     }
 }
 
 extension Node {
-    /// Whether a key is `<<`, without quotes, which would make it a name.
+    /// True for the key `<<` without quotes; in quotes it is an ordinary name.
     fileprivate var isMergeKey: Bool {
         guard case .scalar(let scalar) = self else { return false }
         return scalar.string == "<<" && (scalar.style == .plain || scalar.style == .any)
     }
 
-    /// The mapping that a node is, or the mappings that it lists; nil for anything else.
+    /// The mapping of a node, or the mappings in its list; nil for anything else.
     fileprivate var mappings: [Node.Mapping]? {
         switch self {
         case .mapping(let mapping): return [mapping]

@@ -2,7 +2,7 @@
 
 import Yams
 
-/// One value of a YAML file, with its key and line; reading it wrongly is a fault, never an error.
+/// One value of a YAML file, with its key and line; its readers report faults and never throw.
 struct YAMLValue {
     let node: Node
 
@@ -17,7 +17,7 @@ struct YAMLValue {
         faults.report(line: line, key: path, message)
     }
 
-    /// Whether the key stands without a value.
+    /// True for a key without a value.
     var isNull: Bool {
         guard case .scalar(let scalar) = node, scalar.style == .plain || scalar.style == .any else { return false }
         return ["", "~", "null", "Null", "NULL"].contains(scalar.string)
@@ -38,20 +38,20 @@ struct YAMLValue {
         return sequence.isEmpty
     }
 
-    /// The text of a scalar as it was written, or nil for a list, a mapping or nothing.
+    /// The text of a scalar as written; nil for a list, a mapping or null.
     var scalarText: String? {
         guard case .scalar(let scalar) = node, !isNull else { return nil }
         return scalar.string
     }
 
-    /// The value that a rule makes of the scalar.
+    /// The scalar, parsed by a rule; nil, with a fault, when it is invalid.
     func read<Value>(_ rule: ValueRule<Value>) -> Value? {
         if let value = scalarText.flatMap(rule.parse) { return value }
         fault(isNull ? "\(rule.requirement), but is empty" : rule.requirement)
         return nil
     }
 
-    /// The elements of a list; `elements` says what they are.
+    /// The elements of a list; `elements` names them in faults.
     func list(of elements: String) -> [YAMLValue]? {
         guard case .sequence(let sequence) = node else {
             fault("must be a list of \(elements), such as [a, b]")
@@ -62,7 +62,7 @@ struct YAMLValue {
         }
     }
 
-    /// The values that a rule makes of a list's elements; those it cannot read are left out, with a fault.
+    /// The elements of a list, parsed by a rule; invalid ones are skipped, with a fault.
     func list<Value>(of elements: String, _ rule: ValueRule<Value>) -> [Value]? {
         list(of: elements)?.compactMap { $0.read(rule) }
     }
@@ -82,7 +82,7 @@ struct YAMLValue {
         return YAMLMapping(value: self, values: values, misspelt: misspelt)
     }
 
-    /// The entries of a mapping whose keys are names of the operator's choosing; a wrong name is a fault.
+    /// The entries of a mapping with names that the operator chooses; an invalid name is a fault.
     func entries<Key: Hashable>(_ names: ValueRule<Key>, called noun: String) -> [(key: Key, value: YAMLValue)]? {
         pairs()?.compactMap { name, value in
             if let key = names.parse(name) { return (key, value) }
@@ -91,7 +91,7 @@ struct YAMLValue {
         }
     }
 
-    /// The value at a key of a mapping, without any fault: for the one key that decides which others are known.
+    /// The value at a key of a mapping, without any fault: for the key that determines which others are known.
     func peek(_ key: String) -> YAMLValue? {
         guard case .mapping(let mapping) = node else { return nil }
         let match = mapping.entriesWithMerged.first { entry in
@@ -103,17 +103,16 @@ struct YAMLValue {
         }
     }
 
-    /// Whether a key may be quoted in a fault: a stray piece of a secret rarely looks like a name.
+    /// True when a fault may quote a key: a stray piece of a secret rarely looks like a name.
     static func isPrintable(_ name: String) -> Bool {
         ValueRule.name(upTo: 64).parse(name) != nil
     }
 }
 
 extension YAMLValue {
-    /// The entries of a mapping in their order, and those that merge keys bring in; a key that is no text or comes twice
-    /// is a fault.
+    /// The entries of a mapping in order, and those of merge keys; a key that is no text or a duplicate is a fault.
     ///
-    /// The parser itself refuses equal keys, but takes `NO` and `"NO"` for two.
+    /// The parser itself rejects equal keys, but treats `NO` and `"NO"` as different.
     private func pairs() -> [(name: String, value: YAMLValue)]? {
         guard case .mapping(let mapping) = node else {
             fault("must be a mapping of keys to values")

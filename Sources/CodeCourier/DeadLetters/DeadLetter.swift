@@ -4,38 +4,38 @@ import Crypto
 import KafkaClient
 import Verification
 
-/// A record of the dead letter topic, and what its `dead-letter-` headers say.
+/// A record of the dead letter topic, with the facts in its `dead-letter-` headers.
 ///
-/// It describes itself by its id: key, value and headers may hold a phone number.
+/// Its description is its id: key, value and headers may hold a phone number.
 struct DeadLetter: Redacted {
-    /// The same in every repeat of this dead letter.
+    /// The id, equal in all copies of this dead letter.
     let id: String
 
-    /// The id of the first dead letter that the record became: records that were redriven and died again share it.
+    /// The id of the record's first dead letter, shared by those that follow failed redrives.
     let firstID: String
 
-    /// When the record was found unreadable.
+    /// The time at which the record was found unreadable.
     let time: Timestamp
     let reason: String
 
-    /// Where the record was read from.
+    /// The origin of the record.
     let topic: String
     let partition: Int32
     let offset: Int64
 
-    /// When the record was made, before any redrive; nil when Kafka did not say.
+    /// The record's own time, before any redrive; nil when Kafka had none.
     let timestamp: Timestamp?
 
-    /// How often the record was put back before it came here.
+    /// The number of redrives of the record before this dead letter.
     let redrives: Int
 
-    /// Whether no broker took it whole: key, value and headers are then only the beginning of the record's.
+    /// True when the record was too large for the brokers: key, value and headers are then truncated.
     let isShortened: Bool
 
-    /// How many bytes the record's value had; nil for a tombstone.
+    /// The size of the record's value in bytes; nil for a tombstone.
     let size: Int?
 
-    /// The same for all dead letters of one record, whatever its sender wrote into its headers.
+    /// A key that is equal for all dead letters of one record, whatever its sender wrote into its headers.
     var identity: [UInt8] {
         var fields = [RecordField("", firstID), RecordField("", topic), RecordField(name: "", value: record.key)]
         fields.append(RecordField(name: "", value: record.value))
@@ -45,14 +45,14 @@ struct DeadLetter: Redacted {
 
     private(set) var record: ConsumerRecord
 
-    /// The number of headers that the record had as its sender made it.
+    /// The number of headers that the record had from its sender.
     private let senderHeaderCount: Int
     private var senderHeaders: ArraySlice<RecordHeader> { record.headers.prefix(senderHeaderCount) }
 
-    /// Nil for a record that is no dead letter of ours.
+    /// Parses a record; nil when it is no dead letter of ours.
     ///
-    /// A record's sender can give it headers by any name: what a worker wrote stands behind them, and what a redrive wrote
-    /// between the two.
+    /// A record's sender can add headers with any name, so position decides: the headers of a worker come last, those
+    /// of a redrive before them.
     init?(_ record: ConsumerRecord) {
         guard let headers = Headers(record.headers), let id = headers["id"], let reason = headers["reason"] else {
             return nil
@@ -76,7 +76,7 @@ struct DeadLetter: Redacted {
 
     var description: String { "dead letter \(id)" }
 
-    /// The same with as much of its record as a list shows, for those who hold many: a record may be a megabyte.
+    /// A copy with only as much of its record as a list shows, to save memory: a record may be a megabyte.
     func listed(withValue: Bool) -> DeadLetter {
         var letter = self
         letter.record = ConsumerRecord(
@@ -91,11 +91,11 @@ struct DeadLetter: Redacted {
         return letter
     }
 
-    /// The record as it was, for the place where it was, with what tells that it has been here.
+    /// The original record for its original topic, with headers that mark the redrive.
     ///
-    /// It keeps its time, so that it is not taken for a fresh one; a record that had none gets that of its death. A header
-    /// has it, too: brokers with `message.timestamp.type=LogAppendTime` set another.
-    /// `partitions` is how many the topic has now: the key chooses where the old one is gone.
+    /// It keeps its time, so that it does not count as fresh; a record without one gets the time of its dead letter. A
+    /// header holds the time too, because brokers with `message.timestamp.type=LogAppendTime` replace it. `partitions`
+    /// is the topic's current number of partitions: if the original partition no longer exists, the key selects one.
     func redriven(partitions: Int) -> ProducerRecord {
         let made = (timestamp.flatMap { $0.microseconds >= 1000 ? $0 : nil } ?? time).microseconds / 1000
         let added = zip(Headers.ofRedrive, [firstID, String(redrives + 1), String(made)])
@@ -113,20 +113,20 @@ struct DeadLetter: Redacted {
 
     /// The headers of a dead letter by their writers: sender, redrive, worker, in this order.
     private struct Headers {
-        /// Headers of the worker that found the record unreadable.
+        /// The headers of the worker that found the record unreadable.
         private let added: ArraySlice<RecordHeader>
 
-        /// The headers that a redrive writes.
+        /// The headers that a redrive adds.
         static let ofRedrive = ["id", "redrives", "timestamp"].map { prefix + $0 }
 
-        /// Headers of the redrive that put the record back before; nil when there was none.
+        /// The headers of the previous redrive; nil when there was none.
         let redrive: Redrive?
 
         struct Redrive {
             let firstID: String
             let count: Int
 
-            /// Milliseconds since 1970; nil from a release that did not write it.
+            /// Milliseconds since 1970; nil from a release that did not write the header.
             let timestamp: Int64?
 
             /// The number of headers.
@@ -136,7 +136,7 @@ struct DeadLetter: Redacted {
         /// The number of the sender's headers.
         let senderCount: Int
 
-        /// Nil without the id that a worker's headers begin with.
+        /// Splits headers; nil without the id with which a worker's headers begin.
         init?(_ headers: [RecordHeader]) {
             guard let start = headers.lastIndex(where: { $0.name == "\(prefix)id" }) else { return nil }
             added = headers[start...]
@@ -150,7 +150,7 @@ struct DeadLetter: Redacted {
 
         func contains(_ name: String) -> Bool { added.contains { $0.name == prefix + name } }
 
-        /// The facts in the headers of a redrive; nil for others.
+        /// Parses the headers of a redrive; nil for other headers.
         private static func redrive(_ headers: ArraySlice<RecordHeader>) -> Redrive? {
             guard headers.count >= 2, headers.map(\.name) == Array(ofRedrive.prefix(headers.count)) else { return nil }
             let texts = headers.compactMap { $0.value.flatMap(text) }

@@ -3,19 +3,19 @@
 import KafkaClient
 import Verification
 
-/// The newest dead letters, as lines.
+/// Collects the newest dead letters and prints them as lines.
 ///
-/// A dead letter's payload is shown only when asked for: it may hold a phone number.
+/// A dead letter's payload is shown only on request, since it may hold a phone number.
 struct DeadLetterList {
     private let limit: Int
     private let showsPayload: Bool
 
-    /// The newest so far by their ids, and fewer than as many again, so that the sorting is seldom.
+    /// The newest dead letters by id, up to twice the limit, so that they are rarely sorted.
     private(set) var letters: [String: DeadLetter] = [:]
 
-    /// How many there were, without the repeats of those that were among the newest then.
+    /// The number of dead letters, without copies of those that were held at the time.
     ///
-    /// To tell all repeats the ids of a whole topic would have to be kept.
+    /// To recognize all copies, the ids of the whole topic would have to be kept.
     private(set) var count = 0
 
     init(limit: Int, showsPayload: Bool) {
@@ -29,7 +29,7 @@ struct DeadLetterList {
         if letters.count >= 2 * limit { letters = Dictionary(newest.map { ($0.id, $0) }) { first, _ in first } }
     }
 
-    /// The newest, the oldest of them first.
+    /// The newest dead letters, oldest first.
     private var newest: [DeadLetter] {
         Array(letters.values.sorted { ($0.time, $0.id) < ($1.time, $1.id) }.suffix(limit))
     }
@@ -61,7 +61,7 @@ struct DeadLetterList {
         return lines
     }
 
-    /// One object a line.
+    /// One JSON object a line.
     var json: [[UInt8]] { newest.map(json) }
 
     private func json(_ letter: DeadLetter) -> [UInt8] {

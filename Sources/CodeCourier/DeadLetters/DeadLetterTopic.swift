@@ -3,28 +3,28 @@
 import KafkaClient
 import Verification
 
-/// Where dead letters are read, each time from the beginning.
+/// A source of dead letters, read from the beginning at each call.
 protocol DeadLetterSource: Sendable {
     var kafka: KafkaSettings { get }
 
-    /// Gives every dead letter that is wanted, in batches, until `body` says no more.
+    /// Passes every matching dead letter to `body`, in batches, until it returns false.
     func read(_ body: ([DeadLetter]) async -> Bool) async throws(KafkaError)
 }
 
-/// The past of the dead letter topic.
+/// The existing records of the dead letter topic.
 struct DeadLetterTopic: DeadLetterSource {
     let kafka: KafkaSettings
 
-    /// Dead letters that were found before are left out; nil for none.
+    /// The earliest time of the dead letters to read; nil for all.
     let since: Timestamp?
 
-    /// How long the brokers may give no record before they count as away.
+    /// The maximum time without a record before the brokers count as unreachable.
     private static let patience = Duration.seconds(60)
 
-    /// Gives every dead letter that is wanted, in batches, up to where the topic ended when this was called.
+    /// Passes every matching dead letter to `body`, in batches, up to the end of the topic at the call.
     ///
-    /// It belongs to no consumer group and changes nothing. A cancelled task ends it early, and so does `body` by false.
-    /// Records that are no dead letters are passed over.
+    /// It joins no consumer group and changes nothing. It ends early when its task is cancelled or `body` returns
+    /// false. Records that are no dead letters are skipped.
     func read(_ body: ([DeadLetter]) async -> Bool) async throws(KafkaError) {
         let reader = try await TopicReader.open(
             configuration: kafka.client,
@@ -58,7 +58,7 @@ struct DeadLetterTopic: DeadLetterSource {
     }
 }
 
-/// Which dead letters are meant.
+/// The selected dead letters.
 enum DeadLetterSelection: Equatable {
     case all
     case ids(Set<String>)

@@ -2,19 +2,19 @@
 
 import KafkaClient
 
-/// Puts dead letters back on the topics that they came from.
+/// Produces dead letters again to the topics that they came from.
 struct Redrive {
-    /// What became of a redrive.
+    /// The outcome of a redrive.
     struct Outcome: Equatable {
-        /// How many records each topic got.
+        /// The number of records produced to each topic.
         var sent: [String: Int] = [:]
 
         var sentCount: Int { sent.values.reduce(0, +) }
 
-        /// The first error that kept records from being read or written.
+        /// The first error in reading or producing records.
         var failure: KafkaError?
 
-        /// How many could not be written.
+        /// The number of records that could not be produced.
         var failedCount = 0
         var isInterrupted = false
     }
@@ -31,7 +31,7 @@ struct Redrive {
         self.partitions = partitions
     }
 
-    /// Reads the dead letters a first time, to see what goes back.
+    /// Reads the dead letters once, to plan the redrive.
     static func plan(
         _ selection: DeadLetterSelection,
         _ source: any DeadLetterSource
@@ -44,16 +44,16 @@ struct Redrive {
         return plan
     }
 
-    /// Reads the dead letters a second time and sends those of the plan.
+    /// Reads the dead letters again and produces those of the plan.
     ///
-    /// It ends early when all of them are sent, when a record cannot be read or written, or when its task is cancelled;
-    /// a batch that has begun is finished. Throws only before anything is sent.
+    /// It ends early when all of them are produced, when a record cannot be read or produced, or when its task is
+    /// cancelled; the current batch is completed. Throws only before anything is produced.
     func run(
         _ plan: RedrivePlan,
         progress: @Sendable (_ sent: Int) -> Void
     ) async throws(KafkaError) -> Outcome {
         let producer = try KafkaProducer(configuration: source.kafka.client)
-        // Served until `close`, which the end of this function waits for; what it throws the results tell too.
+        // Runs until `close`, and is awaited below; its error is ignored, since each record's result reports it too.
         let serving = Task { try await producer.run() }
         let outcome = await send(plan, producer, progress)
         await producer.close(within: .seconds(5))
@@ -85,7 +85,7 @@ struct Redrive {
                 return outcome.failure == nil && !plan.waiting.isEmpty
             }
         } catch {
-            // What is back already is told beside it.
+            // Keep the first error; the outcome also counts the records already produced.
             outcome.failure = outcome.failure ?? error
         }
         outcome.isInterrupted = Task.isCancelled && !plan.waiting.isEmpty

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which dead letters go back to where they came from.
+/// Selects the dead letters to redrive.
 ///
-/// A record that was redriven and died again is in the topic several times; of those it goes back once, as the newest.
-/// Otherwise every redrive of everything would double what it finds the next time.
+/// A record that was redriven and failed again is in the topic several times; only its newest dead letter is redriven.
+/// Otherwise every redrive of all dead letters would double what the next one finds.
 struct RedrivePlan {
     private struct Choice {
         let id: String
@@ -13,28 +13,28 @@ struct RedrivePlan {
 
     let selection: DeadLetterSelection
 
-    /// The topics that records may go back to: those that workers read.
+    /// The topics that records may return to: those that workers read.
     private let topics: Set<String>
 
-    /// By the identity of what may be several dead letters of one record.
+    /// The choice for each record, by `DeadLetter.identity`.
     ///
-    /// The id of the first of them is not enough: a sender who guesses one can write it into a header of another record,
-    /// which would keep the true one from going back.
+    /// The first id alone does not suffice as the key: a sender who guesses one could write it into a header of another
+    /// record, which would prevent the redrive of the real one.
     private var choices: [[UInt8]: Choice] = [:]
 
-    /// The first ids of what goes back.
+    /// The first ids of the chosen dead letters.
     private var chosen: Set<String> = []
 
     /// The ids of selected dead letters from other topics, by topic.
     private var refusals: [String: Set<String>] = [:]
 
-    /// The first ids of selected dead letters that hold only the beginning of their record.
+    /// The first ids of selected dead letters that are truncated.
     private var shortened: Set<String> = []
 
-    /// The ids that were asked for and have not been seen.
+    /// The requested ids that have not been found.
     private(set) var missing: Set<String> = []
 
-    /// The ids of the dead letters that are to go back and have not yet.
+    /// The ids of the chosen dead letters that are not redriven yet.
     private(set) var waiting: Set<String> = []
 
     init(_ selection: DeadLetterSelection, topics: KafkaSettings.Topics) {
@@ -45,22 +45,22 @@ struct RedrivePlan {
 
     var count: Int { choices.count }
 
-    /// How many go back to each topic.
+    /// The number of records to redrive, by topic.
     var counts: [(topic: String, count: Int)] {
         Dictionary(grouping: choices.values, by: \.topic).map { ($0, $1.count) }.sorted { $0.0 < $1.0 }
     }
 
-    /// How many are refused for the topic that they came from.
+    /// The number of records refused because of their topic, by topic.
     var refused: [(topic: String, count: Int)] {
         refusals.map { ($0, $1.count) }.sorted { $0.0 < $1.0 }
     }
 
-    /// How many records are refused because only their beginning is left.
+    /// The number of records refused because they are truncated.
     ///
-    /// One of which an earlier dead letter is whole goes back as that.
+    /// A record with an earlier dead letter that is complete is redriven from that one.
     var shortenedCount: Int { shortened.count { !chosen.contains($0) } }
 
-    /// Takes a dead letter into the plan, if it is meant.
+    /// Adds a dead letter to the plan, if it is selected.
     mutating func consider(_ letter: DeadLetter) {
         guard selection.contains(letter) else { return }
         missing.remove(letter.id)
@@ -81,7 +81,7 @@ struct RedrivePlan {
         waiting.insert(letter.id)
     }
 
-    /// Whether a dead letter is to go back now; true once for each.
+    /// Removes a dead letter from the waiting ones; true when it is to be redriven now, once for each.
     mutating func take(_ letter: DeadLetter) -> Bool {
         !letter.isShortened && waiting.remove(letter.id) != nil
     }

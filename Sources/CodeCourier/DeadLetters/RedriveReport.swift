@@ -2,15 +2,15 @@
 
 import Verification
 
-/// What a redrive says at its end.
+/// The final report of a redrive.
 struct RedriveReport {
     let plan: RedrivePlan
 
-    /// Nil when nothing was to be changed.
+    /// The outcome; nil for a dry run.
     let outcome: Redrive.Outcome?
     let topics: KafkaSettings.Topics
 
-    /// Whether everything that was asked for went back, or would.
+    /// True when everything requested was redriven, or would be in a dry run.
     var isComplete: Bool {
         plan.missing.isEmpty && plan.refused.isEmpty && plan.shortenedCount == 0
             && (outcome.map { $0.sentCount == plan.count } ?? true)

@@ -2,11 +2,11 @@
 
 import Glibc
 
-/// The file through which a worker tells its state; a reader sees one state whole, never a part.
+/// The file with a worker's state, replaced atomically so that a reader always sees a complete state.
 struct HealthFile: Sendable {
     let path: String
 
-    /// A call of the system that failed.
+    /// A failed system call.
     struct Failure: Error, CustomStringConvertible {
         let call: String
         let code: Int32
@@ -14,7 +14,7 @@ struct HealthFile: Sendable {
         var description: String { "cannot be written: \(call): \(String(cString: strerror(code)))" }
     }
 
-    /// Puts a new content in the old one's place.
+    /// Replaces the content atomically.
     func write(_ bytes: [UInt8]) throws(Failure) {
         let next = "\(path).next"
         let descriptor = open(next, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o644)
@@ -26,7 +26,7 @@ struct HealthFile: Sendable {
         guard rename(next, path) == 0 else { throw Failure(call: "rename", code: errno) }
     }
 
-    /// The state in the file.
+    /// Reads and parses the state.
     func state() throws(TextFile.Unreadable) -> WorkerState {
         let text = try TextFile.read(path, maximumBytes: 65_536)
         guard let state = WorkerState(json: text.utf8) else {
@@ -35,7 +35,7 @@ struct HealthFile: Sendable {
         return state
     }
 
-    /// What it says to who asks now.
+    /// Reads the state and judges it.
     func verdict(at now: MonotonicTime) -> HealthVerdict {
         do throws(TextFile.Unreadable) {
             return HealthVerdict(of: try state(), at: now)

@@ -2,29 +2,29 @@
 
 import Verification
 
-/// What a worker's state says to who asks now.
+/// The health of a worker, judged from its state.
 struct HealthVerdict: Sendable, Equatable {
-    /// The process gets on; one that does not is to be started anew.
+    /// False when the process is stalled and needs a restart.
     let isLive: Bool
 
-    /// It can do its work; one that cannot waits for something that a new start would not bring.
+    /// True when the worker can process requests; if not, it waits for something that a restart would not fix.
     let isReady: Bool
 
-    /// Why not, or what it does.
+    /// The reason why it is not live or ready, or else its activity.
     let summary: String
 
-    /// How old the state is; nil without one.
+    /// The age of the state; nil without one.
     let age: Duration?
 
-    /// After so long without a new state the worker is taken for dead: fifteen looks.
+    /// The maximum age of the state of a live worker: fifteen checks of its watchdog.
     static let patience = Duration.seconds(15)
 
-    /// Judges a file that gives no state: it is a dead worker's.
+    /// Judges a missing or unreadable file: its worker counts as dead.
     init(without state: TextFile.Unreadable) {
         self.init(isLive: false, isReady: false, summary: "the health file \(state.reason)", age: nil)
     }
 
-    /// Judges a state.
+    /// Judges a state by its age and content.
     init(of state: WorkerState, at now: MonotonicTime) {
         guard let age = now.elapsed(since: state.clock) else {
             self.init(isLive: false, isReady: false, summary: "the state is from before a restart", age: nil)
@@ -53,7 +53,7 @@ struct HealthVerdict: Sendable, Equatable {
 }
 
 extension HealthVerdict {
-    /// One line for a program.
+    /// The verdict as one line of JSON.
     func json() -> [UInt8] {
         var writer = JSONWriter(reserving: 128)
         writer.object { line in
@@ -65,7 +65,7 @@ extension HealthVerdict {
         return writer.bytes
     }
 
-    /// One line for a person.
+    /// The verdict as one line for a person.
     var text: String {
         "\(isLive ? "live" : "not live"), \(isReady ? "ready" : "not ready"): \(summary)"
     }

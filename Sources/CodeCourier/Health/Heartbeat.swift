@@ -6,9 +6,9 @@ import Logs
 import Synchronization
 import Verification
 
-/// Tells those outside how the worker gets on: probes through the health file, systemd through its socket.
+/// Reports the worker's health: to probes through the health file, to systemd through its socket.
 ///
-/// It speaks when the watchdog has looked, never by a timer of its own, so that it falls silent with what it tells of.
+/// It reports only after a check of the watchdog, never on its own timer, so that it stops when the watchdog stalls.
 final class Heartbeat: Sendable {
     private struct Told {
         var notices = ServiceNotices()
@@ -22,9 +22,9 @@ final class Heartbeat: Sendable {
     private let logger: Logger
     private let told = Mutex(Told())
 
-    /// Writes the first state at once, so that a path that cannot be written stops the start.
+    /// Writes the first state at once, so that a path that cannot be written fails the start.
     ///
-    /// `patience` is the number of looks after which a part that has not got on is late.
+    /// `patience` is the number of checks after which a part without progress is late.
     init(path: String?, patience: Int = 30, environment: [String: String], logger: Logger) throws {
         file = path.map { HealthFile(path: $0) }
         manager = ServiceManager(environment: environment)
@@ -35,10 +35,10 @@ final class Heartbeat: Sendable {
         )
     }
 
-    /// True where a probe can read how the worker is.
+    /// True when the worker writes a health file for probes.
     var hasFile: Bool { file != nil }
 
-    /// Tells what the watchdog has seen.
+    /// Reports the result of a check by the watchdog.
     func look(
         standing: [String: Int],
         waitingFor: [WorkerState.Need],
@@ -58,7 +58,7 @@ final class Heartbeat: Sendable {
         }
     }
 
-    /// The policy is about to be read again because somebody asked for it.
+    /// Reports the start of a reload that an operator requested.
     func beginReload() {
         told.withLock { send($0.notices.beginReload(at: .now), &$0) }
     }
@@ -67,7 +67,7 @@ final class Heartbeat: Sendable {
         told.withLock { send($0.notices.endReload(), &$0) }
     }
 
-    /// The worker has been told to stop.
+    /// Reports that the worker has received a signal to stop.
     func stop() {
         told.withLock { told in
             told.isStopping = true
@@ -75,7 +75,7 @@ final class Heartbeat: Sendable {
         }
     }
 
-    /// The worker has done all that it does.
+    /// Removes the health file when the worker has ended.
     func end() {
         file?.remove()
     }
@@ -102,7 +102,7 @@ final class Heartbeat: Sendable {
         attempt("systemd", &told) { try manager?.send(lines) }
     }
 
-    /// Logs the first failure of each kind; those who listen draw their own conclusions from the silence.
+    /// Runs a report and logs the first failure of each kind; probes and systemd notice missing reports themselves.
     private func attempt(_ target: String, _ told: inout Told, _ body: () throws -> Void) {
         do {
             try body()

@@ -2,9 +2,9 @@
 
 import Glibc
 
-/// A moment of CLOCK_MONOTONIC, which all processes of a machine share and nobody sets.
+/// A time of CLOCK_MONOTONIC, which all processes of a machine share and nobody can set.
 struct MonotonicTime: Sendable, Hashable, Codable {
-    /// Microseconds since some moment before the machine started.
+    /// Microseconds since an unspecified moment, on Linux the boot.
     let microseconds: Int64
 
     static var now: MonotonicTime {
@@ -26,7 +26,7 @@ struct MonotonicTime: Sendable, Hashable, Codable {
         try container.encode(microseconds)
     }
 
-    /// The time from an earlier moment; nil when that is later than this, as one from before a restart of the machine.
+    /// The time since `earlier`; nil when that is in the future, as after a reboot.
     func elapsed(since earlier: MonotonicTime) -> Duration? {
         let (difference, overflow) = microseconds.subtractingReportingOverflow(earlier.microseconds)
         return overflow || difference < 0 ? nil : .microseconds(difference)

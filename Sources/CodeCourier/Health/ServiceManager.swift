@@ -2,21 +2,21 @@
 
 import Glibc
 
-/// The socket on which systemd hears from a service: one datagram a message, lines of `NAME=value`.
+/// The notification socket of systemd: one datagram a message, with lines of `NAME=value`.
 ///
-/// The protocol is that of sd_notify(3); it needs no library of systemd.
+/// It implements the protocol of sd_notify(3) without libsystemd.
 final class ServiceManager: Sendable {
     private let address: [UInt8]
     private let descriptor: Int32
 
-    /// A call of the system that failed.
+    /// A failed system call.
     struct Failure: Error, CustomStringConvertible {
         let code: Int32
 
         var description: String { String(cString: strerror(code)) }
     }
 
-    /// The manager that `NOTIFY_SOCKET` names, by a path or, with `@` before it, by an abstract name; nil without one.
+    /// The manager at `NOTIFY_SOCKET`, a path or, with a leading `@`, an abstract name; nil without the variable.
     convenience init?(environment: [String: String]) {
         guard let name = environment["NOTIFY_SOCKET"], !name.isEmpty else { return nil }
         self.init(socket: name)
@@ -40,7 +40,7 @@ final class ServiceManager: Sendable {
         close(descriptor)
     }
 
-    /// Sends one message; never waits for a manager that does not read.
+    /// Sends one message without blocking, even if the manager does not read.
     func send(_ lines: [String]) throws(Failure) {
         guard !lines.isEmpty else { return }
         let message = Array(lines.joined(separator: "\n").utf8)

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a worker tells systemd, and when: pure, the caller sends it.
+/// Decides which notices a worker sends to systemd, as a pure state machine.
 ///
-/// `READY=1` comes with the first look at which the worker can do its work; until then each look in which it gets on
-/// asks for more time, so that a start waits for Kafka and yet a stalled one is ended. `WATCHDOG=1` comes from looks at
-/// which every part at work has got on.
+/// `READY=1` is sent at the first check at which the worker can process requests. Until then, each check with progress
+/// extends the start timeout, so that a start may wait for Kafka but a stalled one is ended. `WATCHDOG=1` is sent after
+/// each check at which every working part makes progress.
 struct ServiceNotices: Sendable {
     private var isReady = false
     private var isStopping = false
     private var status = ""
 
-    /// How much longer a start may take from each look on.
+    /// The extension of the start timeout at each check, 30 s.
     private static let moreTime = "EXTEND_TIMEOUT_USEC=30000000"
 
-    /// After a look.
+    /// The notices after a check.
     mutating func look(_ state: WorkerState) -> [String] {
         let getsOn = state.late.isEmpty
         var lines: [String] = []
@@ -29,12 +29,12 @@ struct ServiceNotices: Sendable {
         return lines
     }
 
-    /// Before a reload; a start that is not over cannot be reloaded.
+    /// The notices before a reload; none before the worker is ready.
     func beginReload(at now: MonotonicTime) -> [String] {
         isReady && !isStopping ? ["RELOADING=1", "MONOTONIC_USEC=\(now.microseconds)"] : []
     }
 
-    /// After a reload, whatever came of it.
+    /// The notices after a reload, whether it succeeded or not.
     func endReload() -> [String] {
         isReady && !isStopping ? ["READY=1"] : []
     }

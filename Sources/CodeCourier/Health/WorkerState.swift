@@ -3,45 +3,45 @@
 import FoundationEssentials
 import Verification
 
-/// What a worker knows of itself at one look, as its health file holds it: nothing of any request.
+/// A worker's state at one check, as stored in its health file; it contains nothing of any request.
 struct WorkerState: Sendable, Equatable, Codable {
-    /// What a worker needs to do its work, and may have to wait for.
+    /// A precondition of processing requests, for which a worker may have to wait.
     enum Need: String, Sendable, Codable {
-        /// A share of the partitions, be it none.
+        /// Membership in the consumer group, even without partitions.
         case kafka
 
         case postgres
 
-        /// A clock that is right, within a minute of the database's.
+        /// A clock within a minute of the database's.
         case clock
     }
 
-    /// The time of the look, for people.
+    /// The time of the check, for people.
     var time: String
 
-    /// The time of the look by the machine's clock, which nobody sets.
+    /// The time of the check on the monotonic clock, which nobody can set.
     var clock: MonotonicTime
     var process: Int32
     var policyVersion: String
 
-    /// For how many looks, one a second, each part at work has not got on.
+    /// The number of checks, one a second, for which each working part has made no progress.
     var standing: [String: Int]
 
-    /// From so many looks on a part is late: well before the worker's own watchdog ends it.
+    /// The number of checks after which a part is late, well below the limit at which the watchdog ends the worker.
     var patience: Int
     var waitingFor: [Need]
 
-    /// Topics that cannot be used though brokers answer, a sentence each; nil in what an older worker wrote.
+    /// Topics that cannot be used although brokers answer, one sentence each; nil in the state of an older worker.
     var topicFaults: [String]?
     var isStopping: Bool
 
-    /// Whether nothing is missing that a new start would not bring.
+    /// True when no need is missing; a missing one would not be met by a restart.
     var hasAllNeeds: Bool { waitingFor.isEmpty && topicFaults?.isEmpty ?? true }
 
-    /// The parts that should have got on by now.
+    /// The parts without progress for `patience` checks or more.
     var late: [String] { standing.filter { $0.value >= patience }.keys.sorted() }
 
-    /// What there is to say of it in one sentence.
+    /// The state in one sentence.
     var summary: String {
         if !late.isEmpty { return "\(late.joined(separator: ", ")) did not get on for \(patience) s or longer" }
         if isStopping { return "stopping" }

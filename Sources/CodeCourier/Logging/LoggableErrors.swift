@@ -5,7 +5,7 @@ import Logs
 import PostgresClient
 import ServiceLifecycle
 
-// The errors that a line describes: they hold SQLSTATEs, codes, and names of tables, options and system calls.
+// Errors whose descriptions may be logged: they hold only SQLSTATEs, codes, and names of tables, options and calls.
 
 extension KafkaError: LoggableError {}
 extension PostgresError: LoggableError {}

@@ -5,9 +5,9 @@ import Glibc
 import Logging
 import Logs
 
-/// The log of a worker: JSON lines for machines, a short text for people.
+/// The log of a worker: JSON lines for machines, short text for people.
 enum WorkerLog {
-    /// The host and the number of the process: what tells one worker of a fleet from the others.
+    /// The host and the process id, which identify a worker of the fleet.
     static let workerID: String = {
         var name = [CChar](repeating: 0, count: 256)
         guard gethostname(&name, name.count - 1) == 0 else { return "host-\(getpid())" }
@@ -17,10 +17,10 @@ enum WorkerLog {
 
     static let service = LogService(version: Version.text, instance: workerID)
 
-    /// The worker's logger on standard output.
+    /// Creates the worker's logger on standard output.
     ///
-    /// Colours are for terminals, and not where `NO_COLOR` is set to anything (no-color.org). A reader that goes away
-    /// must not take the worker with it, so SIGPIPE is ignored.
+    /// Colours are used on a terminal, unless `NO_COLOR` is set to anything (no-color.org). SIGPIPE is ignored, because
+    /// a log reader that exits must not end the worker.
     static func start(_ settings: LogSettings, environment: [String: String]) -> Logger {
         signal(SIGPIPE, SIG_IGN)
         let isTerminal = isatty(STDOUT_FILENO) == 1

@@ -2,23 +2,23 @@
 
 import Verification
 
-/// The messages of a tenant, with a made-up code.
+/// Previews the messages of a tenant, with a made-up code.
 struct MessagePreview {
     let tenant: TenantPolicy
     let region: Region
     let languages: [String]
 
-    /// The request's own name of the app.
+    /// The app's name in the request.
     let appName: String
     let domain: String
     let codeLength: Int
 
-    /// Whether e-mails have a link.
+    /// True when e-mails contain a link.
     var hasLink = true
 
     private var code: VerificationCode { VerificationCode(fixed: String("1234567890".prefix(codeLength))) }
 
-    /// One row for each language and last line, and whether every text fits one segment.
+    /// A row for each language and last line, and true when every text fits one segment.
     func textMessages() -> (lines: [String], isCheap: Bool) {
         var table = TextTable(numbers: [4, 5], indent: 0)
         table.row("language", "variant", "form", "alphabet", "units", "segments", "text")
@@ -63,7 +63,7 @@ struct MessagePreview {
         )
     }
 
-    /// The subject and the parts for each language, the code only where it lives long enough to be sent.
+    /// The subject and the parts in each language; the code is included only when it lives long enough.
     func emails() -> [(subject: String, text: String, html: String)] {
         languages.map { language in
             EmailTemplate.message(
@@ -78,15 +78,15 @@ struct MessagePreview {
         }
     }
 
-    /// The subjects and the text parts.
+    /// The subjects and text parts.
     func emailLines() -> [String] {
         emails().map { "Subject: \($0.subject)\n\n\($0.text)" }
     }
 }
 
 extension TenantPolicy {
-    /// Whether an e-mail has a code beside its link.
+    /// True when an e-mail contains a code beside its link.
     ///
-    /// Some time always passes after it was made.
+    /// The comparison is strict, since some time always passes after the code was made.
     var sendsShortCode: Bool { shortCodeValidity > ClaimedSend.shortestCodeLife }
 }

@@ -5,14 +5,14 @@ import Verification
 extension PolicyExplanation {
     var isSent: Bool { decision.kind == .sent || decision.kind == .sentToTestNumber }
 
-    /// As a terminal shows it.
+    /// The lines for a terminal.
     var text: [String] {
         var table = TextTable()
         for line in lines { table.row(line.rule, line.verdict.text, line.saw) }
         return ["policy version \(policyVersion)", ""] + table.lines + ["", conclusion]
     }
 
-    /// As one line of JSON.
+    /// The explanation as one line of JSON.
     var json: [UInt8] {
         var writer = JSONWriter()
         writer.object { root in
@@ -57,7 +57,7 @@ extension PolicyExplanation.Line {
 }
 
 extension PolicyExplanation.Verdict {
-    /// A word for scripts.
+    /// The verdict's name for scripts.
     var name: String {
         switch self {
         case .passes: "passes"

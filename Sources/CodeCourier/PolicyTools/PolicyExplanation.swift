@@ -2,27 +2,27 @@
 
 import Verification
 
-/// What each rule of a policy says of one request, in the order of the decision.
+/// The verdict of each rule of a policy on one request, in the order of the decision.
 ///
-/// The rules are the worker's own. Those that need live state (request ids, slots, limits) are shown with the numbers
-/// that they hold it against, as for a recipient who asks for the first time.
+/// The rules are the worker's own. Those that need live state (request ids, slots, limits) are listed with their
+/// thresholds, as for a recipient's first request.
 struct PolicyExplanation {
-    /// What a rule said.
+    /// The verdict of a rule.
     enum Verdict: Equatable {
         case passes
 
-        /// The request goes on, and a line in the log names the rule.
+        /// The request passes, and a log line names the rule.
         case records(String)
         case refuses(reason: String, rule: String, field: String?)
 
-        /// Every rule lets the request through, and its message cannot be sent.
+        /// Every rule passes, but the message cannot be sent.
         case fails(reason: String, rule: String)
 
-        /// A test number is let past it.
+        /// The rule does not apply to a test number.
         case skipped
         case notReached
 
-        /// It depends on what is in the database, which is not read.
+        /// The rule depends on the database, which is not read.
         case liveState
     }
 
@@ -35,10 +35,10 @@ struct PolicyExplanation {
     let policyVersion: String
     private(set) var lines: [Line] = []
 
-    /// What the request would come to when nothing is known of its recipient.
+    /// The decision on the request for a recipient without history.
     let decision: SimulatedDecision
 
-    /// Whether the record is no request at all.
+    /// True when the record cannot be read as a request.
     let isUnreadable: Bool
 
     /// Explains a record as if it were decided at `now`.
@@ -87,21 +87,21 @@ struct PolicyExplanation {
         }
     }
 
-    /// The steps before the request id: whether the request can be meant at all.
+    /// The steps before the request id, which reject requests that could never be valid.
     private static func stepsBeforeID(_ channel: Channel) -> [ScreeningStep] {
         [ScreeningStep.channel] + Screener.steps(of: channel).prefix { $0 != .onlyTestNumbers }
     }
 
-    /// The steps behind the time; a phone number may be a test number, which skips the others.
+    /// The steps after the time; a phone number may be a test number, which skips the others.
     private static func stepsAfterTime(_ channel: Channel) -> [ScreeningStep] {
         let first: [ScreeningStep] = channel == .sms ? [.testNumber] : []
         return first + Screener.steps(of: channel).drop { $0 != .onlyTestNumbers }
     }
 
-    /// The steps that a test number takes as well.
+    /// The steps that a test number does not skip.
     private static let stepsOfAll: Set<ScreeningStep> = [.tenant, .channel, .testNumber]
 
-    /// The rules in the order of the decision, as a request of the channel meets them.
+    /// The names of the rules in the order of the decision on a channel's request.
     private static func order(_ channel: Channel) -> [String] {
         let parts: [[String]] = [
             [ScreeningStep.tenant.rawValue, "shape"], stepsBeforeID(channel).map(\.rawValue), ["request id", "time"],
@@ -115,7 +115,7 @@ struct PolicyExplanation {
         lines.append(Line(rule: rule, saw: saw, verdict: isOver ? .notReached : verdict))
     }
 
-    /// Lists the rules from one on that nothing can be said of.
+    /// Adds the remaining rules, from `rule` on, as not reached.
     private mutating func leaveOut(from rule: String, by channel: Channel) {
         for name in Self.order(channel).drop(while: { $0 != rule }) { add(name, "", .notReached) }
     }

@@ -2,7 +2,7 @@
 
 import Verification
 
-/// What of an operator's own words costs a message its alphabet, or a phone the code.
+/// Notes about an operator's texts that force a costlier alphabet, or that phones could mistake for a code.
 extension PolicyNotes {
     mutating func noteTexts(_ tenant: TenantPolicy, _ path: String) {
         noteAlphabet(of: tenant.appName, "\(path).appName")
@@ -10,13 +10,14 @@ extension PolicyNotes {
         note(templates: tenant.messages.templates, "\(path).messages")
         for (region, own) in tenant.messages.regions.sorted(by: { $0.key < $1.key }) {
             let key = "\(path).messages.regions.\(region)"
-            // Its brackets are not in GSM-7 either: carriers that want a signature ask for them.
+            // The alphabet of a signature is not checked: its brackets are outside GSM-7 anyway, and carriers demand
+            // them.
             noteCode(in: own.signature, "\(key).signature", "leave out its digits")
             note(templates: own.templates, key)
         }
     }
 
-    /// A name stands before the code in many texts, and a signature in all.
+    /// Warns about code-like words in a name or signature, which come before the code in messages.
     private mutating func noteCode(in words: String, _ key: String, _ advice: String) {
         guard let word = CodeLikeWord.first(in: words) else { return }
         warn(key, "\(word) looks like a code to phones: \(advice)")
@@ -28,7 +29,7 @@ extension PolicyNotes {
         }
     }
 
-    /// Names the characters for which a text that is mostly of GSM-7's letters travels in UCS-2.
+    /// Names the few characters outside GSM-7 that force an otherwise GSM-7 text into UCS-2.
     private mutating func noteAlphabet(of text: String, _ key: String) {
         let letters = text.unicodeScalars.filter(\.properties.isAlphabetic)
         let costly = text.unicodeScalars.filter { !TextEncoding.hasGSM7($0) }
@@ -39,7 +40,7 @@ extension PolicyNotes {
 }
 
 extension Unicode.Scalar {
-    /// Such as `ł (U+0142)`.
+    /// The character with its code point, such as `ł (U+0142)`.
     fileprivate var named: String {
         let digits = String(value, radix: 16, uppercase: true)
         return "\(self) (U+\(String(repeating: "0", count: max(0, 4 - digits.utf8.count)))\(digits))"

@@ -2,16 +2,16 @@
 
 import Verification
 
-/// One thing about a policy that is no fault and that its operator should know.
+/// A note about a valid policy that its operator should know.
 struct PolicyNote: Equatable, CustomStringConvertible {
-    /// The dotted key that it is about.
+    /// The dotted key that the note concerns.
     let key: String
     let message: String
 
     var description: String { "\(key): \(message)" }
 }
 
-/// What a policy switches off, and where its rules do not do what they seem to.
+/// Finds protections that a policy switches off, and rules with a surprising effect.
 struct PolicyNotes {
     private(set) var switchedOff: [PolicyNote] = []
     private(set) var warnings: [PolicyNote] = []
@@ -57,10 +57,10 @@ struct PolicyNotes {
         }
     }
 
-    /// The window of a recipient or an address is one row, which each admission reads and writes as a whole.
+    /// Warns about long windows: the window of a recipient or an address is one row, rewritten at each admission.
     private mutating func noteWindow(_ limits: [RateLimit], _ key: String) {
         let longest = limits.map(\.per).max() ?? .zero
-        // Each limit bounds what the longest looks back to.
+        // The maximum number of admissions in the longest window, by each limit.
         let bounds = limits.map { Double($0.count) * (longest / $0.per).rounded(.up) }
         guard let most = bounds.min(), most > 10_000 else { return }
         let (count, bytes) = (Int(most).grouped, (12 * Int(most)).grouped)
@@ -96,7 +96,7 @@ struct PolicyNotes {
     }
 
     private mutating func noteRoutes(_ tenant: TenantPolicy, _ path: String) {
-        // With a rule of its own for every purpose, the tenant's own rule decides nothing.
+        // If every purpose has its own rule, the tenant's rule decides nothing.
         let deciding = Purpose.allCases.map { tenant.regions(for: $0) }
         for region in tenant.routes.regions.keys.sorted() where !deciding.contains(where: { $0.lets(region) }) {
             warn("\(path).routes.regions.\(region)", "never taken: the region policy refuses \(region)")
@@ -154,20 +154,20 @@ extension TestNumber {
 }
 
 extension TenantPolicy {
-    /// Whether some text that the tenant sends may end in the line that its request asks for.
+    /// True when a text of the tenant may end in the autofill line that its request demands.
     fileprivate var textsMayHaveAutofill: Bool {
         let deciding = Purpose.allCases.map { regions(for: $0) }
         return RegionCodes.known.contains { region in
             let isAllowed = deciding.contains { $0.lets(region) }
             let isRouted = !routes.route(for: .sms, region: region).isEmpty
-            // Mobile numbers are looked up under the region whose plan has them.
+            // Texts for mobile numbers are looked up under the region of their numbering plan.
             return isAllowed && isRouted && messages.regions[region.regionOfItsMobiles]?.hasAutofill != false
         }
     }
 }
 
 extension RegionPolicy {
-    /// The regions that a rule names.
+    /// The regions that the rule names.
     fileprivate var named: Set<Region> {
         switch base {
         case .allowByDefault(let disallowed): disallowed.union(confirmedOnly)
@@ -175,7 +175,7 @@ extension RegionPolicy {
         }
     }
 
-    /// Whether a confirmed number of the region gets through.
+    /// True when the rule admits a confirmed number of the region.
     fileprivate func lets(_ region: Region) -> Bool {
         let facts = NumberFacts(region: region, candidates: [region], isValid: true, type: .mobile)
         return refusal(of: facts, confirmed: true) == nil

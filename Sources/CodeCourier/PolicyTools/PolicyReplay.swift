@@ -3,7 +3,7 @@
 import Synchronization
 import Verification
 
-/// Decides the same records by two policies, each with a simulation of its own, and counts what differs.
+/// Decides the same records by two policies, each with its own simulation, and counts the differences.
 struct PolicyReplay {
     private(set) var report = ReplayReport()
     private let screeners: Pair<Screener>
@@ -12,13 +12,13 @@ struct PolicyReplay {
     private var simulations: Pair<PolicySimulation>
     private var generator = IdentifierGenerator()
 
-    /// No record is really from after this time: a producer's clock may be ahead.
+    /// The upper bound of record times: a producer's clock may be ahead.
     private let latest: Timestamp
 
-    /// The time of the record before, which one without a believable time has too.
+    /// The time of the previous record, used for a record without a plausible time.
     private var lastTime: Timestamp
 
-    /// Records from `start` to `latest` are to come.
+    /// Creates a replay for records from `start` to `latest`.
     init(
         policies: Pair<Policy>,
         numbers: any NumberDirectory,
@@ -48,7 +48,7 @@ struct PolicyReplay {
         report.add(decisions, tenant: tenant(of: candidate), region: region(of: candidate), at: now)
     }
 
-    /// The same record under another policy; a request that was read is not read again.
+    /// Screens a record by another policy, without parsing it again.
     private mutating func screened(_ candidate: Candidate, by screener: Screener, at now: Timestamp) -> Candidate {
         switch candidate.content {
         case .deadLetter: candidate
@@ -78,7 +78,7 @@ struct PolicyReplay {
     }
 }
 
-/// Something for each of the two policies.
+/// A value for each of the two policies.
 struct Pair<Value> {
     var current: Value
     var candidate: Value
@@ -91,7 +91,7 @@ struct Pair<Value> {
 extension Pair: Sendable where Value: Sendable {}
 extension Pair: Equatable where Value: Equatable {}
 
-/// The facts about the number that was asked for last, which is asked for once by each policy and once for the count.
+/// Caches the facts about the last number, which each policy and the statistics look up.
 private final class LastNumber: NumberDirectory {
     private let directory: any NumberDirectory
     private let last = Mutex<(number: PhoneNumber, facts: NumberFacts)?>(nil)
@@ -110,7 +110,7 @@ private final class LastNumber: NumberDirectory {
     }
 }
 
-/// SplitMix64: ids of a simulation have to differ and need not be unguessable.
+/// SplitMix64, since the ids of a simulation must be unique but need not be unguessable.
 private struct IdentifierGenerator: RandomNumberGenerator {
     private var state = UInt64.random(in: .min ... .max)
 

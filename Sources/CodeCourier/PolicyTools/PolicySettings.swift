@@ -2,7 +2,7 @@
 
 import Verification
 
-/// What the policy commands take from a configuration; they need no database, no keys and no credentials.
+/// The settings of the policy commands, which need no database, keys or credentials.
 struct PolicySettings {
     /// The channels of the configured providers by name; nil without a configuration file.
     var providers: [String: Channel]?

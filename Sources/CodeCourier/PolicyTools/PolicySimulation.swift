@@ -2,11 +2,11 @@
 
 import Verification
 
-/// The decisions of a policy on records that were, with a ledger in memory.
+/// Decides past records by a policy, with a ledger in memory.
 ///
-/// One record is decided at a time, at its own time, and its message counts as accepted at once by any provider that its
-/// route leads to. Codes are never entered, so no verification is approved or locked. What time has ended is forgotten:
-/// memory grows with the live slots, the windows that limits look back to, and the request ids of two days.
+/// Each record is decided alone, at its own time, and any provider of its route accepts its message at once. Codes are
+/// never entered, so no verification is approved or locked. Expired entries are removed: memory grows with the live
+/// slots, the windows of the limits, and the request ids of two days.
 struct PolicySimulation {
     private let rules: IntakeRules
     private var ledger = MemoryLedger()
@@ -15,7 +15,7 @@ struct PolicySimulation {
     private let smallestSizeToForget: Int
     private var sizeToForget: Int
 
-    /// From `sizeToForget` slots and windows on, what is over is looked for.
+    /// Creates a simulation that looks for expired entries from `sizeToForget` slots and windows on.
     init(policy: Policy, keys: CodeKeys, maxRequestAge: Duration, sizeToForget: Int = 16_384) {
         self.sizeToForget = sizeToForget
         smallestSizeToForget = sizeToForget
@@ -26,10 +26,10 @@ struct PolicySimulation {
         )
     }
 
-    /// The slots and windows that are held.
+    /// The current number of slots and windows.
     var size: Int { ledger.size }
 
-    /// Decides one record and keeps what follows from it.
+    /// Decides one record and stores the consequences.
     mutating func decide(_ candidate: Candidate, at now: Timestamp) -> SimulatedDecision {
         let candidate = candidate.at(now)
         advance(towards: now)
@@ -47,10 +47,10 @@ struct PolicySimulation {
         return decision(on: candidate, changes, send)
     }
 
-    /// A new send, and what becomes of it.
+    /// A new send and its outcome.
     private typealias Send = (claim: ClaimedSend, disposition: SendDisposition)
 
-    /// The same request id again changes nothing, whether its verification is still remembered or not.
+    /// The decision on a repeated request id, which changes nothing, even if its verification has expired.
     private func repeated(_ candidate: Candidate, _ digest: UUIDValue) -> SimulatedDecision {
         if let refusal = candidate.refusalBeforeID {
             return SimulatedDecision(.rejected, rule: refusal.rule, reason: refusal.reason.rawValue)
@@ -75,10 +75,10 @@ struct PolicySimulation {
         return SimulatedDecision(kind, rule: answer.rule ?? "", reason: answer.reason ?? "")
     }
 
-    /// Forgets what is over, now and then.
+    /// Removes expired entries from time to time.
     ///
-    /// The horizon moves by a minute a record at most, so that one record from a producer whose clock is far ahead does
-    /// not end what others still live in.
+    /// The horizon advances by at most a minute a record, so that one record from a producer whose clock is far ahead
+    /// does not expire entries that others still need.
     private mutating func advance(towards now: Timestamp) {
         let current = horizon ?? now
         let next = max(current, min(now, current + .seconds(60)))

@@ -3,14 +3,14 @@
 import PhoneNumbers
 import Verification
 
-/// What a policy says, in the order in which it decides, for the eyes of an operator.
+/// Summarizes a policy for its operator, in the order of the decision.
 struct PolicySummary {
     let policy: Policy
 
-    /// When test numbers are asked whether they are over.
+    /// The time at which the expiry of test numbers is checked.
     let now: Timestamp
 
-    /// The summary of a file of this name.
+    /// The lines of the summary, for a file with this name.
     func lines(file: String) -> [String] {
         var lines = ["\(file): version \(policy.version), no faults"]
         let corrections = policy.numberPlan.overrides.count
@@ -50,7 +50,7 @@ struct PolicySummary {
 }
 
 extension RegionPolicy {
-    /// Such as `only DE, US; only confirmed recipients in IN`.
+    /// The text of a region rule, such as `only DE, US; only confirmed recipients in IN`.
     var text: String {
         let rule =
             switch base {
@@ -68,7 +68,7 @@ extension Set<Region> {
 }
 
 extension AutofillPolicy {
-    /// Such as `example.com, FA+9qCX9VSu`.
+    /// The text of autofill targets, such as `example.com, FA+9qCX9VSu`.
     var text: String {
         let allowed = domains + androidAppHashes
         return allowed.isEmpty ? "none" : allowed.joined(separator: ", ")
@@ -98,14 +98,14 @@ extension ResendPolicy {
 }
 
 extension [RateLimit] {
-    /// Such as `2 in 10s, 10 in 1h`.
+    /// The text of limits, such as `2 in 10s, 10 in 1h`.
     var text: String {
         isEmpty ? "off" : map { "\($0.count) in \(DurationText.format($0.per))" }.joined(separator: ", ")
     }
 }
 
 extension MessagePolicy {
-    /// Such as `own in de; CN: signature; IN: own in en, registered`.
+    /// The text of message settings, such as `own in de; CN: signature; IN: own in en, registered`.
     var text: String {
         let regional = regions.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.text)" }
         return ((templates.isEmpty ? [] : [templates.text]) + regional).joined(separator: "; ")
@@ -135,7 +135,7 @@ extension Routes {
 }
 
 extension Route {
-    /// Such as `main, then backup`, or `main 70, backup 30`.
+    /// The text of a route, such as `main, then backup`, or `main 70, backup 30`.
     var text: String {
         switch self {
         case .ordered(let names): names.joined(separator: ", then ")

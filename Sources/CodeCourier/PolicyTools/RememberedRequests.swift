@@ -2,15 +2,15 @@
 
 import Verification
 
-/// The request ids of two days, as the database keeps them: today's and yesterday's, in UTC.
+/// The request ids of today and yesterday in UTC, the days that the database keeps.
 ///
-/// There is one for every request, so an entry is the digests of its key and of its payload.
+/// Every request has one, so an entry is only the digests of its key and of its payload.
 struct RememberedRequests {
     private var today: [UUIDValue: UUIDValue] = [:]
     private var yesterday: [UUIDValue: UUIDValue] = [:]
     private var day: Int64?
 
-    /// Forgets the day before yesterday when a new day has begun.
+    /// Drops the day before yesterday when a new day begins.
     mutating func advance(to time: Timestamp) {
         let newDay = time.microseconds / 86_400_000_000
         guard let day else {
@@ -23,9 +23,9 @@ struct RememberedRequests {
         self.day = newDay
     }
 
-    /// The payload's digest of a request id that came before.
+    /// The payload's digest of a known request id; nil for a new one.
     func digest(of key: RequestKey) -> UUIDValue? { today[key.digest] ?? yesterday[key.digest] }
 
-    /// Remembers a request id that is new.
+    /// Stores a new request id.
     mutating func remember(_ candidate: Candidate) { today[candidate.key.digest] = candidate.digest }
 }

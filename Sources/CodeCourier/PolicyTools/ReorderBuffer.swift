@@ -2,13 +2,13 @@
 
 import Verification
 
-/// Puts the records of several partitions into the order of their times, as far as its room goes.
+/// Sorts the records of several partitions by time, as far as its capacity allows.
 ///
-/// Windows of IP addresses and tenants go across partitions, and a reader may be far ahead in one of them. Records of
-/// one partition keep their order whatever their times say.
+/// Windows of IP addresses and tenants span partitions, and a reader may be far ahead in one of them. Records of one
+/// partition keep their order whatever their times are.
 struct ReorderBuffer {
     private struct Entry {
-        /// The time of the record, or of a later one before it in its partition.
+        /// The time of the record, or of an earlier record of its partition if that is later.
         let arrival: Timestamp
         let record: InboundRecord
 
@@ -22,19 +22,19 @@ struct ReorderBuffer {
     private let latest: Timestamp
     private var newest: [Int32: Timestamp] = [:]
 
-    /// A binary heap, the earliest first.
+    /// A binary heap, earliest record first.
     private var heap: [Entry] = []
     private var bytes = 0
     private var lastArrival = Timestamp(microseconds: .min)
 
-    /// The records that came too late for their place in the order.
+    /// The number of records that arrived after a later one was already released.
     private(set) var lateCount = 0
 
     /// - Parameters:
-    ///   - partitions: the records of a single one are in their order already, and none is held back.
-    ///   - latest: no record is really from after it; one whose time says so follows the record before it.
-    ///   - capacity: the records that are held at most.
-    ///   - maximumBytes: the bytes that they have at most.
+    ///   - partitions: with a single partition the records are already in order, and none is buffered.
+    ///   - latest: the upper bound of times; a record beyond it gets the time of the record before it.
+    ///   - capacity: the maximum number of buffered records.
+    ///   - maximumBytes: the maximum size of the buffered records.
     init(partitions: Int, latest: Timestamp, capacity: Int = 50_000, maximumBytes: Int = 64 << 20) {
         self.capacity = partitions > 1 ? max(1, capacity) : 0
         self.maximumBytes = maximumBytes
@@ -50,7 +50,7 @@ struct ReorderBuffer {
         siftUp()
     }
 
-    /// The earliest record while there are more than there is room for, else nil.
+    /// The earliest record while the buffer is above its capacity, else nil.
     mutating func popOverflow() -> InboundRecord? {
         heap.count > capacity || bytes > maximumBytes ? popFirst() : nil
     }
@@ -87,6 +87,6 @@ struct ReorderBuffer {
 }
 
 extension InboundRecord {
-    /// Bytes of key, value and headers.
+    /// The bytes of key, value and headers.
     fileprivate var size: Int { headers.reduce((key?.count ?? 0) + (value?.count ?? 0)) { $0 + $1.size } }
 }

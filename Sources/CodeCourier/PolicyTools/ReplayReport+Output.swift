@@ -3,7 +3,7 @@
 import Verification
 
 extension ReplayReport {
-    /// What a reader of the numbers has to know.
+    /// The assumptions behind the numbers.
     var assumptions: [String] {
         [
             "Each request is decided at its record's time, as if no worker had been behind.",
@@ -13,7 +13,7 @@ extension ReplayReport {
         ]
     }
 
-    /// As a terminal shows it.
+    /// The lines for a terminal.
     func text(policies: Pair<String>) -> [String] {
         let range = "from \(first?.rfc3339 ?? "-") to \(last?.rfc3339 ?? "-")"
         var lines = ["\(records.grouped) requests \(range)\(isInterrupted ? ", INTERRUPTED" : "")"]
@@ -61,7 +61,7 @@ extension ReplayReport {
         return ["", "\(total.grouped) requests are decided otherwise"] + table.lines
     }
 
-    /// As one line of JSON.
+    /// The report as one line of JSON.
     func json(versions: Pair<String>) -> [UInt8] {
         var writer = JSONWriter(reserving: 4096)
         writer.object { root in

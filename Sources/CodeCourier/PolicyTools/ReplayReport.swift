@@ -2,9 +2,9 @@
 
 import Verification
 
-/// What two policies made of the same records, in numbers; no recipient is in it.
+/// The decisions of two policies on the same records, in numbers; it contains no recipient.
 struct ReplayReport: Sendable {
-    /// Requests of one tenant and region that one policy decides so and the other otherwise.
+    /// A group of requests of one tenant and region on which the policies differ in the same way.
     struct Flip: Hashable {
         let tenant: String
         let region: String
@@ -24,10 +24,10 @@ struct ReplayReport: Sendable {
     private(set) var sends: [String: Pair<Int>] = [:]
     private(set) var flips: [Flip: Int] = [:]
 
-    /// Records that could not be put into the order of their times.
+    /// The number of records that could not be sorted by time.
     var lateRecords = 0
 
-    /// Whether the replay was ended before the end of its range.
+    /// True when the replay was ended before the end of its range.
     var isInterrupted = false
 
     mutating func add(_ pair: Pair<SimulatedDecision>, tenant: String, region: String, at time: Timestamp) {
@@ -58,7 +58,7 @@ struct ReplayReport: Sendable {
         }
     }
 
-    /// The messages that the candidate does not send and the current policy does, less those it sends beyond.
+    /// The number of messages that the candidate saves: the current policy's sends minus its own.
     var sendsSaved: Int { sends.values.reduce(0) { $0 - $1.difference } }
 }
 
@@ -67,6 +67,6 @@ extension ReplayReport.Flip {
 }
 
 extension Pair<Int> {
-    /// What the candidate has more.
+    /// The candidate's count minus the current policy's.
     var difference: Int { candidate - current }
 }

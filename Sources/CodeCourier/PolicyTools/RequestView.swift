@@ -2,7 +2,7 @@
 
 import Verification
 
-/// What the rules look at in one request, in words that name nobody.
+/// The facts that the rules check in one request, in words that identify nobody.
 struct RequestView {
     let request: VerificationRequest
 
@@ -22,7 +22,7 @@ struct RequestView {
         }
     }
 
-    /// What a step of the screening sees.
+    /// The facts that a step of the screening checks.
     func saw(_ step: ScreeningStep) -> String {
         switch step {
         case .tenant: request.tenant
@@ -43,7 +43,7 @@ struct RequestView {
 
     static let limitNames = ["limits per recipient", "limits per IP", "limits per tenant"]
 
-    /// The limits in their order, and whether the request counts in any of them.
+    /// The limits in order, and for each one true when the request counts in it.
     var limits: [(name: String, text: String, isCounted: Bool)] {
         let limits = tenant?.limits ?? LimitPolicy(perRecipient: [], perIP: [], perTenant: [])
         let hasIP = request.client?.ip != nil
@@ -54,7 +54,7 @@ struct RequestView {
         }
     }
 
-    /// What is sent, and by which providers.
+    /// The message to send and its providers.
     var send: String {
         guard let tenant else { return "" }
         if tenant.testNumber(for: request, at: now) != nil { return "a fixed code and no message" }
@@ -104,7 +104,9 @@ struct RequestView {
         return "a test number\(number.fault.map { " with the fault \($0.rawValue)" } ?? "")"
     }
 
-    /// The number's region, and the others that it may as well be of; of no region, by which name a list lets it through.
+    /// The number's region, and others it cannot be distinguished from.
+    ///
+    /// For a number of no region, the name by which a list admits it.
     private var place: String {
         guard let facts, facts.region != .unknown else {
             let name = facts?.isValid == true ? "001, a satellite or international network" : "an unknown region"
@@ -129,7 +131,7 @@ struct RequestView {
 }
 
 extension RequestActionCode {
-    /// The hosts that have to be authorised.
+    /// The hosts that must be authorised.
     fileprivate var hosts: String {
         [url?.host, linkDomain?.text].compactMap(\.self).joined(separator: " by ")
     }

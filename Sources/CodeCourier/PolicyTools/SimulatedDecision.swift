@@ -2,31 +2,32 @@
 
 import Verification
 
-/// What a policy does with one record.
+/// The decision of a policy on one record.
 struct SimulatedDecision: Hashable {
     enum Kind: String, CaseIterable {
         case sent
 
-        /// A test number's send: no message.
+        /// The send of a test number, without a message.
         case sentToTestNumber = "sent_to_test_number"
 
-        /// Every rule lets it through, and nobody takes it: there is no route, or a test number's fault wants it so.
+        /// Every rule passes, but no provider takes the message: there is no route, or a test number simulates the
+        /// failure.
         case failed
         case suppressed
         case rejected
         case expiredUnsent = "expired_unsent"
         case deadLetter = "dead_letter"
 
-        /// The same request id again: the answer is that of the first.
+        /// The request id is a repeat: the first answer applies.
         case repeated
     }
 
     let kind: Kind
 
-    /// The rule that decided; empty for what was sent.
+    /// The rule that decided; empty for a message that was sent.
     let rule: String
 
-    /// The event's reason, where it has one.
+    /// The reason in the event, if any.
     let reason: String
 
     init(_ kind: Kind, rule: String = "", reason: String = "") {
@@ -35,7 +36,7 @@ struct SimulatedDecision: Hashable {
         self.reason = reason
     }
 
-    /// The end of a send, by the names of its event.
+    /// The decision for the end of a send, with the names of its event.
     init(_ disposition: SendDisposition, isFictional: Bool) {
         if case .failed(let reason) = disposition {
             self.init(.failed, rule: "routes", reason: reason.rawValue)
@@ -44,12 +45,12 @@ struct SimulatedDecision: Hashable {
         }
     }
 
-    /// Such as `rejected by regions`.
+    /// The decision in words, such as `rejected by regions`.
     var text: String { rule.isEmpty ? kind.rawValue : "\(kind.rawValue) by \(rule)" }
 }
 
 extension Screening.Passed {
-    /// What a worker's providers come to, when those of a route take every message.
+    /// The end of a send when the providers of its route accept every message.
     func disposition(on channel: Channel) -> SendDisposition {
         if let testNumber { return TestNumber.Fault.disposition(testNumber.fault) }
         let route = tenant.routes.route(for: channel, region: region ?? .unknown)
@@ -58,7 +59,7 @@ extension Screening.Passed {
 }
 
 extension TestNumber.Fault {
-    /// What a message to a test number comes to when all of its attempts are over.
+    /// The end of a test number's send after all its attempts.
     fileprivate static func disposition(_ fault: Self?) -> SendDisposition {
         switch fault {
         case .optedOut: .failed(.optedOut)

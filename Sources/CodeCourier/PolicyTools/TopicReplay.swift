@@ -4,24 +4,24 @@ import Courier
 import KafkaClient
 import Verification
 
-/// Reads a range of the request topic's past into a replay.
+/// Replays a range of the request topic.
 struct TopicReplay {
     private let reader: TopicReader
     private let partitions: Int
 
-    /// The first moment of the range; nil for everything that the topic holds.
+    /// The start of the range; nil for the start of the topic.
     let start: Timestamp?
 
-    /// The first moment after the range; nil for all that the topic held when it was opened.
+    /// The exclusive end of the range; nil for the end of the topic at its opening.
     let end: Timestamp?
 
-    /// When it was opened: a record from after it comes from a clock that is ahead.
+    /// The time of the opening: a record with a later time comes from a clock that is ahead.
     let latest: Timestamp
 
-    /// How long the brokers may give no record before they count as away.
+    /// The maximum time without a record before the brokers count as unreachable.
     private static let patience = Duration.seconds(60)
 
-    /// Finds the topic and the beginning of the range in it.
+    /// Opens the topic at the start of the range.
     static func open(
         configuration: KafkaConfiguration,
         topic: String,
@@ -32,7 +32,8 @@ struct TopicReplay {
         let from = start.map { TopicReader.Start.timestamp($0.microseconds / 1000) } ?? .beginning
         let reader = try await TopicReader.open(configuration: configuration, topic: topic, from: from)
         do throws(KafkaError) {
-            // Only after the reader has found the topic: another client's question may make brokers create it.
+            // Only after the reader has found the topic: this client's metadata request could make brokers create a
+            // missing one.
             let partitions = try await KafkaAdmin.partitionCount(of: topic, configuration: configuration)
             guard partitions > 0 else { throw KafkaError(.unknownTopicOrPartition) }
             return TopicReplay(reader: reader, partitions: partitions, start: start, end: end, latest: latest)
@@ -42,9 +43,9 @@ struct TopicReplay {
         }
     }
 
-    /// Replays the range, once; a cancelled task ends it early, with what has been replayed by then.
+    /// Replays the range, once; a cancelled task ends it early, with a report of the part replayed.
     ///
-    /// It ends where the topic ended when it was opened, or once every partition has passed the end of the range.
+    /// It ends at the end of the topic at its opening, or once every partition has passed the end of the range.
     func run(_ replay: PolicyReplay, progress: ReplayProgress) async throws(KafkaError) -> ReplayReport {
         var (replay, progress) = (replay, progress)
         var buffer = ReorderBuffer(partitions: partitions, latest: latest)
@@ -78,7 +79,7 @@ struct TopicReplay {
         return report
     }
 
-    /// Whether the range is over in the record's partition, which a clock that is ahead does not tell.
+    /// True when the record's partition has passed the range; a time beyond `latest` proves nothing.
     private func isPastRange(_ record: InboundRecord) -> Bool {
         guard let end, let time = record.timestamp else { return false }
         return time >= end && time <= latest
@@ -90,7 +91,7 @@ struct TopicReplay {
     }
 }
 
-/// Tells how far a long replay has come, by the pace of `ProgressClock`.
+/// Prints the progress of a long replay, at the rate of `ProgressClock`.
 struct ReplayProgress: Sendable {
     private let start: Timestamp?
     private let end: Timestamp
@@ -112,7 +113,7 @@ struct ReplayProgress: Sendable {
         write("\(report.records.grouped) records, \(rate.grouped) a second,\(place)\(percent(report))")
     }
 
-    /// How much of the range's time is replayed.
+    /// The replayed part of the range's time, in percent.
     private func percent(_ report: ReplayReport) -> String {
         guard let first = start ?? report.first, let last = report.last, end > first else { return "" }
         let share = Double((last - first).microseconds) / Double((end - first).microseconds)

@@ -3,8 +3,8 @@
 import Verification
 
 extension CodeKeys {
-    /// Keys that nobody else has and that are gone with the process: what a simulation or a demonstration makes is of
-    /// use to nobody.
+    /// Random keys that exist only in this process, so that codes of a simulation or demonstration are worthless
+    /// elsewhere.
     static func throwAway() -> CodeKeys {
         CodeKeys(code: .random(), hash: .random(), fingerprint: .random(), seal: .random())
     }

@@ -4,10 +4,10 @@ import Courier
 import Glibc
 import Synchronization
 
-/// Where a worker of a debug build dies or stalls, so that tests can show that it may do so anywhere.
+/// Makes a worker of a debug build crash or stall at a step, so that tests can cover every step.
 ///
-/// `COURIER_CRASH_AT=<step>[:<n>]` kills the process when it takes the step for the n-th time, `COURIER_STALL_AT` blocks
-/// the thread that takes it for ever. A release build knows neither.
+/// `COURIER_CRASH_AT=<step>[:<n>]` kills the process when it takes the step for the n-th time, `COURIER_STALL_AT`
+/// blocks the thread that takes it forever. A release build ignores both.
 enum CrashPoint {
     static func observer(_ environment: [String: String]) -> Step.Observer {
         #if DEBUG
@@ -18,7 +18,7 @@ enum CrashPoint {
         }
         if let point = environment["COURIER_STALL_AT"].flatMap(Countdown.init) {
             return { step in
-                // Not giving the thread back is the fault itself; nothing is waited for, so the length is any.
+                // The blocked thread is the simulated fault; the length of each sleep has no meaning.
                 while point.isOver(at: step) { sleep(3600) }
             }
         }
@@ -26,7 +26,7 @@ enum CrashPoint {
         return { _ in }
     }
 
-    /// Counts how often a step is taken.
+    /// Counts down the occurrences of a step.
     private final class Countdown: Sendable {
         private let step: Step
         private let left: Mutex<Int>

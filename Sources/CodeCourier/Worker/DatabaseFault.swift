@@ -3,22 +3,25 @@
 import Administration
 import PostgresClient
 
-/// A database that cannot be used, in one line.
+/// The reason why a database cannot be used, in one line.
 struct DatabaseFault: Error, CustomStringConvertible {
     let description: String
 
-    /// Whether the database answered, and has other keys under the same ids.
+    /// True when the database answered, but its fleet has other keys under the same ids.
     let isOfKeys: Bool
 
-    /// True where the server was away or had no room, as it may not be at the next try.
+    /// True for an outage, such as an unreachable or overloaded server, after which a retry may succeed.
     let isOutage: Bool
 
-    /// Says what the command's login lacks, if that is what is wrong: a role, or without one the database itself.
+    /// Describes an error.
+    ///
+    /// For a missing privilege, the advice names the role to grant to the login, or without `role` the database's
+    /// owner.
     init(_ error: any Error, role: String? = "courier_worker") {
         isOfKeys = error is KeyCheck.OtherKeys
         isOutage = ((error as? Migrator.Failure)?.error ?? error as? PostgresError)?.isPassingOutage == true
         guard !isOfKeys else {
-            // The key that is wrong is none of PostgreSQL's.
+            // The configuration key to fix is not one of PostgreSQL's.
             description = "\(error)"
             return
         }
@@ -37,13 +40,14 @@ struct DatabaseFault: Error, CustomStringConvertible {
 }
 
 extension PostgresError {
-    /// True where the server is away and not told wrongly: of a connection that failed, libpq's words say which.
+    /// True for an unreachable server, false for a wrong setting: after a failed connection only libpq's message
+    /// distinguishes the two.
     fileprivate var isPassingOutage: Bool {
         guard code == .connectionFailed else { return isOutage && sqlState != .readOnlyTransaction }
         return Self.wordsOfOutages.contains { reason?.contains($0) == true }
     }
 
-    /// The words of libpq and the C library for a server that cannot be reached, and a server's for what passes.
+    /// Parts of the messages of libpq, the C library and servers that mean an outage.
     private static let wordsOfOutages = [
         "Connection refused", "timeout expired", "Connection timed out", "No route to host", "Network is unreachable",
         "Host is down", "could not translate host name", "Connection reset by peer", "Broken pipe",

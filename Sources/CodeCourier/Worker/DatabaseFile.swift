@@ -5,10 +5,10 @@ import Logs
 import PostgresClient
 import Synchronization
 
-/// The file of `postgres.urlFile`, read again at each new connection, so that a password that was rotated needs no restart.
+/// Rereads `postgres.urlFile` at each new connection, so that a rotated password needs no restart.
 ///
-/// The login may change, and no more: a worker has checked the database that it began with. A file that cannot be used at
-/// that moment, missing or half-written, leaves the last URI in use, and is told once.
+/// Only the login may change: a worker has checked the database that it started with. While the file is missing or
+/// half-written, the last URI stays in use, and the fault is logged once.
 final class DatabaseFile: Sendable {
     private struct State {
         var uri: String
@@ -25,7 +25,7 @@ final class DatabaseFile: Sendable {
         state = Mutex(State(uri: uri))
     }
 
-    /// The URI, as the file says now or said last.
+    /// The URI in the file, or the last valid one.
     var uri: String {
         let (uri, fault) = state.withLock { state in
             do throws(Unusable) {
@@ -64,7 +64,7 @@ final class DatabaseFile: Sendable {
         return uri
     }
 
-    /// What a URI says of where the database is.
+    /// The parts of a URI that locate the database.
     private static func place(_ uri: String) -> [String?] {
         let given = try? ConnectionKeywords.parse(uri)
         return ["host", "hostaddr", "port", "dbname", "service"].map { given?[$0] }

@@ -7,12 +7,12 @@ import ServiceLifecycle
 import UnixSignals
 import Verification
 
-/// How a worker ends: in order at the first signal, at the end of its time in any case, and at once at the second.
+/// Ends a worker: gracefully at the first signal, with a timeout, and at once at the second signal.
 ///
-/// Ending without order loses nothing: what a worker held is in the database, and others take it over.
+/// An abrupt end loses nothing: the worker's sends are in the database, and other workers take them over.
 ///
-/// It is a service of the worker's group, which stops when this one returns: a stop that comes before the services run
-/// waits until they do. A group that is told to stop before it runs fails instead.
+/// It is a service of the worker's group, which stops when this one returns: a stop before the services run waits until
+/// they do. A group that is stopped directly before it runs would fail instead.
 struct Ending: Service {
     let drainTimeout: Duration
     let heartbeat: Heartbeat?
@@ -27,31 +27,31 @@ struct Ending: Service {
         (stops, stop) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// What is left of the time when services that still work are cancelled.
+    /// The time before the timeout at which services that still work are cancelled.
     var reserve: Duration { min(.seconds(3), drainTimeout / 2) }
 
-    /// Returns at the first signal that is served, or when the group stops for another reason.
+    /// Returns at the first signal, or when the group stops for another reason.
     func run() async {
         await cancelWhenGracefulShutdown {
             for await _ in stops { return }
         }
     }
 
-    /// Serves the signals until its task is cancelled.
+    /// Handles signals until its task is cancelled.
     func serve(_ signals: some AsyncSequence<UnixSignal, Never>) async {
         var count = 0
         for await signal in signals {
             count += 1
             if count > 1 { endNow(signal) }
             logger.log(.workerStopping, [.workerID: .text(WorkerLog.workerID), .signal: LogValue(signal)])
-            // First of all: writing the health file may hang.
+            // Before anything else, since writing the health file may hang.
             endInTime()
             heartbeat?.stop()
             stop.yield()
         }
     }
 
-    /// The timer has a thread of its own: nothing that hangs can keep it.
+    /// Starts the timeout, on a thread of its own that no hanging service can block.
     private func endInTime() {
         let time = drainTimeout - min(.milliseconds(500), drainTimeout / 10)
         let queue = DispatchQueue(label: "ending")

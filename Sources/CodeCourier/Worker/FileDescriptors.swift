@@ -2,15 +2,15 @@
 
 import Glibc
 
-/// The number of files and connections that the process may have open.
+/// The process's limit of open files and connections.
 ///
-/// Systems give a process a soft limit of 1,024 for the sake of programs that use `select`, and Docker does since version
-/// 29. A worker has a connection to each provider for every message in flight, so it takes what the hard limit allows.
+/// Systems set a soft limit of 1,024 for programs that use `select`, and so does Docker since version 29. A worker has
+/// a provider connection for every message in flight, so it raises the limit to the hard limit.
 enum FileDescriptors {
-    /// More than a worker ever needs, where the hard limit says that there is none.
+    /// The limit when the hard limit is infinite: more than a worker ever needs.
     private static let enough: rlim_t = 1 << 20
 
-    /// Raises the soft limit of this process and returns it; nil where the system says none.
+    /// Raises the soft limit of this process and returns it; nil when the system does not report one.
     @discardableResult
     static func raiseLimit() -> Int? {
         let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

@@ -5,14 +5,14 @@ import Logging
 import Logs
 import Verification
 
-/// Puts the policy file's content into force, or refuses it with its reasons.
+/// Loads the policy file, and applies or rejects its content.
 actor PolicyLoader: FileLoader {
     private let path: String
     private let providers: [String: Channel]
     private let policies: PolicySource
     private let logger: Logger
 
-    /// The last content that was judged, by its text or by why there was none.
+    /// The last content that was checked, as its text or the reason why it could not be read.
     private var judged: Result<String, TextFile.Unreadable>?
 
     init(path: String, providers: [String: Channel], policies: PolicySource, logger: Logger) {
@@ -31,7 +31,7 @@ actor PolicyLoader: FileLoader {
         judged = content
         switch parse(content) {
         case .success(let policy):
-            // A worker has just read the content that its first look at the file finds.
+            // At the first check after the start, the content is the one in force.
             if isFirst, cause == .change, policy == policies.current { return }
             replace(with: policy)
         case .failure(let faults):

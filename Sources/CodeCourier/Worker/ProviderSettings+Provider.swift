@@ -5,7 +5,7 @@ import Providers
 import Verification
 
 extension ProviderSettings {
-    /// The provider that these settings describe, with the worker's own client.
+    /// Creates the provider of these settings, with the worker's own client.
     func provider(client: ProviderClient, logger: Logger) -> any MessageProvider {
         switch kind {
         case .log:

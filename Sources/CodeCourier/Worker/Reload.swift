@@ -3,12 +3,12 @@
 import ServiceLifecycle
 import UnixSignals
 
-/// Puts the contents of files into force in a running worker, or refuses them and leaves in force what is.
+/// Loads files in a running worker, and applies their contents or keeps the ones in force.
 protocol FileLoader: Actor {
-    /// The files that are worth watching.
+    /// The files to watch.
     var paths: [String] { get }
 
-    /// True where what was read is to be read again, although no file changes: it could not be judged.
+    /// True when the last content could not be checked and must be read again, even without a change.
     var isRetryDue: Bool { get }
 
     func load(because cause: ReloadCause) async
@@ -18,25 +18,25 @@ extension FileLoader {
     var isRetryDue: Bool { false }
 }
 
-/// Why files are read again.
+/// The reason for a reload.
 enum ReloadCause {
-    /// An operator asks, and is always answered.
+    /// An operator's signal, which always gets an answer in the log.
     case signal
 
-    /// A file looks different; what was read already is passed over.
+    /// A changed file; content that was read already is skipped.
     case change
 }
 
-/// Has files read again on SIGHUP and when one of them changes.
+/// Reloads files on SIGHUP and when one of them changes.
 ///
-/// A file is asked by its path at short intervals rather than watched: that sees a rename over it and the symbolic
-/// links that Kubernetes swaps, where notifications of one file or folder do not.
+/// It polls the paths at short intervals: that detects a rename over a file and the symbolic links that Kubernetes
+/// swaps, which notifications for one file or folder miss.
 struct Reload: Service {
     private let loader: any FileLoader
     private let heartbeat: Heartbeat?
     private let interval: Duration
 
-    /// With an `interval` of a second, a change is in force two to three seconds after it.
+    /// Creates the service; with an `interval` of a second, a change takes effect after two to three seconds.
     init(by loader: any FileLoader, heartbeat: Heartbeat? = nil, interval: Duration = .seconds(1)) {
         (self.loader, self.heartbeat, self.interval) = (loader, heartbeat, interval)
     }
@@ -64,8 +64,8 @@ struct Reload: Service {
             }
             if await loader.isRetryDue { isSettled = true }
             if isSettled { await loader.load(because: .change) }
-            // The pace at which paths are looked at, since not every file system tells of changes; a cancelled sleep ends at
-            // once, and the loop with it.
+            // Paths are polled, since not every file system reports changes; a cancelled sleep ends at once, and the
+            // loop with it.
             try? await Task.sleep(for: interval)
         }
     }

@@ -2,9 +2,10 @@
 
 import Verification
 
-/// A provider whose credentials may change while the worker runs: each message goes to the one that is in force.
+/// A provider whose credentials may change while the worker runs: each message uses those in force.
 ///
-/// Calls in progress end with the credentials that they began with; the provider that they hold goes with the last.
+/// Calls in progress end with the credentials that they began with; the old provider is released after the last of
+/// them.
 struct ReplaceableProvider: MessageProvider {
     let name: String
     let channel: Channel
@@ -18,7 +19,7 @@ struct ReplaceableProvider: MessageProvider {
         self.provider = InForce(provider)
     }
 
-    /// Takes another one in its place, unless that is one of another kind.
+    /// Replaces the provider, unless the new one differs in channel or idempotency.
     func replace(with other: any MessageProvider) {
         guard other.channel == channel, other.isIdempotent == isIdempotent else { return }
         provider.replace(with: other)

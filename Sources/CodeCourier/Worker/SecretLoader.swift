@@ -5,10 +5,10 @@ import Logs
 import Providers
 import Verification
 
-/// Puts the contents of the secrets' files into force, or refuses them with their reasons.
+/// Loads the files of secrets, and applies or rejects their contents.
 ///
-/// Only what a `…File` key of `keys` or `providers` names changes in a running worker: the configuration file is taken as
-/// it was at the start, and how Kafka is reached too; a `DatabaseFile` is read at each connection.
+/// Only files that a `…File` key of `keys` or `providers` names are reloaded in a running worker: the configuration
+/// file and Kafka's secrets stay as at the start, and a `DatabaseFile` is read at each connection.
 actor SecretLoader: FileLoader {
     private let path: String?
     private let text: String?
@@ -18,16 +18,16 @@ actor SecretLoader: FileLoader {
     private let logger: Logger
     private let firstRetry: Duration
 
-    /// When a reading that met no database is tried again, and how long after the one before; nil while there is none.
+    /// The next retry after an outage of the database, and its backoff; nil when none is due.
     private var retry: (at: ContinuousClock.Instant, after: Duration)?
 
-    /// How many readings were begun: an answer to an earlier one comes too late.
+    /// The number of reloads begun: the result of an older one is dropped.
     private var readings = 0
 
-    /// Throws a fault unless these are the fleet's keys, or new ones, which it has from now on.
+    /// Throws unless the keys are the fleet's, or new ones, which it then registers.
     typealias KeyComparison = @Sendable (CodeKeys) async throws(DatabaseFault) -> Void
 
-    /// The contents in force, by the files' paths.
+    /// The contents in force, by file path.
     private var files: [String: Secret]
 
     init(
@@ -70,14 +70,14 @@ actor SecretLoader: FileLoader {
             }
             guard reading == readings else { return }
             retry = nil
-            // Providers are left in peace where nothing is new: a new one connects anew.
+            // Providers are replaced only after a change, since a new one opens new connections.
             if isChanged { secrets.replace(with: configuration) }
             files = configuration.secretFiles
             report(configuration.keys)
         }
     }
 
-    /// Why the fleet does not take keys of which some are new here.
+    /// The reason why the fleet rejects keys, some of which are new here; nil when it accepts them.
     private func fault(of keys: CodeKeys) async -> (text: String, isOfKeys: Bool)? {
         do throws(DatabaseFault) {
             try await joinFleet(keys)
@@ -90,7 +90,7 @@ actor SecretLoader: FileLoader {
         }
     }
 
-    /// Each one twice as long after the one before as that was, and a minute at most.
+    /// The next retry, with a backoff that doubles up to a minute.
     private var nextRetry: (at: ContinuousClock.Instant, after: Duration) {
         let wait = min(retry.map { $0.after * 2 } ?? firstRetry, .seconds(60))
         return (.now + wait, wait)
@@ -112,7 +112,7 @@ actor SecretLoader: FileLoader {
 }
 
 extension CodeKeys {
-    /// What of these rings must not follow on others in a running fleet, as sentences without a secret.
+    /// The changes from the old rings that a running fleet does not allow, as sentences without a secret.
     fileprivate func contradictions(to old: CodeKeys) -> [String] {
         var faults = zip(rings, old.rings).flatMap { now, before in
             now.ring.changedKeys(since: before.ring).map { id in
@@ -120,7 +120,7 @@ extension CodeKeys {
             }
         }
         if fingerprint.activeID != old.fingerprint.activeID {
-            // Two workers that know a person by different fingerprints would send them two codes.
+            // Two workers with different fingerprints for a person would send two codes.
             faults.append("keys.fingerprint: the first key cannot change in a running fleet; stop all workers for it")
         }
         return faults

@@ -5,29 +5,30 @@ import ServiceLifecycle
 import Synchronization
 import Verification
 
-/// Ends a process that does not get on any more, so that its supervisor starts another one.
+/// Ends a process that makes no progress, so that its supervisor restarts it.
 ///
-/// It looks at pulses: numbers that change for as long as something is alive. It counts its own looks, not the clock, so
-/// that a process that was stopped and goes on (SIGSTOP, a paused machine) gets its time anew.
+/// It checks pulses: numbers that change as long as a part is alive. It counts checks, not time, so that a process that
+/// was suspended (SIGSTOP, a paused machine) gets the full time again.
 struct Watchdog: Service {
-    /// Asked at every look; what is not in the answer has nothing to do.
+    /// The current pulses, called at every check; a part that is missing has nothing to do.
     let pulses: @Sendable () -> [String: Int]
     var interval = Duration.seconds(1)
 
-    /// Looks without a change after which something counts as stalled.
+    /// The number of checks without a change after which a part counts as stalled.
     var patience = 45
 
-    /// Looks without a change after which a part is late: a call may take nearly as long as its claim lasts, and shows no
-    /// progress meanwhile.
+    /// The number of checks without a change after which a part is late.
+    ///
+    /// A call may take nearly as long as its lease, and shows no progress meanwhile.
     static func lateness(lease: Duration) -> Int { max(30, Int(lease / .seconds(1))) }
 
-    /// Told at every look for how many looks each part has stood still, on the watchdog's own thread.
+    /// Called at every check with the number of checks without progress of each part, on the watchdog's own thread.
     var onLook: @Sendable ([String: Int]) -> Void = { _ in }
 
-    /// Told what has stalled, on the watchdog's own thread.
+    /// Called with the names of the stalled parts, on the watchdog's own thread.
     let onStall: @Sendable ([String]) -> Void
 
-    /// Looks until the worker stops.
+    /// Checks pulses until the worker stops.
     func run() async throws {
         let looks = Mutex(Looks(patience: patience))
         let beat = Beat()
@@ -41,7 +42,8 @@ struct Watchdog: Service {
         }
         timer.resume()
         defer { timer.cancel() }
-        // A task that wakes as often as the timer looks shows that tasks run at all: an event would come from one of them.
+        // A task that wakes at the same interval proves that the executor runs tasks; an event could only come from a
+        // task.
         try? await cancelWhenGracefulShutdown {
             while true {
                 beat.advance()
@@ -62,7 +64,7 @@ struct Watchdog: Service {
 }
 
 extension Watchdog {
-    /// How often each pulse has been seen without a change.
+    /// Counts the checks for which each pulse has not changed.
     struct Looks {
         let patience: Int
         private var seen: [String: (pulse: Int, count: Int)] = [:]
@@ -71,10 +73,10 @@ extension Watchdog {
             self.patience = patience
         }
 
-        /// For how many looks each part has stood still.
+        /// The number of checks for which each part has not changed.
         var standing: [String: Int] { seen.mapValues(\.count) }
 
-        /// Takes one look; the names whose pulse has stood still for too long.
+        /// Makes one check; returns the names of the parts that are stalled.
         mutating func stalled(_ pulses: [String: Int]) -> [String] {
             seen = Dictionary(
                 uniqueKeysWithValues: pulses.map { name, pulse in

@@ -4,11 +4,11 @@ import Logging
 import Logs
 
 extension Worker {
-    /// Makes a worker, and waits for its database where a health file tells a supervisor so.
+    /// Creates a worker, and waits for its database if a health file reports that to a supervisor.
     ///
-    /// A pod that ends because PostgreSQL is away is started again later and later, up to 5 minutes, which is all the time
-    /// that a request has. A fault of the configuration ends the start at once, and so does an absent database where nobody
-    /// looks at a health file: whoever starts such a worker by hand reads why.
+    /// A pod that ends because of an outage of PostgreSQL is restarted with a backoff of up to 5 minutes, which is the
+    /// whole lifetime of a request. A fault of the configuration ends the start at once, and so does an outage without
+    /// a health file: whoever starts such a worker by hand reads the error.
     static func start(
         telling heartbeat: Heartbeat,
         policyVersion: String,
@@ -25,7 +25,7 @@ extension Worker {
                     isReported = true
                 }
                 heartbeat.look(standing: [:], waitingFor: [.postgres, .kafka], policyVersion: policyVersion)
-                // The pace of the tries: a server that is away gives no signal when it is back.
+                // The retry interval: a server sends no signal when it is available again.
                 try await Task.sleep(for: .seconds(1))
             }
         }

@@ -12,7 +12,7 @@ import ServiceLifecycle
 import UnixSignals
 import Verification
 
-/// One worker: where the parts of the configuration meet the ports of the pipeline.
+/// Assembles one worker from the configuration: connects its parts to the ports of the pipeline.
 struct Worker {
     let policies: PolicySource
     let secrets: WorkerSecrets
@@ -27,18 +27,18 @@ struct Worker {
     private let statsInterval: Duration
     private let lease: Duration
 
-    /// What keeps a worker from starting, in one line that names the key.
+    /// The reason why a worker cannot start, in one line that names the key.
     struct StartError: Error, CustomStringConvertible {
         let description: String
 
-        /// True where the database was away, and may be there at the next try.
+        /// True for an outage of the database, after which a retry may succeed.
         var isOutage = false
     }
 
-    /// Connects to the database and checks it; Kafka may be away at the start.
+    /// Connects to the database and checks it; Kafka may be unreachable at the start.
     ///
     /// `now` is the worker's clock, and `systemClock` the one that is compared with the database's: a test may set them
-    /// wrong. `observe` is told of each step.
+    /// wrong. `observe` is called at each step.
     init(
         _ configuration: CourierConfiguration,
         policy: Policy,
@@ -107,15 +107,15 @@ struct Worker {
         lease = settings.lease
     }
 
-    /// Throws a `DatabaseFault` unless these are the fleet's keys, or new ones, which it has from now on.
+    /// Throws a `DatabaseFault` unless the keys are the fleet's, or new ones, which it then registers.
     func joinFleet(with keys: CodeKeys) async throws(DatabaseFault) {
         try await database.joinFleet(with: keys)
     }
 
-    /// What a worker ends by: in order at the first one, at once at the second.
+    /// The signals that end a worker: gracefully at the first one, at once at the second.
     static let endingSignals: [UnixSignal] = [.sigterm, .sigint]
 
-    /// Runs until a signal, then drains; what is not done by then is left to other workers.
+    /// Runs until a signal, then drains; other workers take over what is unfinished by then.
     func run(
         with others: [any Service] = [],
         heartbeat: Heartbeat? = nil,
@@ -142,7 +142,7 @@ struct Worker {
             do {
                 return Result<Void, any Error>.success(try await group.run())
             } catch is CancellationError {
-                // The time to drain was over: what is left belongs to other workers.
+                // The drain timeout has passed: other workers take over the rest.
                 return .success(())
             } catch {
                 return .failure(error)
@@ -194,9 +194,9 @@ struct Worker {
         )
     }
 
-    /// What is missing for the worker to do its work.
+    /// The needs that are not met.
     private var waitingFor: [WorkerState.Need] {
-        // Who cannot read a topic may not become a member: that is told by the topic.
+        // A consumer with an unreadable topic never becomes a member: the topic fault is reported instead.
         let isMember = consumer.isMember && receipts.isMember || topicFaults.all().contains { $0.use == .read }
         return (isMember ? [] : [.kafka]) + (courier.isDatabaseAnswering ? [] : [.postgres])
             + (courier.isHeld ? [.clock] : [])
@@ -223,7 +223,8 @@ struct Worker {
         )
     }
 
-    /// Receipts have a group of their own: a rebalance of one topic is none of the other's business.
+    /// Creates the consumer of receipts, in a group of its own so that a rebalance of one topic does not affect the
+    /// other.
     private static func receipts(
         _ kafka: KafkaSettings,
         _ faults: TopicFaults,
@@ -276,14 +277,14 @@ extension CourierSettings {
 }
 
 extension KafkaSettings {
-    /// The client's configuration, secrets revealed to it alone.
+    /// The client's configuration, the only place where the secrets are revealed.
     var client: KafkaConfiguration {
         KafkaConfiguration(bootstrapServers: bootstrapServers, options: options.mapValues(\.revealed))
     }
 }
 
 extension Logger {
-    /// For libraries whose own words are of interest only when something goes wrong.
+    /// A logger for libraries, whose messages matter from warnings up.
     fileprivate var quieter: Logger {
         var logger = self
         logger.logLevel = max(logLevel, .warning)

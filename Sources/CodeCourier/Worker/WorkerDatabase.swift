@@ -13,14 +13,15 @@ import Verification
 struct WorkerDatabase {
     let ledger: PostgresLedger
 
-    /// The lead of the clock over the database's at the start.
+    /// The lead of the worker's clock over the database's at the start.
     let lead: Duration
     private let pool: PostgresPool
     private let cell: UInt8
     private let clock: @Sendable () -> Timestamp
 
-    /// Connects to the database and throws a `DatabaseFault` unless it is fit, migrated, of this time and this cell, and of a
-    /// fleet with the same keys.
+    /// Connects to the database and checks it.
+    ///
+    /// Throws a `DatabaseFault` unless server, schema, clock and cell are right, and its fleet has the same keys.
     init(
         _ postgres: PostgresSettings,
         cell: UInt8,
@@ -37,7 +38,7 @@ struct WorkerDatabase {
             settings: PostgresLedger.sessionSettings
         )
         configuration.transactionTimeout = .seconds(30)
-        // A slow database that answers is no worker that stands still.
+        // A worker that waits for a slow but answering database is not stalled.
         configuration.onAnswer = { Progress.advanceCurrent() }
         if let file = postgres.file {
             let file = DatabaseFile(file, uri: postgres.url.revealed, logger: logger)
@@ -61,7 +62,7 @@ struct WorkerDatabase {
         await pool.close()
     }
 
-    /// Throws a `DatabaseFault` unless these are the fleet's keys, or new ones, which it has from now on.
+    /// Throws a `DatabaseFault` unless the keys are the fleet's, or new ones, which it then registers.
     func joinFleet(with keys: CodeKeys) async throws(DatabaseFault) {
         do {
             try await Self.join(pool, cell, keys)
@@ -70,7 +71,8 @@ struct WorkerDatabase {
         }
     }
 
-    /// A worker that may not join leaves neither its cell nor its keys.
+    /// Compares keys before anything is written, so that a worker that may not join registers neither its cell nor its
+    /// keys.
     private static func join(_ pool: PostgresPool, _ cell: UInt8, _ keys: CodeKeys) async throws {
         try await KeyCheck(pool).compare(keys.checkValues)
         try await CellCheck.join(cell, pool)
@@ -88,7 +90,7 @@ struct WorkerDatabase {
         )
     }
 
-    /// The clock's lead now; nil when the database does not answer: its outage is told by those who work with it.
+    /// The clock's current lead; nil during an outage, which the users of the database report.
     func currentLead() async -> Duration? {
         try? await ClockCheck.lead(pool, at: clock)
     }

@@ -2,13 +2,13 @@
 
 import Verification
 
-/// The parts of a running worker that hold secrets, each of which takes new ones.
+/// The parts of a running worker that hold replaceable secrets.
 struct WorkerSecrets: Sendable {
     let keys: KeySource
     let providers: [ReplaceableProvider]
     let receipts: InForce<ReceiptSecrets>
 
-    /// Makes a provider of its settings, with the worker's own client.
+    /// Creates a provider from its settings, with the worker's own client.
     let makeProvider: @Sendable (ProviderSettings) -> any MessageProvider
 
     init(
@@ -21,13 +21,13 @@ struct WorkerSecrets: Sendable {
         self.makeProvider = makeProvider
     }
 
-    /// Puts what a configuration says of secrets into force; providers that the worker did not start with are left out.
+    /// Applies the secrets of a configuration; providers that the worker did not start with are ignored.
     func replace(with configuration: CourierConfiguration) {
         keys.replace(with: configuration.keys)
         for settings in configuration.providers {
             providers.first { $0.name == settings.name }?.replace(with: makeProvider(settings))
         }
-        // A callback that was signed before a change may come after it.
+        // Old secrets are kept too, since a callback signed before the change may arrive after it.
         receipts.replace(with: configuration.providers.receiptSecrets.keeping(receipts.current))
     }
 }
