@@ -2,7 +2,7 @@
 
 import ArgumentParser
 
-/// The command `code-courier-sandbox`: what demonstrates and tries workers, and is no part of one.
+/// The command `code-courier-sandbox`, which demonstrates and tries workers.
 @main
 struct CodeCourierSandbox: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

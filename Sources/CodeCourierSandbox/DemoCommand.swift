@@ -4,7 +4,7 @@ import ArgumentParser
 import PostgresClient
 import UnixSignals
 
-/// Shows a worker at work.
+/// Demonstrates a worker with a simulated provider.
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
@@ -30,7 +30,8 @@ struct DemoCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (0...65_535).contains(port) else { throw ValidationError("--port must be a number from 0 to 65535") }
-        // `code-courier demo` has moved it already; `ps` would show it for as long as the demo lasts.
+        // `code-courier demo` has already moved a password; in this argument `ps` would show it during the whole
+        // demonstration.
         if let keywords = try? ConnectionKeywords.parse(postgresURL), keywords["password"] != nil {
             throw ValidationError("--postgres-url must have no password in it; put it into PGPASSWORD")
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a demonstration came to.
+/// The counts at the end of a demonstration.
 struct DemoResult: Equatable, Sendable {
     var sent = 0
     var approved = 0
@@ -8,7 +8,7 @@ struct DemoResult: Equatable, Sendable {
     var rejected = 0
     var deadLetters = 0
 
-    /// What the scene comes to when everything works.
+    /// The counts when everything works.
     static let expected = DemoResult(sent: 2, approved: 2, suppressed: 1, rejected: 1, deadLetters: 1)
 
     var isExpected: Bool { self == Self.expected }

@@ -3,7 +3,7 @@
 import KafkaClient
 import Sandbox
 
-/// The story that the demonstration tells, with the commands that anyone can type.
+/// The steps of the demonstration, made of commands that anyone can type.
 struct DemoScene {
     let program: WorkerProgram
 
@@ -13,7 +13,7 @@ struct DemoScene {
     let sandbox: Sandbox
     let inbox: String
 
-    /// Plays the scene to its end; nil where a cancelled task ended it before.
+    /// Runs the scene to its end; nil when its task is cancelled before.
     func play() async throws -> DemoResult? {
         do {
             return try await playAll()
@@ -62,7 +62,7 @@ struct DemoScene {
         )
     }
 
-    /// A delivery event as `code-courier request send` prints it.
+    /// A delivery event, parsed from the output of `code-courier request send`.
     private struct Event {
         let words: [Substring]
 
@@ -96,7 +96,7 @@ struct DemoScene {
         if try await guess(code, event) { result.approved += 1 }
     }
 
-    /// True when the verifier approves.
+    /// Checks a code; true when the verifier approves.
     @discardableResult
     private func guess(_ code: String, _ event: Event?) async throws -> Bool {
         guard let verification = event?.verification else { return false }
@@ -105,7 +105,7 @@ struct DemoScene {
 
     private func breakGateway() async throws {
         let producer = try KafkaProducer(configuration: kafka)
-        // The producer is served until `close` ends it.
+        // Runs the producer until `close`.
         async let serving: Void = producer.run()
         let value = Array(#"{"requestId": "half"#.utf8)
         _ = await producer.send([ProducerRecord(topic: DemoStage.topics.requests, key: nil, value: value, headers: [])])
@@ -115,7 +115,7 @@ struct DemoScene {
 
     private func expectDeadLetter(_ result: inout DemoResult) async throws {
         let arguments = ["dead-letters", "list", "--config", configuration, "--json"]
-        // The worker's own time; nothing tells another process of a record on a topic but reading it.
+        // Poll: only reading the topic shows whether the worker has already produced the dead letter.
         for _ in 0..<60 where try await program.run(arguments).lines.isEmpty {
             try await Task.sleep(for: .milliseconds(500))
         }
@@ -123,7 +123,7 @@ struct DemoScene {
         _ = try await run(["dead-letters", "list"])
     }
 
-    /// Runs a command, and shows it with what it prints, but for a code.
+    /// Runs a command, and shows it with its output; a code in it is hidden.
     private func run(_ arguments: [String]) async throws -> WorkerProgram.Ended {
         let shown = arguments.enumerated().map { $0 > 0 && arguments[$0 - 1] == "--code" ? "…" : $1 }
         say("   $ code-courier \(shown.joined(separator: " "))")

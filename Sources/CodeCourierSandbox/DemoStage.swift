@@ -9,13 +9,13 @@ import PostgresClient
 import Sandbox
 import UnixSignals
 
-/// Everything that a demonstration needs: broker, provider, database, worker, and the people in front of it.
+/// The environment of a demonstration: broker, provider, database, worker and users.
 struct DemoStage {
     private let postgresURL: String
     private let cluster: MockCluster
     private let sandbox: Sandbox
 
-    /// The topics that a configuration has by default.
+    /// The default topics of a configuration.
     static let topics = (
         requests: "verification.requests", receipts: "verification.receipts", deliveries: "verification.deliveries",
         deadLetters: "verification.dead-letters"
@@ -34,7 +34,7 @@ struct DemoStage {
         self.postgresURL = postgresURL
         let database = PostgresConfiguration(url: postgresURL, applicationName: "code-courier demo")
         let pool = PostgresPool(database, size: 1)
-        // A fleet's own database is not so much as migrated. Where it can't be asked, the migration says why.
+        // Refuse the database of a real fleet, even for a migration. If this query fails, the migration reports why.
         let hasRows = (try? await Migrator(pool: pool).hasRows()) ?? false
         await pool.close()
         guard !hasRows else {
@@ -52,7 +52,7 @@ struct DemoStage {
         sandbox = Sandbox(configuration: SandboxConfiguration(port: FreePort.prefer(port)))
     }
 
-    /// Runs the worker and the scene to its end or a signal; with `staying`, until a signal.
+    /// Runs the worker and the scene until its end or a signal; with `staying`, until a signal.
     func perform(staying: Bool, until signals: UnixSignalsSequence) async throws -> DemoResult {
         let folder = FileManager.default.temporaryDirectory.appending(path: "code-courier-demo-\(UUID().uuidString)")
         defer {
@@ -91,7 +91,7 @@ struct DemoStage {
                 await sleepUntilCancelled()
                 return result
             }
-            // The first to end is the scene, a signal, or a worker that failed; the others follow it.
+            // The first task to end is the scene, a signal, or a worker that failed; then the others are cancelled.
             var result = DemoResult()
             while let ended = try await group.next() {
                 if let ended { result = ended }
@@ -101,7 +101,7 @@ struct DemoStage {
         }
     }
 
-    /// The files of a worker: keys that are gone with the demonstration, in a folder of this user alone.
+    /// Writes the files of a worker, with throw-away keys, to a folder that only this user can read.
     private func write(to folder: URL) throws {
         try FileManager.default.createDirectory(
             at: folder,

@@ -2,9 +2,9 @@
 
 import Glibc
 
-/// Ports of 127.0.0.1.
+/// Finds free ports of 127.0.0.1.
 enum FreePort {
-    /// The port if nobody listens on it, else 0, for which the system chooses one.
+    /// Returns the port if it is free, else 0, for which the system selects one.
     static func prefer(_ port: Int) -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { return 0 }

@@ -2,13 +2,13 @@
 
 import Foundation
 
-/// Prints a line on standard output at once: who looks on reads it when it happens.
+/// Prints a line on standard output and flushes it, so that a viewer sees each step as it happens.
 func printOutput(_ line: String) {
     print(line)
     fflush(nil)
 }
 
-/// Prints a line for the person at the terminal, which is no part of the output.
+/// Prints a line on standard error, for the person at the terminal.
 func printError(_ line: String) {
     try? FileHandle.standardError.write(contentsOf: Data("\(line)\n".utf8))
 }

@@ -4,7 +4,7 @@ import ArgumentParser
 import Sandbox
 import UnixSignals
 
-/// Runs the pretended providers alone.
+/// Runs only the simulated providers.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",

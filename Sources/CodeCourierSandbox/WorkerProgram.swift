@@ -3,18 +3,18 @@
 import ArgumentParser
 import Foundation
 
-/// The program `code-courier` that stands beside this one.
+/// The program `code-courier` in the same folder as this program.
 struct WorkerProgram: Sendable {
     private let path: URL
     private let environment: [String: String]
 
-    /// What a command has printed on standard output, and its exit code.
+    /// The standard output of a command, and its exit code.
     struct Ended: Sendable {
         let lines: [String]
         let code: Int32
     }
 
-    /// Finds it; `settings` are variables of the configuration, which replace those of the caller's environment.
+    /// Finds the program; `settings` are variables of the configuration, which override the caller's environment.
     init(settings: [String: String]) throws {
         path = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe").fileURL
             .deletingLastPathComponent().appending(path: "code-courier")
@@ -24,7 +24,7 @@ struct WorkerProgram: Sendable {
             .merging(settings) { $1 }
     }
 
-    /// Runs a command to its end; a cancelled task ends it as Ctrl-C does.
+    /// Runs a command to its end; cancelling the task interrupts it like Ctrl-C.
     func run(_ arguments: [String]) async throws -> Ended {
         let output = Pipe()
         let process = process(arguments)
@@ -35,7 +35,7 @@ struct WorkerProgram: Sendable {
         return Ended(lines: text.split(separator: "\n").map(String.init), code: code)
     }
 
-    /// Runs a worker until the task is cancelled, and waits until it has drained; throws where it ends by itself.
+    /// Runs a worker until the task is cancelled, and waits until it has drained; throws when it exits by itself.
     func work(_ arguments: [String]) async throws {
         let code = try await end(of: process(arguments))
         guard Task.isCancelled else { throw ExitCode(code == 0 ? 1 : code) }
