@@ -2,7 +2,7 @@
 
 package import PostgresClient
 
-/// Compares a worker's cell with the one that the database belongs to: that of the first worker that used it.
+/// Compares a worker's cell with the database's cell, which its first worker set.
 package enum CellCheck {
     /// The database belongs to another cell than the worker.
     package struct OtherCell: Error, Equatable, CustomStringConvertible {
@@ -22,9 +22,9 @@ package enum CellCheck {
         }
     }
 
-    /// Gives the database to the cell unless it has one by now, which then must be the same.
+    /// Assigns the database to the cell, or throws when it belongs to another one.
     ///
-    /// Of two first workers one waits for the other one's row, and then reads it.
+    /// Of two first workers, the second waits for the first one's row lock and then reads the row.
     package static func join(_ cell: UInt8, _ pool: PostgresPool) async throws {
         let number = try await pool.withTransaction { transaction in
             try transaction.commit([

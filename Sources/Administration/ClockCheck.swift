@@ -5,14 +5,14 @@ package import Verification
 
 /// Compares a worker's clock with a database's.
 ///
-/// An id holds the worker's time, and the tables of days are made and dropped by the database's: rows from far away would
-/// be dropped while they live, or keep the tables of days to come from being made.
+/// An id contains the worker's time, but the database's clock creates and drops the daily partitions: rows with a
+/// distant time would be dropped while they live, or block the creation of future partitions.
 package enum ClockCheck {
-    /// Rows are kept for a day beyond their lives at least, and days are made three ahead.
+    /// Rows are kept for at least a day beyond their lives, and partitions are created three days ahead.
     package static let tolerance = Duration.seconds(12 * 3600)
 
     package struct Apart: Error, Equatable, CustomStringConvertible {
-        /// How far the worker's clock is ahead of the database's; negative when it is behind.
+        /// The lead of the worker's clock over the database's; negative when it is behind.
         package let lead: Duration
 
         package var description: String {
@@ -22,7 +22,7 @@ package enum ClockCheck {
         }
     }
 
-    /// Throws `Apart` when no worker may start with such a clock, or the database's error; else returns the lead.
+    /// Returns the lead; throws `Apart` when it is beyond `tolerance`, or the database's error.
     @discardableResult
     package static func run(_ pool: PostgresPool, at now: @escaping @Sendable () -> Timestamp) async throws -> Duration
     {
@@ -31,7 +31,7 @@ package enum ClockCheck {
         return lead
     }
 
-    /// How far the worker's clock is surely ahead of the database's; negative when it is behind.
+    /// The least possible lead of the worker's clock over the database's; negative when it is behind.
     package static func lead(_ pool: PostgresPool, at now: @escaping @Sendable () -> Timestamp) async throws -> Duration
     {
         try await pool.withSession { session in
@@ -41,7 +41,7 @@ package enum ClockCheck {
         }
     }
 
-    /// The lead that is closest to none of all that the round trip allows: a slow answer makes no clock wrong.
+    /// The lead closest to zero that the round trip allows, so that a slow answer does not count as a wrong clock.
     static func lead(before: Timestamp, database: Timestamp, after: Timestamp) -> Duration {
         let least = min(before, after) - database
         let most = max(before, after) - database

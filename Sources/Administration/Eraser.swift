@@ -12,22 +12,22 @@ package struct Eraser: Sendable {
         self.pool = pool
     }
 
-    /// The rows that were changed, by table.
+    /// The number of changed rows by table.
     package struct Report: Sendable, Equatable {
         package var persons: Int64 = 0
         package var receipts: Int64 = 0
 
-        /// Sends that had no outcome yet, and leave no more unless they were on their way.
+        /// Sends without an outcome, which are not sent any more unless they were in flight.
         package var sends: Int64 = 0
         package var verifications: Int64 = 0
 
-        /// Of the verifications, those that were live.
+        /// The live ones among the verifications.
         package var cancelled: Int64 = 0
 
         package init() {}
     }
 
-    /// Why nothing is erased.
+    /// The reason why nothing is erased.
     package enum Refusal: Error, Equatable, CustomStringConvertible {
         case behind
 
@@ -39,9 +39,9 @@ package struct Eraser: Sendable {
         }
     }
 
-    /// Throws `KeyCheck.OtherKeys` where keys of fingerprints are not the fleet's.
+    /// Throws `KeyCheck.OtherKeys` when the fingerprint keys are not the fleet's.
     ///
-    /// By another key nobody would be found, and the erasure would look complete.
+    /// With another key no row would match, and the erasure would seem complete.
     package func checkKeys(_ values: [KeyCheckValue]) async throws {
         do {
             try await KeyCheck(pool).compareAsOperator(values)
@@ -50,10 +50,10 @@ package struct Eraser: Sendable {
         }
     }
 
-    /// Erases the recipient in one transaction, or says what would be erased.
+    /// Erases the recipient in one transaction, or in a rehearsal counts the rows that would change.
     ///
-    /// The fingerprints are the recipient's under every key of the ring, since rows may be older than the active one;
-    /// without a tenant it is done for all.
+    /// `fingerprints` holds the recipient's fingerprint under every key of the ring, since rows may be older than the
+    /// active key. Without a tenant, the erasure covers all tenants.
     package func erase(
         fingerprints: [[UInt8]],
         tenant: String?,
@@ -69,7 +69,7 @@ package struct Eraser: Sendable {
         do {
             return try await pool.withTransaction { transaction in
                 let report = try Report(transaction.run([statement])[0].onlyRow)
-                // What throws rolls back.
+                // The error rolls the transaction back.
                 if isRehearsal { throw Rehearsed(report: report) }
                 return report
             }
@@ -84,7 +84,7 @@ package struct Eraser: Sendable {
 }
 
 extension PostgresError {
-    /// Whether the server knows no such function, or no such schema (PostgreSQL 15, appendix A).
+    /// True when the server has no such function or schema (PostgreSQL 15, appendix A).
     fileprivate var meansUnknown: Bool {
         sqlState.map { ["42883", "3F000"].contains($0.rawValue) } ?? false
     }

@@ -3,10 +3,10 @@
 package import PostgresClient
 package import Verification
 
-/// Compares keys with those of the fleet, of which its database keeps check values.
+/// Compares keys with the fleet's, whose check values are in the database.
 ///
-/// A worker that made codes or fingerprints with other keys than the others would send a person a second code within the
-/// window, and one that no verifier knows.
+/// A worker that made codes or fingerprints with other keys would send a person a second code within the resend window,
+/// and one that no verifier could check.
 package struct KeyCheck: Sendable {
     private let pool: PostgresPool
 
@@ -14,7 +14,7 @@ package struct KeyCheck: Sendable {
         self.pool = pool
     }
 
-    /// Keys that are not those that the fleet has under their ids.
+    /// Keys that differ from the fleet's keys with the same ids.
     package struct OtherKeys: Error, Equatable, CustomStringConvertible {
         package let names: [KeyName]
 
@@ -31,7 +31,7 @@ package struct KeyCheck: Sendable {
         }
     }
 
-    /// Throws `OtherKeys`, and writes nothing.
+    /// Compares without writing; throws `OtherKeys` on a difference.
     package func compare(_ values: [KeyCheckValue]) async throws {
         let values = Self.inLockOrder(values)
         try await pool.withSession { session in
@@ -39,19 +39,20 @@ package struct KeyCheck: Sendable {
         }
     }
 
-    /// Writes the check values that the database lacks, or throws `OtherKeys` and writes none.
+    /// Stores the missing check values, or throws `OtherKeys` and stores none.
     ///
-    /// Of two workers that are the first with an id one waits for the other one's row, and then reads it.
+    /// Of two workers that are the first with an id, the second waits for the first one's row lock and then reads the
+    /// row.
     package func register(_ values: [KeyCheckValue]) async throws {
         let values = Self.inLockOrder(values)
         try await pool.withTransaction { transaction in
             let answers = try transaction.run([Self.insert(values), Self.read(values)])
-            // What throws rolls back.
+            // The error rolls the transaction back.
             try Self.expectSame(values, in: answers[1])
         }
     }
 
-    /// Throws `OtherKeys`; for a login that may not read the table.
+    /// Compares through a function, for a login that may not read the table; throws `OtherKeys` on a difference.
     package func compareAsOperator(_ values: [KeyCheckValue]) async throws {
         let statement = Statement(
             "SELECT ring, id FROM courier.other_keys($1::text[], $2::int2[], $3::bytea[])",

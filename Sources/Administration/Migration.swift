@@ -2,16 +2,16 @@
 
 import Crypto
 
-/// One numbered SQL file of `schemas/postgres`, built into the program.
+/// One numbered SQL file of `schemas/postgres`, embedded in the program.
 package struct Migration: Sendable {
     package let version: Int32
     package let name: String
     package let sql: String
 
-    /// SHA-256 of the file: an applied migration must never change.
+    /// The file's SHA-256, by which a changed file of an applied migration is detected.
     package let checksum: [UInt8]
 
-    /// The roles that the file creates where they are not there yet.
+    /// The roles that the file creates if they do not exist.
     package let roles: [String]
 
     private init(name: String, sql: String) {

@@ -3,9 +3,9 @@
 import PostgresClient
 
 extension Migrator {
-    /// Throws a refusal that names the roles which are not there, unless the login may create them.
+    /// Throws a refusal that names the missing roles, unless the login may create them.
     ///
-    /// Roles that somebody made beforehand are taken as they are: an owner without the right to create roles needs them.
+    /// Existing roles are used as they are: an owner without the right to create roles depends on that.
     static func checkRoles(_ roles: [String], _ session: Session) throws {
         if roles.isEmpty { return }
         let rows = try session.execute(

@@ -3,7 +3,7 @@
 import PostgresClient
 
 extension Migrator {
-    /// Whether the database holds a request, a verification or an event; false where there are no tables yet.
+    /// True when the database holds a request, a verification or an event; false when it has no tables yet.
     package func hasRows() async throws -> Bool {
         try await pool.withSession { session in
             let exists = try session.execute(Statement("SELECT to_regclass('courier.request') IS NOT NULL"))

@@ -8,7 +8,7 @@ package struct Migrator: Sendable {
     private let migrations: [Migration]
     private let lockWait: Duration
 
-    /// A migrator that waits so long for one that migrates already.
+    /// Creates a migrator that waits up to `lockWait` for another one.
     package init(
         pool: PostgresPool,
         migrations: [Migration] = Migration.all,
@@ -19,19 +19,19 @@ package struct Migrator: Sendable {
         self.migrations = migrations
     }
 
-    /// Why a database cannot be migrated, or not be used.
+    /// The reason why a database cannot be migrated or used.
     package enum Refusal: Error, Equatable, CustomStringConvertible {
         case changed(name: String)
         case newer(version: Int32, known: Int32)
         case behind(version: Int32, known: Int32)
 
-        /// A migration was applied under a known number and another name, so the tables are not what ours make.
+        /// A migration was applied with a known number but another name, so the tables differ from ours.
         case foreign(name: String)
 
-        /// Another session, the owner's or a superuser's, keeps the table of migrations locked.
+        /// Another session, the owner's or a superuser's, holds the lock on the table of migrations.
         case locked(after: Duration)
 
-        /// Roles that a migration creates are not there, and the login may create none.
+        /// Roles that a migration creates do not exist, and the login may create none.
         case roles(missing: [String])
 
         package var description: String {
@@ -63,7 +63,7 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// A migration that the server refused, by its number and name, and the server's reason.
+    /// A migration that the server rejected, with its name and the server's reason.
     package struct Failure: Error, Equatable, CustomStringConvertible {
         package let name: String
         package let error: PostgresError
@@ -71,7 +71,7 @@ package struct Migrator: Sendable {
         package var description: String { "migration \(name) failed: \(error)" }
     }
 
-    /// Applies what is missing and returns its names.
+    /// Applies the missing migrations and returns their names.
     package func migrate() async throws -> [String] {
         let (migrations, lockWait) = (migrations, lockWait)
         return try await pool.withSession { session in
@@ -83,7 +83,7 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// Applies the first migration that is missing, if any, alone: another migrator waits, and then finds it there.
+    /// Applies only the first missing migration, if any: a concurrent migrator waits, and then finds it applied.
     private static func applyNext(
         of migrations: [Migration],
         _ session: Session,
@@ -99,7 +99,7 @@ package struct Migrator: Sendable {
             try apply(next, session)
             return next
         } catch {
-            // The first failure is the one to name; a session that cannot even roll back is not lent again.
+            // The original error matters; a session whose rollback fails is not returned to the pool.
             try? session.script("ROLLBACK")
             throw error
         }
@@ -116,7 +116,7 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// Throws a refusal unless the database has exactly the migrations that this program knows.
+    /// Throws a refusal unless the applied migrations are exactly those of this program.
     package func check() async throws {
         let migrations = migrations
         try await pool.withSession { session in
@@ -132,9 +132,9 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// Begins a transaction that holds the lock of migrations: the table of them, which none but its owner can lock.
+    /// Begins a transaction and locks the table of migrations, which only its owner can lock.
     ///
-    /// It is waited for longer than for anything else, since its holder may migrate for minutes.
+    /// The lock timeout is longer than for other locks, since the holder may migrate for minutes.
     private static func lock(_ session: Session, atMost wait: Duration) throws {
         let milliseconds = Int64(max(1, wait / .milliseconds(1)))
         do throws(PostgresError) {
@@ -150,7 +150,7 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// Makes the table of migrations where there is none; of several migrators that do so at a time, one succeeds.
+    /// Creates the table of migrations if it is missing; of several concurrent migrators one succeeds.
     private static func makeTable(_ session: Session) throws {
         let exists = Statement("SELECT to_regclass('courier.schema_migration') IS NOT NULL")
         while try !session.execute(exists).onlyRow.bool(0) {
@@ -172,9 +172,9 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// Returns the migrations that are not applied yet, and throws a refusal where what is applied is not ours.
+    /// Returns the migrations that are not applied yet; throws a refusal when the applied ones are not ours.
     ///
-    /// Names come before numbers: another numbering may be longer than ours, and is no newer version.
+    /// Names are compared before numbers: a foreign numbering with more migrations is no newer version of ours.
     private static func missing(_ migrations: [Migration], _ session: Session) throws -> [Migration] {
         let rows = try session.execute(
             Statement("SELECT version, name, checksum FROM courier.schema_migration ORDER BY version")

@@ -2,14 +2,14 @@
 
 package import PostgresClient
 
-/// The facts of a server and a database that decide whether a ledger can live there.
+/// The properties of a server and a database that decide whether a ledger can use it.
 package struct ServerFacts: Sendable {
-    /// Such as 150004 for 15.4.
+    /// The version number, such as 150004 for 15.4.
     package let version: Int32
     package let encoding: String
     package let isStandby: Bool
 
-    /// The place of the setting that makes every transaction read-only, as `pg_settings.source` names it; nil without one.
+    /// The source of a setting that makes every transaction read-only, as in `pg_settings.source`; nil without one.
     package let readOnlySource: String?
 
     package init(version: Int32, encoding: String, isStandby: Bool = false, readOnlySource: String? = nil) {
@@ -19,7 +19,7 @@ package struct ServerFacts: Sendable {
         self.readOnlySource = readOnlySource
     }
 
-    /// The first reason against the server, nil when it fits.
+    /// The first reason to reject the server; nil when it is usable.
     package var unfitness: ServerCheck.Unfit? {
         if version < ServerCheck.oldestVersion { return .tooOld(version: version) }
         if encoding != "UTF8" { return .encoding(encoding) }
@@ -28,11 +28,11 @@ package struct ServerFacts: Sendable {
     }
 }
 
-/// Whether a server can hold a ledger at all: asked at the start of a worker and before a migration.
+/// Checks at the start of a worker and before a migration that a server can hold a ledger.
 ///
-/// What is wrong there stays wrong however often a statement is tried again, so it is said once, in words.
+/// Retries cannot fix what this check finds, so it is reported once, in words.
 package enum ServerCheck {
-    /// The oldest version that has all that the migrations use, as the server counts.
+    /// The oldest version with all features of the migrations, as in `server_version_num`.
     package static let oldestVersion: Int32 = 140_000
 
     package enum Unfit: Error, Equatable, CustomStringConvertible {
@@ -70,11 +70,11 @@ package enum ServerCheck {
         }
     }
 
-    /// Throws `Unfit`, or the database's error.
+    /// Checks the server; throws `Unfit`, or the database's error.
     ///
-    /// The connections have none of the ledger's settings: an old server would refuse those that it does not know, a pooler
-    /// all of them. Without a search path of ours every name and operator says its schema, and the limits of a session are
-    /// set within each transaction: a database may have been given others.
+    /// The connections have none of the ledger's settings: an old server would reject settings that it does not know,
+    /// and a pooler all of them. Without our search path every name and operator is qualified with its schema. The
+    /// limits of a session are set within each transaction, since the database may have other defaults.
     package static func run(_ configuration: PostgresConfiguration) async throws {
         var bare = configuration
         bare.hasSettings = false
@@ -97,13 +97,13 @@ package enum ServerCheck {
         if !isDirect { try await checkPooler(connections) }
     }
 
-    /// The limits of a session of ours, for one transaction; none of these statements can be slow itself.
+    /// The limits of our sessions, set for one transaction; none of the statements here is slow by itself.
     private static let limits = [
         Statement("SET LOCAL statement_timeout TO '10s'"), Statement("SET LOCAL lock_timeout TO '1s'"),
         Statement("SET LOCAL jit TO off"),
     ]
 
-    /// The answer to one statement under the limits.
+    /// The result of one statement under the limits.
     @discardableResult
     private static func ask(_ statement: Statement, _ session: Session) throws(PostgresError) -> Rows {
         guard let rows = try session.pipeline(limits + [statement]).last else {
@@ -112,7 +112,8 @@ package enum ServerCheck {
         return rows
     }
 
-    /// Gives each session a mark of its own, without parameters: a statement that is prepared is one of those that break.
+    /// The marks, one for each session, set without parameters: prepared statements are among the features that a
+    /// pooler breaks.
     private static let marking = [
         Statement("SELECT pg_catalog.set_config('courier.session', '0', false)"),
         Statement("SELECT pg_catalog.set_config('courier.session', '1', false)"),
@@ -120,12 +121,13 @@ package enum ServerCheck {
         Statement("SELECT pg_catalog.set_config('courier.session', '3', false)"),
     ]
 
-    /// As many sessions as a worker has: of two, each might meet another process of the pooler.
+    /// Throws `pooled` when a session does not keep its server process and settings to itself.
     ///
-    /// Throws `pooled` where a session does not keep a process of the server and its settings to itself.
+    /// It uses as many sessions as a worker has: only two might each happen to get a process of their own.
     ///
-    /// A pooler by transaction lends what was used last, or what was not for longest: the order is neither's, so that with
-    /// any number of processes a session meets another's, or its own setting on one that another session has.
+    /// A pooler in transaction mode lends the process that was used last, or the one that was idle longest. The order
+    /// of the statements here follows neither, so that a session meets another one's process, or its own setting in
+    /// another session, with any number of processes.
     private static func checkPooler(_ connections: [PostgresConnection]) async throws {
         var processes: [Int32] = []
         for (number, connection) in connections.enumerated() {

@@ -3,7 +3,7 @@
 package import PostgresClient
 package import Verification
 
-/// A reference verifier: it uses the two functions that role `courier_verifier` may execute, and nothing else.
+/// A reference verifier, which uses only the two functions that role `courier_verifier` may execute.
 package struct Verifier: Sendable {
     private let pool: PostgresPool
     private let hashKeys: KeyRing
@@ -16,7 +16,7 @@ package struct Verifier: Sendable {
         self.hashKeys = hashKeys
     }
 
-    /// What a guess came to.
+    /// The result of a guess.
     package struct Answer: Sendable, Equatable {
         package enum Status: String, Sendable {
             case approved
@@ -26,7 +26,7 @@ package struct Verifier: Sendable {
             case alreadyApproved = "already_approved"
             case notFound = "not_found"
 
-            /// What was typed cannot be a code; no guess was counted.
+            /// The input cannot be a code; no guess was counted.
             case notACode = "not_a_code"
         }
 
@@ -35,7 +35,7 @@ package struct Verifier: Sendable {
         package let subject: String?
     }
 
-    /// Why a guess could not be made.
+    /// The reason why a guess could not be checked.
     package enum Failure: Error, Equatable, CustomStringConvertible {
         case unknownKey(KeyID)
 
@@ -46,13 +46,14 @@ package struct Verifier: Sendable {
         }
     }
 
-    /// Checks a guess: a code as a person typed it, the token of a link, the secret of a push.
+    /// Checks a guess: a code as a person typed it, the token of a link, or the secret of a push.
     ///
-    /// `digits` are the lengths that the code may have. What cannot be a code of such a length never reaches the
+    /// `digits` are the lengths that the code may have. Input that cannot be a code of these lengths is not sent to the
     /// database, since each call there counts as a guess.
     ///
-    /// Only a verification of this tenant and purpose can be approved: both are in the hash. One by e-mail is approved
-    /// only with the fingerprint of the address that the person gives, so that a link that went astray is of no use.
+    /// Only a verification of this tenant and purpose can be approved, since the hash contains both. A verification by
+    /// e-mail is approved only with the fingerprint of the address that the person gives, so that a misdirected link is
+    /// useless.
     package func check(
         _ verification: VerificationID,
         tenant: String,
