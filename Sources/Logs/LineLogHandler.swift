@@ -2,7 +2,7 @@
 
 import Logging
 
-/// swift-log's way to an output; what is not in the catalogue is a library's own message.
+/// Connects swift-log to an output; a message without an event of the catalogue is a library's.
 struct LineLogHandler: LogHandler {
     let output: LogOutput
     var metadata: Logger.Metadata = [:]

@@ -3,23 +3,23 @@
 import Glibc
 import Verification
 
-/// Writes whole lines to a file descriptor that may be full, slow or gone.
+/// Writes whole lines to a file descriptor that may be full, slow or closed.
 ///
-/// Nothing here fails or waits for long: what nobody takes is dropped and counted. A line of which a part has left is
-/// finished before anything else, so that the next one begins where a line does.
+/// It never fails and never waits long: lines that cannot be written are dropped and counted. A partly written line is
+/// completed before the next one, so that every line starts at a line's beginning.
 struct LineWriter {
     private let descriptor: Int32
     private let patience: Duration
     private var remainder: ArraySlice<UInt8> = []
     private var isStalled = false
 
-    /// Lines that were not written and not told of.
+    /// The number of dropped lines that are not reported yet.
     private(set) var dropped = 0
 
-    /// What a pipe takes in one piece once it takes anything, by POSIX's PIPE_BUF on Linux.
+    /// The bytes that a writable pipe accepts without blocking: PIPE_BUF on Linux (POSIX).
     private static let pieceSize = 4096
 
-    /// A writer that waits once, for so long, for a reader that has stopped reading.
+    /// Creates a writer that waits up to `patience`, once, for a reader that has stopped reading.
     init(descriptor: Int32, patience: Duration = .milliseconds(200)) {
         self.descriptor = descriptor
         self.patience = patience
@@ -39,14 +39,14 @@ struct LineWriter {
         return !isDropped
     }
 
-    /// Writes a line about the lines that were dropped; they count as told of when it gets through.
+    /// Writes a line about the dropped lines, and resets their number if it succeeds.
     mutating func tellDropped(_ line: (Int) -> [UInt8]) {
         guard dropped > 0, isWritable(within: .zero) else { return }
         let count = dropped
         dropped = write(line(count)) ? 0 : count
     }
 
-    /// Writes as much as is taken; what is left of it.
+    /// Writes as much as the descriptor accepts; returns the rest.
     private mutating func send(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var rest = bytes
         while !rest.isEmpty {

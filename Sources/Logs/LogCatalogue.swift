@@ -3,9 +3,9 @@
 import Logging
 import Verification
 
-/// The catalogue of lines as documents: `docs/log-events.md` for people and `schemas/log-events.json` for programs.
+/// The catalogue of events as documents: `docs/log-events.md` for people and `schemas/log-events.json` for programs.
 package enum LogCatalogue {
-    /// Raised with every change of an event or a field.
+    /// The version, raised with every change of an event or a field.
     package static let version = 7
 
     /// The fields of every line.
@@ -16,10 +16,10 @@ package enum LogCatalogue {
         ("message", "the same text in every line of the event; a library's own words in `library.message`"),
     ]
 
-    /// The events in the order of their names.
+    /// The events sorted by name.
     private static var events: [LoggedEvent] { LoggedEvent.all.sorted { $0.name < $1.name } }
 
-    /// For programs: one entry a line.
+    /// The catalogue for programs, one entry a line.
     package static var json: String {
         let fields = LogField.allCases.map { field in
             entry {
@@ -59,7 +59,7 @@ package enum LogCatalogue {
             """
     }
 
-    /// For people.
+    /// The catalogue for people.
     package static var page: String {
         let common = common.map { "| `\($0.name)` | \($0.explanation) |" }
         let events = events.map { event in

@@ -16,7 +16,7 @@ extension LogField {
         }
     }
 
-    /// What the values mean.
+    /// The meaning of the values.
     package var explanation: String {
         switch self {
         case .verificationID: "the verification, as in delivery events"

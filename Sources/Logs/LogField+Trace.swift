@@ -3,7 +3,7 @@
 package import Verification
 
 extension [LogField: LogValue] {
-    /// The same with the trace that a line belongs to; what is empty is left out.
+    /// The non-empty fields, with those of the line's trace.
     package func adding(_ trace: TraceContext?) -> Self {
         var fields = filter { $0.value != .text("") }
         guard let trace else { return fields }

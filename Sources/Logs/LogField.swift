@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The names of all fields that a line may have beside its time, severity, event and message.
+/// The names of all fields beside the time, severity, event and message of a line.
 ///
-/// Names follow OpenTelemetry's where it has one. A name, once published, keeps its meaning and its type.
+/// Names follow OpenTelemetry's where it has one. A published name keeps its meaning and its type.
 package enum LogField: String, Sendable, CaseIterable {
-    // What a line is about
+    // Subjects of a line
     case verificationID = "verification.id"
     case requestID = "request.id"
     case sendID = "send.id"
@@ -65,7 +65,7 @@ package enum LogField: String, Sendable, CaseIterable {
     case dropped
     case truncated
 
-    // The figures of an interval
+    // Figures of an interval
     case interval = "interval_ms"
     case uptime = "uptime_ms"
     case requests

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a line is written.
+/// The format of the log.
 package enum LogFormat: String, Sendable, CaseIterable {
-    /// One flat JSON object.
+    /// One flat JSON object a line.
     case json
 
-    /// One OTLP JSON document with one log record, as OpenTelemetry's file exporter writes it.
+    /// One OTLP JSON document with one log record a line, as OpenTelemetry's file exporter writes it.
     case otel
 
-    /// For people.
+    /// Text for people.
     case text
 }

@@ -4,7 +4,7 @@ import Logging
 import Verification
 
 extension LogLine {
-    /// One flat JSON object; figures that belong together are objects in it.
+    /// The line as one JSON object, flat except for objects of related figures.
     var json: [UInt8] {
         var writer = JSONWriter(reserving: 512)
         writer.object { line in
@@ -27,7 +27,7 @@ extension LogLine {
 }
 
 extension JSONWriter {
-    /// Writes a field with its own type.
+    /// Writes a field with its JSON type.
     mutating func member(_ field: LogMember) {
         switch field.value {
         case .text(let text): member(named: field.name, text)
@@ -43,7 +43,7 @@ extension JSONWriter {
 }
 
 extension LogValue {
-    /// About how many bytes the value takes in a line at most.
+    /// An upper estimate of the value's bytes in a line.
     var maximumBytes: Int {
         switch self {
         case .text(let text): 64 + 6 * text.utf8.count

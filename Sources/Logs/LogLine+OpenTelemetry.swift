@@ -4,7 +4,8 @@ import Logging
 import Verification
 
 extension LogLine {
-    /// An OTLP `LogsData` message with one record, which OpenTelemetry's collector reads as it is (`otlpjsonfile`).
+    /// The line as an OTLP `LogsData` message with one record, which OpenTelemetry's collector accepts
+    /// (`otlpjsonfile`).
     func openTelemetry(_ service: LogService) -> [UInt8] {
         var writer = JSONWriter(reserving: 1024)
         writer.object { data in
@@ -40,7 +41,7 @@ extension LogLine {
             attributes.attribute(LogMember("event", .text(event)))
             var isTruncated = false
             for field in fields where !Self.topLevel.contains(field.name) {
-                // An attribute takes up to some five times of what the same value takes in a flat line.
+                // An attribute takes up to about five times the bytes of the same value in a flat line.
                 if attributes.bytes.count + 5 * field.value.maximumBytes <= 4 * Self.maximumBytes {
                     attributes.attribute(field)
                 } else {
@@ -62,7 +63,7 @@ extension LogLine {
 }
 
 extension JSONWriter {
-    /// Writes an element `{"key": …, "value": …}` of attributes.
+    /// Writes an attribute as an element `{"key": …, "value": …}`.
     fileprivate mutating func attribute(_ member: LogMember) {
         object { attribute in
             attribute.member("key", member.name)
@@ -70,7 +71,7 @@ extension JSONWriter {
         }
     }
 
-    /// Writes the one member of an OTLP `AnyValue`; 64-bit integers are strings there.
+    /// Writes the only member of an OTLP `AnyValue`; OTLP writes 64-bit integers as strings.
     private mutating func anyValue(_ value: LogValue) {
         switch value {
         case .text(let text): member("stringValue", text)
@@ -88,7 +89,7 @@ extension JSONWriter {
 }
 
 extension Logger.Level {
-    /// OpenTelemetry's SeverityNumber.
+    /// The level as OpenTelemetry's SeverityNumber.
     fileprivate var openTelemetryNumber: Int {
         switch self {
         case .trace: 1

@@ -4,7 +4,7 @@ import Logging
 import Verification
 
 extension LogLine {
-    /// A line for people: the time of day, the severity, the event, the message and the fields.
+    /// The line for people: the time of day, the severity, the event, the message and the fields.
     func text(isColored: Bool) -> [UInt8] {
         var line = TextLine(isColored: isColored)
         line.append(String(time.rfc3339.dropFirst(11).dropLast()), .faint)
@@ -26,7 +26,7 @@ extension LogLine {
     }
 }
 
-/// Text with the colours of a terminal, where there is one.
+/// Builds text, with colours on a terminal.
 private struct TextLine {
     enum Style: String {
         case plain = ""
@@ -75,13 +75,13 @@ extension Logger.Level {
 }
 
 extension LogValue {
-    /// Whether it is an object of nothing but zeros: a person looks for what happened.
+    /// True for an object that contains only zeros, which is omitted for people.
     fileprivate var saysNothing: Bool {
         guard case .object(let members) = self else { return false }
         return !members.contains(where: \.saysSomething)
     }
 
-    /// As a person reads it: a text in quotes where it has spaces, figures that belong together in braces without zeros.
+    /// The value for people: a text with spaces in quotes, an object in braces without zeros.
     fileprivate var plainText: String {
         switch self {
         case .text(let text): text.isPlain ? text : text.quoted

@@ -10,15 +10,15 @@ struct LogLine {
     let event: String
     let message: String
 
-    /// Sorted by name; texts are clean and cut.
+    /// Sorted by name; texts are cleaned and truncated.
     let fields: [LogMember]
 
-    /// A line of the catalogue.
+    /// Creates a line with the event's own severity and message.
     init(time: Timestamp, event: LoggedEvent, fields: [LogMember]) {
         self.init(time: time, level: event.level, event: event, message: event.message, fields: fields)
     }
 
-    /// A line with a severity and a message of its own.
+    /// Creates a line with another severity and message.
     init(time: Timestamp, level: Logger.Level, event: LoggedEvent, message: String, fields: [LogMember]) {
         self.time = time
         self.level = level
@@ -39,15 +39,15 @@ struct LogLine {
         return bytes
     }
 
-    /// What a line grows to at most; container runtimes split lines at 16 KiB.
+    /// The maximum size of a line; container runtimes split lines at 16 KiB.
     static let maximumBytes = 15 * 1024
 }
 
-/// Who writes the lines.
+/// The process that writes the log.
 package struct LogService: Sendable {
     package let version: String
 
-    /// The host and the number of the process.
+    /// The host and the process id.
     package let instance: String
 
     package init(version: String, instance: String) {

@@ -5,7 +5,7 @@ package import Logging
 import Synchronization
 import Verification
 
-/// Where the lines of a process go: one writer and one count of like lines for all of its loggers.
+/// The log output of a process: one writer and one throttle for all of its loggers.
 package final class LogOutput: Sendable {
     private struct State {
         var writer: LineWriter
@@ -17,7 +17,7 @@ package final class LogOutput: Sendable {
     private let isColored: Bool
     private let service: LogService
 
-    /// An output to a file descriptor, which stays open.
+    /// Creates an output to a file descriptor, which the caller must keep open.
     package init(
         descriptor: Int32 = STDOUT_FILENO,
         format: LogFormat,
@@ -30,12 +30,12 @@ package final class LogOutput: Sendable {
         self.service = service
     }
 
-    /// A logger that writes here what is at least as severe as `level`.
+    /// Creates a logger for this output with a minimum level.
     package func logger(level: Logger.Level) -> Logger {
         Logger(label: "code-courier") { _ in LineLogHandler(output: self, logLevel: level) }
     }
 
-    /// Writes a line, unless too many like it came just before.
+    /// Writes a line, unless the throttle suppresses it.
     func write(_ event: LoggedEvent, fields: [LogMember]) {
         write(LogLine(time: .now, event: event, fields: fields), of: event)
     }
@@ -63,7 +63,7 @@ package final class LogOutput: Sendable {
         }
     }
 
-    /// Tells what was not written before, as soon as it can be.
+    /// Reports dropped and suppressed lines as soon as possible.
     private func writeNotes(_ state: inout State) {
         state.writer.tellDropped { count in
             bytes(.logDropped, [LogMember(LogField.dropped.rawValue, LogValue(count))])

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What may stand in a line of any format: no control character of any kind, and no more than a value's share.
+/// Cleans values for all formats: removes control characters and truncates long values.
 enum LogText {
-    /// The longest text of a field, in bytes.
+    /// The maximum size of a text, in bytes.
     static let maximumBytes = 512
 
-    /// The most members that an object may have.
+    /// The maximum number of an object's members.
     static let maximumMembers = 512
 
     static func clean(_ value: LogValue) -> LogValue {
@@ -17,9 +17,9 @@ enum LogText {
         }
     }
 
-    /// A text without what a terminal or a reader of lines might act on, cut between characters.
+    /// The text without characters that a terminal or a line reader would interpret, truncated between characters.
     ///
-    /// Tabs and line breaks stay, since every format escapes them and they say something.
+    /// Tabs and line breaks stay, since every format escapes them and they carry meaning.
     static func clean(_ text: String) -> String {
         if text.utf8.count <= maximumBytes, text.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) { return text }
         var clean = ""

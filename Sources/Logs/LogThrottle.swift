@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Lets the first of like lines through, counts the rest of their window, and tells that number when it is over.
+/// Passes the first similar lines of a time window, counts the rest, and reports their number at its end.
 struct LogThrottle {
     typealias Instant = ContinuousClock.Instant
 
-    /// What makes lines alike.
+    /// The key of similar lines.
     struct Key: Hashable {
         let event: String
         let values: [String]
@@ -22,16 +22,16 @@ struct LogThrottle {
     private var windows: [Key: Window] = [:]
     private var nextEnd: Instant?
 
-    /// A throttle that lets `burst` lines of a window pass.
+    /// Creates a throttle that passes `burst` lines of each window.
     init(burst: Int = 5, length: Duration = .seconds(10), maximumKeys: Int = 512) {
         self.burst = burst
         self.length = length
         self.maximumKeys = maximumKeys
     }
 
-    /// Whether a line passes.
+    /// True when a line passes.
     ///
-    /// What makes too many lines different from each other is taken for one.
+    /// Beyond `maximumKeys`, all lines of an event share one window.
     mutating func passes(_ key: Key, at now: Instant) -> Bool {
         let key = windows[key] == nil && windows.count >= maximumKeys ? Key(event: key.event, values: []) : key
         var window = windows[key] ?? Window(end: now + length)
@@ -41,7 +41,7 @@ struct LogThrottle {
         return window.suppressed == 0
     }
 
-    /// Takes the windows that are over, with the number of lines that did not pass where there were any.
+    /// Removes the windows that are over, and returns those with suppressed lines.
     mutating func ended(at now: Instant) -> [(key: Key, suppressed: Int)] {
         guard let nextEnd, nextEnd <= now else { return [] }
         let over = windows.filter { $0.value.end <= now }

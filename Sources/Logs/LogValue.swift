@@ -2,17 +2,17 @@
 
 import Verification
 
-/// The value of a field, with the type that it has in JSON.
+/// The value of a field, with its JSON type.
 ///
-/// A value that describes itself without its secret (`Redacted`) becomes that description; there is no other way from a
-/// recipient or a key to a line.
+/// A value that describes itself without its secret (`Redacted`) becomes that description; there is no other way to log
+/// a recipient or a key.
 package enum LogValue: Sendable, Equatable {
     case text(String)
     case integer(Int64)
     case number(Double)
     case flag(Bool)
 
-    /// Members in their order.
+    /// Members in order.
     case object([LogMember])
 
     /// The value's own description.
@@ -24,7 +24,7 @@ package enum LogValue: Sendable, Equatable {
         self = .integer(Int64(value))
     }
 
-    /// An error by its description if its type vouches for that, else by its type's name.
+    /// An error's description if its type is a `LoggableError`, else the type's name.
     package init(_ error: any Error) {
         self = .text(error is any LoggableError ? "\(error)" : "\(type(of: error))")
     }
@@ -35,9 +35,10 @@ package enum LogValue: Sendable, Equatable {
     }
 }
 
-/// An error that describes itself by codes and names alone: no number, address, code, secret, URL or parameter.
+/// An error whose description is safe to log: no phone number, address, code, secret, URL or parameter.
 ///
-/// What a library throws may quote a URL with its password, so an error that is not known to be safe is not described.
+/// A library's error may quote a URL with its password, so an error that is not known to be safe is logged by its type
+/// only.
 package protocol LoggableError: Error {}
 
 /// One member of an object in a line.

@@ -2,26 +2,26 @@
 
 package import Logging
 
-/// One kind of line: a stable name, the severity and message that all of its lines have, and the fields they may have.
+/// A kind of line: its stable name, severity, message and possible fields.
 ///
-/// All of them stand in the catalogue; nothing else makes one, so that no call invents a name.
+/// Only the catalogue creates events, so that no call invents a name.
 package struct LoggedEvent: Sendable {
     package let name: String
     package let level: Logger.Level
 
-    /// The same in every line: what varies is in the fields.
+    /// The message, equal in every line: the fields carry what varies.
     package let message: String
     package let fields: [LogField]
 
-    /// The fields that make lines alike: of those that come too fast only the first are written, and then their number.
+    /// The fields whose values make lines similar.
     ///
-    /// Nil where every line counts.
+    /// If similar lines come too fast, only the first are written, and then the number of the rest. Nil for an event
+    /// without a throttle.
     package let throttledBy: [LogField]?
 
-    /// The time after which a worker writes the line again while it still finds the fault; nil for a line that is
-    /// written once.
+    /// The interval at which a worker repeats the line while a fault persists; nil for a line that is written once.
     ///
-    /// An alert that counts such lines looks back for longer, so that it holds as long as the fault.
+    /// An alert that counts such lines must look back further than the interval, so that it holds as long as the fault.
     package let interval: Duration?
 
     init(
@@ -42,7 +42,7 @@ package struct LoggedEvent: Sendable {
 }
 
 extension Logger {
-    /// Writes a line; `fields` are made only when its severity is on.
+    /// Writes a line; `fields` is evaluated only when its severity is enabled.
     package func log(_ event: LoggedEvent, _ fields: @autoclosure () -> [LogField: LogValue] = [:]) {
         guard event.level >= logLevel else { return }
         var metadata: Metadata = ["event": .string(event.name)]

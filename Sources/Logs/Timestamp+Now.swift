@@ -4,10 +4,10 @@ import Glibc
 package import Verification
 
 extension Timestamp {
-    /// This machine's clock.
+    /// The time of this machine's clock.
     ///
-    /// It dates ids, log lines, statistics, dead letters of receipts, mails and what is signed for providers, and tells how
-    /// fast providers deliver. Whatever is decided of a request or a verification uses the database's clock.
+    /// It is used for ids, log lines, statistics, dead letters of receipts, mails, signatures for providers and the
+    /// latency of deliveries. Every decision about a request or a verification uses the database's clock.
     package static var now: Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

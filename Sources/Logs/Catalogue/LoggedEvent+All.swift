@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension LoggedEvent {
-    /// Every line that a worker writes.
+    /// All events that a worker logs.
     ///
-    /// A name is published once it stands here: it keeps its meaning, and fields are only added. `LogCatalogue.version` is
+    /// A name in this list is published: it keeps its meaning, and fields are only added. `LogCatalogue.version` is
     /// raised with every change.
     package static let all: [LoggedEvent] =
         [
@@ -22,6 +22,6 @@ extension LoggedEvent {
             publishFailed, publishRefused, publishRecovered,
         ] + Consumer.requests.all + Consumer.receipts.all + [logSuppressed, logDropped, libraryMessage]
 
-    /// All of them by name.
+    /// The events by name.
     package static let named = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 }

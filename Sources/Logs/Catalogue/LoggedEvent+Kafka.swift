@@ -25,7 +25,7 @@ extension LoggedEvent {
         [.topic]
     )
 
-    /// The lines of one consumer.
+    /// The events of one consumer.
     package struct Consumer: Sendable {
         package let assigned: LoggedEvent
         package let revoked: LoggedEvent
@@ -42,10 +42,10 @@ extension LoggedEvent {
         package let recordsLost: LoggedEvent
         package let producerTimes: LoggedEvent
 
-        /// The requests' consumer.
+        /// The events of the requests' consumer.
         package static let requests = Consumer("kafka")
 
-        /// The receipts' consumer.
+        /// The events of the receipts' consumer.
         package static let receipts = Consumer("receipts")
 
         private init(_ area: String) {

@@ -165,6 +165,6 @@ extension LoggedEvent {
         [.dropped]
     )
 
-    /// A line of a library, in its own words and without its own fields, of which nobody knows what they hold.
+    /// A library's message, without the library's own fields, since they may contain personal data.
     package static let libraryMessage = LoggedEvent("library.message", .warning, "a library's own words")
 }
