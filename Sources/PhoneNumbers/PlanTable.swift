@@ -2,26 +2,27 @@
 
 import Verification
 
-/// The numbering plans of the world: one automaton over the digits that follow a calling code.
+/// The numbering plans of the world: one automaton over the digits after a calling code.
 ///
-/// A state's outcome is the answer for a number that ends in it. The head of `number-plans.txt` gives the file's form.
+/// A state's outcome is the result for a number that ends in it. The head of `number-plans.txt` describes the file's
+/// format.
 struct PlanTable: Sendable {
     static let embedded = PlanTable(Embedded.`number-plans.txt`)
 
-    /// The version of libphonenumber, and the day of its metadata as YYYY-MM-DD.
+    /// The version of libphonenumber, and the date of its metadata as YYYY-MM-DD.
     let version: String
     let date: String
 
-    /// By calling code, 1 to 999; nil for a code that no region has.
+    /// The calling codes 1 to 999 by number; nil for a code that no region has.
     private var codes = [CallingCode?](repeating: nil, count: 1000)
 
-    /// The state behind each digit: ten for each state.
+    /// The transitions: the next state for each of the ten digits of each state.
     private var next: [UInt16] = []
 
-    /// For each state the place of its answer in `CallingCode.facts`.
+    /// The outcome of each state, as an index in `CallingCode.facts`.
     private var outcomes: [UInt16] = []
 
-    /// Reads the file; a text of another form ends the process.
+    /// Parses the file; malformed text ends the process.
     init(_ text: String) {
         let lines = text.utf8.split(separator: UInt8(ascii: "\n")).drop { $0.first == UInt8(ascii: "#") }
             .map { $0.split(separator: UInt8(ascii: " ")).map { String(Substring($0)) } }
@@ -46,7 +47,7 @@ struct PlanTable: Sendable {
         }
     }
 
-    /// The facts about the digits of a number, calling code included.
+    /// The facts about a number, from its digits with the calling code.
     func facts(of digits: some Sequence<UInt8>) -> NumberFacts {
         var code = 0
         var found: CallingCode?
@@ -57,7 +58,7 @@ struct PlanTable: Sendable {
                 state = Int(next[10 * state + digit])
             } else {
                 code = 10 * code + digit
-                // No code begins with another one, and none has more than three digits.
+                // No code is a prefix of another one, and none has more than three digits.
                 guard code < codes.count else { break }
                 found = codes[code]
                 state = found.map { Int($0.start) } ?? 0
@@ -70,14 +71,15 @@ struct PlanTable: Sendable {
     }
 }
 
-/// A calling code and the answers for its numbers.
+/// A calling code and the outcomes of its numbers.
 private struct CallingCode: Sendable {
-    /// The state of a number of which only the calling code is read.
+    /// The state after the calling code alone.
     let start: UInt16
 
-    /// For each region, in the file's order, an answer for each type of number.
+    /// For each region, in the file's order, the facts for each type of number.
     ///
-    /// An invalid number belongs to the region of a code that no other one shares. A code of no region has one place.
+    /// An invalid number belongs to the region of its calling code if only one region has that code. A code without a
+    /// region has one entry.
     let facts: [NumberFacts]
 
     init(_ words: some Collection<String>) {
@@ -102,7 +104,7 @@ private struct CallingCode: Sendable {
         }
     }
 
-    /// The place in `facts` of an outcome: `-`, a type, or a type of the region at a place, `mobile:2`.
+    /// The index in `facts` of an outcome: `-`, a type, or a type with the position of a region, `mobile:2`.
     static func outcome(_ word: String) -> UInt16 {
         let parts = word.split(separator: ":")
         let type = word == "-" ? .unknown : NumberType(rawValue: String(parts[0]))
