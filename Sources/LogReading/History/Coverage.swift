@@ -2,19 +2,19 @@
 
 import Verification
 
-/// The times that heartbeats of any worker tell of, however many tell of the same, in bounded memory.
+/// The times covered by heartbeats of any worker, as merged ranges in bounded memory.
 struct Coverage {
-    /// Beyond so many, those with little between them become one.
+    /// The maximum number of ranges; beyond it, ranges with short gaps between them are merged.
     static let most = 1000
 
-    /// In order, with time between them.
+    /// The ranges, sorted and disjoint.
     private(set) var ranges: [Range<Timestamp>] = []
 
-    /// So little between two heartbeats is no gap: a worker writes one a moment after the interval that it tells of.
+    /// The longest gap that is ignored: a worker writes a heartbeat a moment after the interval that it covers.
     private var slack = Duration.milliseconds(100)
 
     mutating func add(_ range: Range<Timestamp>) {
-        // What comes is the latest as a rule, so both places are looked for from the end.
+        // A new range is usually the latest, so both searches start at the end.
         let first = (ranges.lastIndex { $0.upperBound + slack < range.lowerBound } ?? -1) + 1
         let end = (ranges.lastIndex { $0.lowerBound <= range.upperBound + slack } ?? -1) + 1
         let touched = ranges[first..<end]
@@ -24,7 +24,7 @@ struct Coverage {
         while ranges.count > Self.most { join() }
     }
 
-    /// Makes one of those between which there is little, and from then on takes twice as much for little.
+    /// Doubles the ignored gap and merges the ranges that are no further apart.
     private mutating func join() {
         slack = slack * 2
         ranges = ranges.reduce(into: []) { joined, range in
@@ -36,7 +36,7 @@ struct Coverage {
         }
     }
 
-    /// The seconds of a time that any worker told of.
+    /// The covered seconds of a time range.
     func seconds(in time: Range<Timestamp>) -> Double {
         let microseconds = ranges.reduce(Int64(0)) { sum, range in
             let part = range.clamped(to: time)

@@ -2,14 +2,14 @@
 
 import Verification
 
-/// What a fleet did, gathered from its workers' lines, each worker's in the order of time, in bounded memory.
+/// The history of a fleet in bounded memory, from its workers' log lines, each worker's in the order of time.
 package struct FleetHistory {
     private(set) var first: Timestamp?
     private(set) var last = Timestamp(microseconds: 0)
     private(set) var entries = 0
     private(set) var heartbeats = 0
 
-    /// Whether lines went back in time, as where one log follows another: what is summed over workers is then in parts.
+    /// True when lines went back in time, as when logs follow each other: sums over workers are then incomplete.
     private(set) var wentBack = false
 
     private(set) var timeline = TimeBuckets()
@@ -33,12 +33,14 @@ package struct FleetHistory {
     private static let mostProblems = 500
     private static let mostStages = 40
 
-    /// Lines of workers whose clocks differ may come in such a disorder.
+    /// The disorder tolerated between lines of workers with different clocks.
     private static let disorder = Duration.seconds(300)
 
     package init() {}
 
-    /// Takes the next entry; a heartbeat that names no worker is one of a worker that is called as its file.
+    /// Adds an entry.
+    ///
+    /// A heartbeat without a worker's name counts for a worker named after its file.
     package mutating func add(_ entry: LogEntry, from file: String) {
         let name = entry.worker ?? file
         let worker = workers[name] != nil || workers.count < Self.mostWorkers ? name : Tally.other
@@ -49,26 +51,26 @@ package struct FleetHistory {
         events.add(entry.event)
         if entry.severity >= .warning || entry.event == Problem.suppressed { note(problem: entry) }
 
-        // A line without a worker's name says nothing of a worker's life when others in its file have one.
+        // A line without a worker's name says nothing about a worker when other lines of the file have names.
         if entry.worker != nil || entry.event == WorkerStats.event {
             workers[worker, default: WorkerRecord(at: entry.time)].note(at: entry.time)
         }
         switch entry.event {
         case WorkerStats.event:
             if let stats = WorkerStats(entry) { add(stats, of: worker, at: entry.time) }
-        // Where an older worker does not say who it is, its heartbeats tell of the pauses that are long.
+        // Without a name in the event, as from an older worker, heartbeats show the longer pauses.
         case "provider.paused" where entry.worker != nil:
             if let provider = entry.fields.text("provider") { pauses.pause(provider.cut, by: worker, at: entry.time) }
         case "provider.resumed" where entry.worker != nil:
             if let provider = entry.fields.text("provider") { pauses.resume(provider.cut, by: worker, at: entry.time) }
-        // In a container a worker that is started anew may have the name of the one before.
+        // In a container, a restarted worker may have the name of its predecessor.
         case "worker.started": workers[worker]?.hasStopped = false
         case _ where entry.tellsAnEnd: workers[worker]?.hasStopped = true
         default: break
         }
     }
 
-    /// Closes what is open at the log's end.
+    /// Closes open pauses at the end of the log.
     package mutating func finish() {
         let workers = workers
         let last = last
@@ -121,7 +123,7 @@ extension FleetHistory {
             .filter { self.latencies[$0.key] != nil || self.latencies.count < Self.mostStages }
         self.latencies.merge(latencies) { $0.merged(with: $1) }
 
-        // A heartbeat tells of the time before it, and stands in the piece where that ended.
+        // A heartbeat covers the time before it, so it belongs to the bucket in which that time ends.
         timeline.update(at: time - .microseconds(1)) { bucket in
             bucket.latencies.merge(latencies) { $0.merged(with: $1) }
             bucket.lag = [bucket.lag, waiting].compactMap(\.self).max()

@@ -2,7 +2,7 @@
 
 import Verification
 
-/// How many records wait, by what was last said of each partition, by whom and when.
+/// The fleet's lag, from the last report of each partition.
 struct FleetLag {
     private struct Saying {
         let records: Double
@@ -14,9 +14,9 @@ struct FleetLag {
 
     private var sayings: [String: Saying] = [:]
 
-    /// Takes what a worker says of its partitions in place of what it said before.
+    /// Replaces a worker's reports by those of a new heartbeat.
     ///
-    /// A heartbeat lists those that are furthest behind: of one that has caught up it says nothing any more.
+    /// A heartbeat lists only the partitions that are furthest behind: one that has caught up is missing.
     mutating func take(_ lag: [String: Double], from worker: String, at time: Timestamp) {
         for (partition, saying) in sayings where saying.worker == worker && lag[partition] == nil {
             sayings[partition] = nil
@@ -26,9 +26,9 @@ struct FleetLag {
         }
     }
 
-    /// The sum of all partitions as it was known then; nil when nothing was.
+    /// The sum over all partitions at a time; nil before any report.
     ///
-    /// Where logs come one after the other, what earlier ones say of a later time is no part of it.
+    /// When logs follow each other, reports of a later time are left out.
     func total(at time: Timestamp) -> Double? {
         var sum: Double?
         for saying in sayings.values where saying.time <= time { sum = (sum ?? 0) + saying.records }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The latencies of one stage from many intervals of many workers.
+/// The latencies of one stage over many intervals of many workers.
 ///
-/// Percentiles cannot be added up. The middle ones are means, each interval weighted by how many durations it measured;
-/// the 99th is the worst interval of any worker, so that no outlier is averaged away.
+/// Percentiles cannot be added. The lower ones are means, weighted by the number of durations in each interval; the
+/// 99th is the worst interval of any worker, so that no outlier is averaged away.
 struct LatencySummary: Equatable {
     private var weight: Double
     private var weighted50: Double
@@ -32,12 +32,12 @@ struct LatencySummary: Equatable {
         return sum
     }
 
-    /// The whole ways first, which are what people wait for, then what may take the most of them.
+    /// The order of the stages: the end-to-end latencies, which users experience, then their largest parts.
     private static let order = [
         "request_to_provider", "request_to_event", "provider", "queue", "intake", "dispatch", "record", "publish",
     ]
 
-    /// The stages in the order in which a reader looks at them; what is not known comes last, by name.
+    /// The stages in the order for display; unknown ones come last, by name.
     static func ordered(_ stages: some Sequence<String>) -> [String] {
         stages.sorted { (place($0), $0) < (place($1), $1) }
     }

@@ -2,7 +2,7 @@
 
 import Verification
 
-/// When workers passed providers over, from their events and, where those are missing, from their heartbeats.
+/// The pauses of providers, from workers' events or, where those are missing, from their heartbeats.
 struct PauseHistory {
     struct Pause: Equatable {
         let provider: String
@@ -16,7 +16,7 @@ struct PauseHistory {
         let worker: String
     }
 
-    /// More are counted and not shown.
+    /// The maximum number of stored pauses; further ones are only counted.
     static let most = 5000
 
     private(set) var pauses: [Pause] = []
@@ -34,7 +34,7 @@ struct PauseHistory {
         end(Pause(provider: provider, worker: worker, from: from, to: max(from, time)))
     }
 
-    /// Ends what is still open: a worker's pauses at its own last line, for it cannot say when they ended.
+    /// Ends open pauses at their worker's last line, since their real end is unknown.
     mutating func finish(lastSeen: (_ worker: String) -> Timestamp) {
         for (key, from) in open.sorted(by: { $0.value < $1.value }) {
             let to = max(from, lastSeen(key.worker))

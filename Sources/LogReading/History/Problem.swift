@@ -2,13 +2,13 @@
 
 import Verification
 
-/// Lines of warnings and errors that say the same.
+/// A group of equal warnings or errors.
 struct Problem {
     struct Kind: Hashable {
         let severity: LogSeverity
         let event: String
 
-        /// What tells lines of one event apart: a provider, a stage, a code.
+        /// The value that distinguishes lines of one event: a provider, a stage, a code.
         let detail: String
     }
 
@@ -23,7 +23,7 @@ struct Problem {
         last = time
     }
 
-    /// Lines that were kept back because too many came at once are told of by one of this event.
+    /// The event that reports the number of suppressed lines.
     static let suppressed = "log.suppressed"
 
     mutating func note(_ entry: LogEntry) {
@@ -32,7 +32,7 @@ struct Problem {
         last = max(last, entry.time)
     }
 
-    /// The fields that hold words of a small vocabulary, in the order in which they are shown.
+    /// The fields with a small vocabulary, in the order of display.
     private static let telling = [
         "log.event", "provider", "stage", "outcome", "reason", "rule", "error_code", "sqlstate", "signal", "error",
     ]

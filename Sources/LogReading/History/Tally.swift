@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Sums by name, for a bounded number of names; what comes beyond them is `other`.
+/// Sums by name, for a bounded number of names; further names are summed as `other`.
 struct Tally {
     static let other = "other"
 
@@ -20,7 +20,7 @@ struct Tally {
         for (name, amount) in amounts { add(name, amount) }
     }
 
-    /// The name under which amounts of a name are added.
+    /// The name under which amounts of `name` are added: itself, or `other`.
     func place(of name: String) -> String {
         sums[name] != nil || sums.count < most ? name : Self.other
     }
@@ -29,13 +29,13 @@ struct Tally {
 
     subscript(name: String) -> Double { sums[name] ?? 0 }
 
-    /// The greatest first, those of one size by name.
+    /// The sums from the greatest to the least, equal ones by name.
     var ranked: [(name: String, sum: Double)] {
         sums.map { (name: $0.key, sum: $0.value) }.sorted { ($1.sum, $0.name) < ($0.sum, $1.name) }
     }
 }
 
-/// A tally for each of a bounded number of things, such as regions.
+/// A tally for each of a bounded number of rows, such as regions.
 struct TallyTable {
     private(set) var rows: [String: Tally] = [:]
     private let most: Int
@@ -44,14 +44,14 @@ struct TallyTable {
         self.most = most
     }
 
-    /// What comes to nothing makes no row.
+    /// Adds amounts to a row; amounts that are all zero create no row.
     mutating func add(_ amounts: [String: Double], to row: String) {
         guard amounts.values.contains(where: { $0 > 0 }) else { return }
         let known = rows[row] != nil || rows.count < most
         rows[known ? row : Tally.other, default: Tally(most: 40)].add(amounts)
     }
 
-    /// The greatest first.
+    /// The rows from the greatest total to the least.
     var ranked: [(name: String, tally: Tally)] {
         rows.map { (name: $0.key, tally: $0.value) }
             .sorted { ($1.tally.total, $0.name) < ($0.tally.total, $1.name) }

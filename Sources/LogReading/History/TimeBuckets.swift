@@ -2,27 +2,29 @@
 
 import Verification
 
-/// What happened over time, in pieces of equal length that grow with the span: bounded memory for any log.
+/// Counts over time, in buckets whose common length grows with the span: bounded memory for any log.
 struct TimeBuckets {
-    /// As many points as a chart shows; half of it at least once the log is longer than `narrowest` times this.
+    /// The maximum number of buckets, as many as a chart has points.
+    ///
+    /// At least half of it is used once the log is longer than `narrowest` times this.
     static let most = 240
 
     private static let narrowest: Int64 = 10_000_000
 
     private(set) var buckets: [TimeBucket] = []
 
-    /// When the first begins.
+    /// The start of the first bucket.
     private(set) var origin = Timestamp(microseconds: 0)
 
-    /// The length of one in microseconds.
+    /// The length of a bucket in microseconds.
     private(set) var width = narrowest
 
-    /// Until when anything is known; the last one may not be over.
+    /// The end of the known time; the last bucket may be incomplete.
     private(set) var end = Timestamp(microseconds: 0)
 
     private var coverage = Coverage()
 
-    /// Gives each piece that lies between the times its share of what a worker tells of them.
+    /// Distributes a worker's amounts over the buckets of a time range, each with its share.
     mutating func spread(from: Timestamp, to: Timestamp, _ add: (inout TimeBucket, _ share: Double) -> Void) {
         reach(from)
         let first = (from - origin).microseconds
@@ -36,7 +38,7 @@ struct TimeBuckets {
         }
     }
 
-    /// The piece that a time lies in.
+    /// Changes the bucket of a time.
     mutating func update(at time: Timestamp, _ change: (inout TimeBucket) -> Void) {
         reach(time)
         let place = (time - origin).microseconds
@@ -44,8 +46,7 @@ struct TimeBuckets {
         change(&buckets[Int(place / width)])
     }
 
-    /// Begins with a time, or puts pieces in front where it is earlier: logs may come one after the other, each from its
-    /// own beginning.
+    /// Sets the origin, or prepends buckets for an earlier time, as when logs follow each other and each starts anew.
     private mutating func reach(_ time: Timestamp) {
         guard !buckets.isEmpty else {
             origin = Timestamp(microseconds: time.microseconds / Self.narrowest * Self.narrowest)
@@ -60,14 +61,14 @@ struct TimeBuckets {
         origin = origin - .microseconds(Int64(count) * width)
     }
 
-    /// Makes room for what ends so many microseconds after the origin.
+    /// Extends the buckets to cover `length` microseconds after the origin.
     private mutating func cover(_ length: Int64) {
         while length > Int64(Self.most) * width { widen() }
         while Int64(buckets.count) * width < length { buckets.append(TimeBucket()) }
         end = max(end, origin + .microseconds(length))
     }
 
-    /// Makes one piece of every two.
+    /// Doubles the length by merging pairs of buckets.
     private mutating func widen() {
         width *= 2
         buckets = stride(from: 0, to: buckets.count, by: 2).map { index in
@@ -77,24 +78,24 @@ struct TimeBuckets {
         }
     }
 
-    /// When a piece begins.
+    /// The start of a bucket.
     func start(of index: Int) -> Timestamp {
         origin + .microseconds(Int64(index) * width)
     }
 
-    /// The seconds of a piece that any worker told of: with none, nothing is known of it.
+    /// The seconds of a bucket covered by any worker; if zero, nothing is known of it.
     func seconds(of index: Int) -> Double {
         coverage.seconds(in: start(of: index)..<start(of: index + 1))
     }
 }
 
-/// What happened in one piece of time.
+/// The counts of one bucket.
 struct TimeBucket {
     var requests = 0.0
     var decisions: [String: Double] = [:]
     var latencies: [String: LatencySummary] = [:]
 
-    /// The most at any time.
+    /// The maximum at any time in the bucket.
     var lag: Double?
     var dueSends: Double?
     var outbox: Double?

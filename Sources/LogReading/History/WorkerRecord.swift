@@ -2,7 +2,7 @@
 
 import Verification
 
-/// What one worker's lines say of its life.
+/// The life of one worker, from its lines.
 struct WorkerRecord {
     struct Gap: Equatable {
         let from: Timestamp
@@ -14,7 +14,7 @@ struct WorkerRecord {
     private(set) var heartbeats = 0
     private(set) var requests = 0.0
 
-    /// From the last heartbeat, which counts from the process's start.
+    /// The uptime at the last heartbeat, counted from the process's start.
     private(set) var uptime: Duration?
     private(set) var peakBytes: Double?
     private(set) var gaps: [Gap] = []
@@ -22,10 +22,10 @@ struct WorkerRecord {
     private(set) var coveredSeconds = 0.0
     private var lastHeartbeat: Timestamp?
 
-    /// Whether its last end has no beginning after it.
+    /// True when the worker ended and has not started again.
     var hasStopped = false
 
-    /// More are of no use to a reader.
+    /// The maximum number of stored gaps, more than a reader needs.
     private static let mostGaps = 1000
 
     init(at time: Timestamp) {
@@ -38,7 +38,7 @@ struct WorkerRecord {
         last = max(last, time)
     }
 
-    /// Takes a heartbeat; one that comes later than three intervals after the one before ends a gap.
+    /// Adds a heartbeat; one more than three intervals after the previous one ends a gap.
     mutating func note(_ stats: WorkerStats, at time: Timestamp) {
         if let before = lastHeartbeat, time - before > stats.interval * 3, gaps.count < Self.mostGaps {
             gaps.append(Gap(from: before, to: time))

@@ -8,12 +8,12 @@ extension JSONObject {
         return object
     }
 
-    /// The member as a number of things: finite, not negative, and small enough to be added up without end.
+    /// The member as an amount: finite, not negative, and small enough that sums do not overflow.
     func amount(_ name: String) -> Double? {
         self[name]?.amount
     }
 
-    /// The members that are amounts, at most as many as a fleet has names of one kind.
+    /// The members that are amounts, up to `mostNames`.
     var amounts: [String: Double] {
         var amounts: [String: Double] = [:]
         for member in members.prefix(Self.mostNames) {
@@ -22,7 +22,7 @@ extension JSONObject {
         return amounts
     }
 
-    /// The members that are objects, at most as many as a fleet has names of one kind.
+    /// The members that are objects, up to `mostNames`.
     var objects: [(name: String, object: JSONObject)] {
         members.prefix(Self.mostNames).compactMap { member in
             guard case .object(let object) = member.value else { return nil }
@@ -30,7 +30,7 @@ extension JSONObject {
         }
     }
 
-    /// The members that are texts, at most as many as a fleet has names of one kind.
+    /// The members that are texts, up to `mostNames`.
     var texts: [(name: String, text: String)] {
         members.prefix(Self.mostNames).compactMap { member in
             guard case .string(let text) = member.value else { return nil }
@@ -38,12 +38,12 @@ extension JSONObject {
         }
     }
 
-    /// Partitions are the most numerous.
+    /// The maximum number of names of one kind in a fleet; partitions are the most numerous.
     private static let mostNames = 1024
 }
 
 extension JSONValue {
-    /// A number, or a text that spells one: OTLP's JSON writes 64-bit integers as texts.
+    /// A number, or a text that contains one: OTLP's JSON writes 64-bit integers as texts.
     fileprivate var amount: Double? {
         let number: Double? =
             switch self {

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Cuts a stream of bytes into lines, in bounded memory.
+/// Splits a stream of bytes into lines, in bounded memory.
 package struct LineBuffer {
     package enum Line: Equatable {
         case whole([UInt8])
 
-        /// Longer than any line that a worker writes; its bytes are gone.
+        /// A line above `longestLine`, whose bytes were dropped.
         case tooLong
     }
 
-    /// Far above the cap of a worker's own lines, and of what collectors pass on.
+    /// The maximum length, far above that of a worker's own lines and of collectors' wrapping.
     package static let longestLine = 1 << 18
 
     private var bytes: [UInt8] = []
     private var start = 0
 
-    /// Bytes before this place hold no end of a line.
+    /// The bytes before this index contain no line end.
     private var scanned = 0
     private var isSkipping = false
 
@@ -30,7 +30,7 @@ package struct LineBuffer {
         bytes.append(contentsOf: chunk)
     }
 
-    /// The next line without its end; nil until more bytes have come.
+    /// The next line without its end; nil until more bytes arrive.
     package mutating func next() -> Line? {
         while true {
             guard let end = bytes[scanned...].firstIndex(of: UInt8(ascii: "\n")) else {
@@ -51,7 +51,7 @@ package struct LineBuffer {
         }
     }
 
-    /// What stands after the last end of a line, when nothing more will come.
+    /// The bytes after the last line end, called at the end of the input.
     package mutating func rest() -> Line? {
         defer { self = LineBuffer() }
         if isSkipping { return .tooLong }

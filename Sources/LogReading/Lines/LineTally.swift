@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How many lines came, and how many of them said something.
+/// Counts lines, and those that are no entries.
 package struct LineTally: Sendable, Equatable {
     package private(set) var lines = 0
 
-    /// Lines that are no JSON object with a time: cut off, of another program, or in format `text`.
+    /// Lines that are no JSON object with a time: truncated, from another program, or in format `text`.
     package private(set) var broken = 0
 
     package init() {}
 
-    /// The entry of a line; nil for a broken or an empty one.
+    /// Parses a line; nil for a broken or an empty one.
     package mutating func read(_ line: LineBuffer.Line) -> LogEntry? {
         guard case .whole(let bytes) = line else {
             lines += 1
@@ -23,10 +23,10 @@ package struct LineTally: Sendable, Equatable {
         return entry
     }
 
-    /// Whether lines have come and none of them is an entry.
+    /// True when there are lines but none of them is an entry.
     package var isForeign: Bool { lines > 0 && broken == lines }
 
-    /// What a reader who waits for the first entry has to know; nil unless lines are foreign.
+    /// A hint for a reader who waits for the first entry; nil unless all lines are foreign.
     package var doubt: String? {
         guard isForeign else { return nil }
         return "\(Figure.count(lines, "line")) came, and none is an entry in format json or otel (log.format)."

@@ -3,9 +3,11 @@
 import Verification
 
 extension LogEntry {
-    /// Reads a line in format `json` or `otel`; nil for anything else.
+    /// Parses a line in format `json` or `otel`; nil for anything else.
     ///
-    /// What a collector writes before the object (`worker-1 | {…`, `2026-11-20T12:00:00Z stdout F {…`) is skipped.
+    /// A collector's prefix before the object (`worker-1
+    ///
+    /// {…`, `2026-11-20T12:00:00Z stdout F {…`) is skipped.
     package init?(_ line: [UInt8]) {
         guard let start = line.firstIndex(of: UInt8(ascii: "{")) else { return nil }
         let document = start == 0 ? line : Array(line[start...])
@@ -19,7 +21,7 @@ extension LogEntry {
         }
     }
 
-    /// A figure of a heartbeat lies eighteen levels deep in OTLP's wrapping.
+    /// In OTLP's wrapping, a figure of a heartbeat is eighteen levels deep.
     private static let limits = JSONLimits(maximumDepth: 24)
 
     private init?(flat object: JSONObject) {
@@ -32,14 +34,14 @@ extension LogEntry {
         )
     }
 
-    /// Reads the one record of OTLP's `LogsData`, as a worker writes it.
+    /// Parses the one record of OTLP's `LogsData`, as a worker writes it.
     private init?(_ resourceLogs: JSONObject) {
         guard let record = resourceLogs.onlyElement("scopeLogs")?.onlyElement("logRecords") else { return nil }
         let resource = resourceLogs.object("resource")?["attributes"].map(Self.attributes)
         self.init(record, instance: resource?.text("service.instance.id"))
     }
 
-    /// Reads an OpenTelemetry log record.
+    /// Parses an OpenTelemetry log record.
     private init?(_ record: JSONObject, instance: String?) {
         guard let nanoseconds = record.integer("timeUnixNano") else { return nil }
         let fields = record["attributes"].map(Self.attributes) ?? JSONObject(members: [])
@@ -55,7 +57,7 @@ extension LogEntry {
         )
     }
 
-    /// Attributes as an object of plain values, whether they came as one or as OTLP's list of keys and values.
+    /// Attributes as an object of plain values, from an object or from OTLP's list of keys and values.
     private static func attributes(_ value: JSONValue) -> JSONObject {
         guard case .array(let list) = value else {
             guard case .object(let object) = value else { return JSONObject(members: []) }
@@ -80,7 +82,7 @@ extension LogEntry {
 }
 
 extension JSONObject {
-    /// The element of an array that holds one object and nothing else.
+    /// The only element of an array, if it is an object.
     fileprivate func onlyElement(_ name: String) -> JSONObject? {
         guard case .array(let elements)? = self[name], elements.count == 1, case .object(let only) = elements[0] else {
             return nil
@@ -88,7 +90,7 @@ extension JSONObject {
         return only
     }
 
-    /// A 64-bit integer, as a number or as the text that OTLP makes of it.
+    /// A 64-bit integer, as a number or as OTLP's text.
     fileprivate func integer(_ name: String) -> Int64? {
         switch self[name] {
         case .number(let number): number.int64

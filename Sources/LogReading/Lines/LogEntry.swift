@@ -2,7 +2,7 @@
 
 package import Verification
 
-/// One line of a worker's log, whatever its format: when, how grave, what, by whom, and its fields.
+/// One line of a worker's log, independent of its format.
 package struct LogEntry: Sendable {
     package let time: Timestamp
     package let severity: LogSeverity
@@ -10,11 +10,11 @@ package struct LogEntry: Sendable {
     /// The stable dotted name, such as `worker.stats`; `log` where a line has none.
     package let event: String
 
-    /// The worker that wrote the line, where the line says so.
+    /// The worker that wrote the line; nil where the line does not name it.
     package let worker: String?
     package let fields: JSONObject
 
-    /// Whether this is the last line of a worker that ended because it was told to.
+    /// True for the last line of a worker that was stopped by a signal.
     var tellsAnEnd: Bool { ["worker.stopped", "worker.drain_timeout", "worker.ended"].contains(event) }
 
     init?(time: Timestamp, severity: LogSeverity, event: String?, worker: String? = nil, fields: JSONObject) {
@@ -26,12 +26,12 @@ package struct LogEntry: Sendable {
         self.fields = fields
     }
 
-    /// The years 2020 to 2099: one line from another age would stretch every chart to nothing.
+    /// The years 2020 to 2099: one line with an absurd time would stretch every chart to nothing.
     private static let believable =
         Timestamp(microseconds: 1_577_836_800_000_000)...Timestamp(microseconds: 4_102_444_800_000_000)
 }
 
-/// How grave a line is, in the order of swift-log's levels.
+/// The severity of a line, in the order of swift-log's levels.
 package enum LogSeverity: Int, Sendable, Comparable, CaseIterable {
     case trace
     case debug
@@ -43,7 +43,7 @@ package enum LogSeverity: Int, Sendable, Comparable, CaseIterable {
 
     package static func < (left: LogSeverity, right: LogSeverity) -> Bool { left.rawValue < right.rawValue }
 
-    /// The word that a line says it with; `info` for any other.
+    /// The severity of a word; `info` for an unknown one.
     init(word: String) {
         self =
             switch word.lowercased() {
@@ -57,7 +57,7 @@ package enum LogSeverity: Int, Sendable, Comparable, CaseIterable {
             }
     }
 
-    /// OpenTelemetry's number, 1 to 24 in steps of four a level; of those of `info`, 9 to 12, all but the first are `notice`.
+    /// The severity of an OpenTelemetry number, 1 to 24 in steps of four a level; of 9 to 12, all but 9 are `notice`.
     init(number: Double) {
         self =
             switch number {
@@ -73,7 +73,7 @@ package enum LogSeverity: Int, Sendable, Comparable, CaseIterable {
 }
 
 extension String {
-    /// The text as a name that is kept: names come from outside, and their number times their length is memory.
+    /// The text truncated for storage: names come from outside, and their number times their length is memory.
     var cut: String {
         utf8.count <= 64 ? self : String(decoding: utf8.prefix(61), as: UTF8.self) + "..."
     }

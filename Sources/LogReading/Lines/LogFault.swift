@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a log cannot be read.
+/// The reason why a log cannot be read.
 package enum LogFault: Error, CustomStringConvertible, Equatable {
-    /// The system's words for why a file cannot be opened or read.
+    /// The file cannot be opened or read; `reason` is the system's message.
     case unreadable(path: String, reason: String)
 
-    /// Nothing in it is an entry in a format for machines.
+    /// The log contains no entry in a format for machines.
     case foreign(path: String)
 
     package var description: String {

@@ -2,9 +2,9 @@
 
 import Glibc
 
-/// A log that is read from its beginning to its end: a file or standard input.
+/// A log that is read once from start to end: a file or standard input.
 final class LogFile {
-    /// What messages call it: its path, or `stdin`.
+    /// The log's name in messages: its path, or `stdin`.
     let name: String
     private(set) var tally = LineTally()
     private let descriptor: Int32
@@ -23,7 +23,7 @@ final class LogFile {
         if descriptor > STDERR_FILENO { close(descriptor) }
     }
 
-    /// The next entry, past every broken line; nil at the end.
+    /// The next entry, skipping broken lines; nil at the end.
     func next() throws(LogFault) -> LogEntry? {
         while true {
             while let line = buffer.next() ?? (isAtEnd ? buffer.rest() : nil) {
@@ -34,7 +34,7 @@ final class LogFile {
         }
     }
 
-    /// Whether it was read to its end and none of its lines is an entry.
+    /// True when the whole log was read and none of its lines is an entry.
     var isForeign: Bool { isAtEnd && tally.isForeign }
 
     private func fill() throws(LogFault) {

@@ -2,9 +2,9 @@
 
 import Verification
 
-/// Several logs as one, merged by time, one entry of each in memory.
+/// Merges several logs by time, with one entry of each in memory.
 ///
-/// Each log is taken to be in order; where it is not, its entries come in its own order.
+/// Each log is assumed to be in order; otherwise its entries keep its own order.
 package final class LogFiles {
     private struct Head {
         let entry: LogEntry
@@ -14,7 +14,7 @@ package final class LogFiles {
     private var heads: [Head] = []
     private let files: [LogFile]
 
-    /// The names of the logs that hold lines and no entry: they are passed over.
+    /// The names of the logs that contain lines but no entry, which are skipped.
     package let foreign: [String]
 
     /// Opens the paths; `-` is standard input.
@@ -33,7 +33,7 @@ package final class LogFiles {
         self.heads = heads
     }
 
-    /// The earliest entry that is left, and the name of its log.
+    /// The earliest remaining entry, and the name of its log.
     package func next() throws(LogFault) -> (entry: LogEntry, file: String)? {
         guard let earliest = heads.indices.min(by: { heads[$0].entry.time < heads[$1].entry.time }) else { return nil }
         let head = heads[earliest]
@@ -45,7 +45,7 @@ package final class LogFiles {
         return (head.entry, head.file.name)
     }
 
-    /// What was read so far, of all logs that are not foreign.
+    /// The lines read so far, of all logs that are not foreign.
     package var tally: LineTally {
         files.reduce(into: LineTally()) { $0 += $1.tally }
     }

@@ -2,15 +2,15 @@
 
 import Verification
 
-/// Cuts a stream of bytes into the lines that workers wrote, whatever platform has handed them on.
+/// Splits a stream of bytes into the lines that workers wrote, and undoes the wrapping of platforms.
 ///
-/// Container runtimes split long lines and put words before each part (CRI: CRI-O and containerd), or put each part into a
-/// JSON object of its own (Docker); PowerShell's `>` writes UTF-16.
+/// Container runtimes split long lines and prefix each part (CRI: CRI-O and containerd), or put each part into a JSON
+/// object (Docker); PowerShell's `>` writes UTF-16.
 package struct LogLines {
     private var decoder: UTF16Reader?
     private var isEncodingKnown: Bool
 
-    /// The first bytes of a stream, until there are enough of them to know its encoding.
+    /// The first bytes of a stream, kept until they suffice to detect its encoding.
     private var beginning: [UInt8] = []
     private var buffer = LineBuffer()
     private var parts = LineParts()
@@ -39,7 +39,7 @@ package struct LogLines {
         buffer.append(decoder?.read(chunk) ?? [])
     }
 
-    /// The next line without its end; nil until more bytes have come.
+    /// The next line without its end; nil until more bytes arrive.
     package mutating func next() -> LineBuffer.Line? {
         while let line = buffer.next() {
             if let whole = parts.join(line) { return whole }
@@ -47,7 +47,7 @@ package struct LogLines {
         return nil
     }
 
-    /// The rest after the last end of a line, when nothing more will come; then nil.
+    /// The bytes after the last line end, called at the end of the input until it returns nil.
     package mutating func rest() -> LineBuffer.Line? {
         if !isEncodingKnown {
             isEncodingKnown = true
@@ -59,13 +59,13 @@ package struct LogLines {
     }
 }
 
-/// Turns UTF-16 into UTF-8 as it comes; half a character waits for the other half.
+/// Converts UTF-16 to UTF-8 incrementally; an incomplete character waits for its other half.
 private struct UTF16Reader {
     private let isLittleEndian: Bool
     private var half: UInt8?
     private var leading: UInt16?
 
-    /// Nil for a text that is not in UTF-16: one without a byte order mark, and without a zero in its first two bytes.
+    /// Detects UTF-16 by a byte order mark or a zero in the first two bytes; nil for any other text.
     init?(beginning: [UInt8]) {
         switch beginning.prefix(2) {
         case [0xff, 0xfe]: isLittleEndian = true
@@ -99,7 +99,7 @@ private struct UTF16Reader {
 private struct LineParts {
     private var parts: [String: [UInt8]] = [:]
 
-    /// The whole line that a line ends, or the line itself where no runtime has wrapped it; nil while parts are missing.
+    /// The whole line that a part completes, or a line without wrapping as it is; nil while parts are missing.
     mutating func join(_ line: LineBuffer.Line) -> LineBuffer.Line? {
         guard case .whole(let bytes) = line, let part = LinePart(bytes) else { return line }
         var content = parts.removeValue(forKey: part.stream) ?? []
@@ -110,7 +110,7 @@ private struct LineParts {
         return nil
     }
 
-    /// A part whose others never came, which is a broken line.
+    /// A part whose other parts never came, which counts as a broken line.
     mutating func rest() -> LineBuffer.Line? { parts.popFirst().map { .whole($0.value) } }
 }
 
@@ -119,15 +119,17 @@ private struct LinePart {
     let stream: String
     let content: [UInt8]
 
-    /// True where the line that the worker wrote ends here.
+    /// True for the last part of the worker's line.
     let isLast: Bool
 
     init?(_ line: [UInt8]) {
         if line.starts(with: Array(#"{"log":""#.utf8)) { self.init(docker: line) } else { self.init(cri: line) }
     }
 
-    /// `2026-11-20T12:00:00.123456789Z stdout P {"timestamp":…`: a time, a stream, `P` for a part or `F` for the last one,
-    /// perhaps with more tags behind a colon, and the text.
+    /// Parses CRI's format: `2026-11-20T12:00:00.123456789Z stdout P {"timestamp":…`.
+    ///
+    /// The fields are a time, a stream, `P` for a part or `F` for the last one, possibly followed by more tags after a
+    /// colon, and the text.
     private init?(cri line: [UInt8]) {
         let blank = UInt8(ascii: " ")
         let words = line.split(separator: blank, maxSplits: 3, omittingEmptySubsequences: false)
@@ -141,7 +143,9 @@ private struct LinePart {
         (stream, content, isLast) = (name, Array(words[3]), !isPart)
     }
 
-    /// `{"log":"{\"timestamp\":…}\n","stream":"stdout","time":"…"}`: the last part ends in the end of the line.
+    /// Parses Docker's format: `{"log":"{\"timestamp\":…}\n","stream":"stdout","time":"…"}`.
+    ///
+    /// The text of the last part ends with a line end.
     private init?(docker line: [UInt8]) {
         guard case .object(let object)? = try? JSONScanner.parse(line, limits: JSONLimits(maximumDepth: 4)),
             let text = object.text("log"), let name = object.text("stream")

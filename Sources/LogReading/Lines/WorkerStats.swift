@@ -2,13 +2,13 @@
 
 import Verification
 
-/// What a worker says of itself every few seconds, in the event `worker.stats`; counts are of the interval.
+/// A worker's heartbeat, the event `worker.stats`; its counts cover one interval.
 package struct WorkerStats: Sendable {
     package static let event = "worker.stats"
 
-    /// Milliseconds that a stage took.
+    /// The latency of a stage in milliseconds.
     package struct Latency: Sendable, Equatable {
-        /// How many durations these are of; 1 where an older worker does not say.
+        /// The number of durations; 1 for an older worker, which does not report it.
         package let count: Double
         package let p50: Double
         package let p90: Double
@@ -24,23 +24,24 @@ package struct WorkerStats: Sendable {
         package let breaker: String?
         package let score: Double?
 
-        /// Whether the worker passes it over.
+        /// True when the circuit is open and the worker skips the provider.
         package var isPaused: Bool { breaker == "open" }
 
-        /// Whether a pause is over and the worker's next message finds out: for hours, where none comes.
+        /// True when the next message probes the provider, which may take hours if none comes.
         package var isProbed: Bool { breaker == "half_open" }
     }
 
     package let interval: Duration
 
-    /// The interval as far as a worker's own idea of it is believed.
+    /// The interval, limited to an hour because a wrong value would distort everything else.
     package var believedInterval: Duration { min(interval, .seconds(3600)) }
 
     package let uptime: Duration?
     package let requests: Double
 
-    /// Published delivery events that told an earlier decision once more (`duplicate_request`): they are in no count of
-    /// decisions, regions or rules.
+    /// The number of published events that repeat an earlier decision (`duplicate_request`).
+    ///
+    /// They are in no count of decisions, regions or rules.
     package let repeats: Double
     package let decisions: [String: Double]
     package let regions: [String: [String: Double]]
@@ -51,19 +52,19 @@ package struct WorkerStats: Sendable {
     package let outbox: Double?
     package let dueSends: Double?
 
-    /// Records that wait, by partition of the requests topic.
+    /// The lag in records, by partition of the requests topic.
     package let lag: [String: Double]
 
-    /// Topics that the worker cannot use though brokers answer, a sentence each.
+    /// Topics that the worker cannot use although brokers answer, one sentence each.
     package let topicFaults: [String]
     package let latencies: [String: Latency]
     package let errors: [String: Double]
     package let residentBytes: Double?
     package let cpu: Duration?
 
-    /// Reads a heartbeat; nil for any other event.
+    /// Parses a heartbeat; nil for any other event.
     ///
-    /// What is missing is nothing: an older worker may not know it.
+    /// Missing fields count as empty: an older worker may not know them.
     package init?(_ entry: LogEntry) {
         guard entry.event == Self.event else { return nil }
         let fields = entry.fields
@@ -106,7 +107,7 @@ package struct WorkerStats: Sendable {
         }
     }
 
-    /// The stages that anything went through.
+    /// The stages with any durations.
     private static func latencies(_ object: JSONObject) -> [String: Latency] {
         let latencies = object.objects.compactMap { name, fields -> (String, Latency)? in
             guard let p50 = fields.amount("p50"), let p90 = fields.amount("p90"), let p99 = fields.amount("p99"),

@@ -3,8 +3,9 @@
 import Verification
 
 extension FleetHistory {
-    /// Writes the members that the page's script reads: times in milliseconds since 1970, spans in milliseconds, and
-    /// rows in the order in which they are shown.
+    /// Writes the members for the page's script.
+    ///
+    /// Times are in milliseconds since 1970, spans in milliseconds, and rows in the order of display.
     func write(to json: inout JSONWriter) {
         json.member("first", ifPresent: first?.milliseconds)
         json.member("last", last.milliseconds)

@@ -3,15 +3,15 @@
 import Crypto
 import Verification
 
-/// A fleet's history as one HTML page that loads nothing: its own script draws it from the figures in it.
+/// A fleet's history as one self-contained HTML page, drawn by its own script from embedded figures.
 package struct ReportPage {
     let history: FleetHistory
     let tally: LineTally
 
-    /// The logs, as the command line names them.
+    /// The logs, as named on the command line.
     let sources: [String]
 
-    /// Logs that were left out because they hold no entry.
+    /// The logs that were skipped because they contain no entry.
     let foreign: [String]
 
     package init(_ history: FleetHistory, tally: LineTally, sources: [String], foreign: [String] = []) {
@@ -31,7 +31,7 @@ package struct ReportPage {
             .replacing("json\"></script>", with: "json\">\(figures)</script>")
     }
 
-    /// The history in JSON; without a tag in it, which could end the element that holds it.
+    /// The history in JSON; `<` is escaped, since a tag could end the element that contains it.
     private var figures: String {
         var json = JSONWriter(reserving: 65_536)
         json.object { page in

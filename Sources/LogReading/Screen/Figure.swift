@@ -2,7 +2,7 @@
 
 import Verification
 
-/// Numbers and times as people read them.
+/// Formats numbers and times for people.
 enum Figure {
     /// At most four digits, such as `0.25`, `12.5`, `1,234` and `48.1k`.
     static func short(_ number: Double) -> String {
@@ -16,10 +16,10 @@ enum Figure {
         }
     }
 
-    /// All digits with their thousands apart, such as `1,234,567`.
+    /// All digits with thousands separators, such as `1,234,567`.
     static func whole(_ number: Double) -> String { Int(min(max(number.rounded(), 0), 1e18)).grouped }
 
-    /// Things with their number, such as `1 gap` and `12 gaps`.
+    /// A count with its noun, such as `1 gap` and `12 gaps`.
     static func count(_ number: Int, _ thing: String) -> String {
         "\(number.grouped) \(thing)\(number == 1 ? "" : "s")"
     }
@@ -38,13 +38,13 @@ enum Figure {
         }
     }
 
-    /// `2026-11-20 12:34:56`, in UTC.
+    /// The time in UTC, `2026-11-20 12:34:56`.
     static func time(_ time: Timestamp) -> String {
         let text = time.rfc3339
         return "\(text.prefix(10)) \(clock(time))"
     }
 
-    /// `12:34:56`, in UTC.
+    /// The time of day in UTC, `12:34:56`.
     static func clock(_ time: Timestamp) -> String { String(time.rfc3339.dropFirst(11).prefix(8)) }
 
     private static func decimal(_ number: Double, places: Int) -> String {

@@ -2,7 +2,7 @@
 
 package import Verification
 
-/// What a fleet does at present: the heartbeats of the last minute, and the last lines that tell of trouble.
+/// The present state of a fleet: the heartbeats of the last minute, and the last warning or error.
 package struct FleetNow {
     struct Worker {
         struct Heartbeat {
@@ -10,33 +10,33 @@ package struct FleetNow {
             let stats: WorkerStats
         }
 
-        /// Those of the last minute, and always the last; never empty.
+        /// The heartbeats of the last minute, or at least the last one; never empty.
         fileprivate(set) var recent: [Heartbeat]
         fileprivate(set) var hasStopped = false
 
-        /// When its last heartbeat came, by the log's time: its own clock may go wrong.
+        /// The time at which the last heartbeat arrived, by the log's clock, since the worker's own may be wrong.
         fileprivate(set) var heardAt: Timestamp
 
         var last: Heartbeat { recent[recent.count - 1] }
 
-        /// The seconds that the recent heartbeats tell of.
+        /// The seconds covered by the recent heartbeats.
         var seconds: Double { recent.reduce(0) { $0 + max(0.001, Double($1.stats.interval.microseconds) / 1e6) } }
 
-        /// Whether three heartbeats are missing.
+        /// True when three heartbeats are missing.
         func isSilent(at now: Timestamp) -> Bool {
             !hasStopped && now - heardAt > max(last.stats.believedInterval, .seconds(1)) * 3
         }
 
-        /// How many times a second something happened in the last minute, or in the last interval where that is longer.
+        /// The rate of a count in events a second, over the last minute or, where longer, the last interval.
         func rate(_ count: (WorkerStats) -> Double) -> Double {
             recent.reduce(0) { $0 + count($1.stats) } / seconds
         }
     }
 
-    /// Rates are means of this time.
+    /// The window of the rates.
     static let window = Duration.seconds(60)
 
-    /// Who stopped or fell silent is shown for so long, and in any case for some of its intervals.
+    /// The minimum time for which a stopped or silent worker is shown.
     private static let memory = Duration.seconds(300)
     private static let mostWorkers = 2000
 
@@ -48,17 +48,18 @@ package struct FleetNow {
 
     package init() {}
 
-    /// Takes an entry; true when it is a heartbeat.
+    /// Adds an entry; true when it is a heartbeat.
     ///
-    /// No line of the future makes all others old: the machine's clock, where it is told, bounds what is the newest.
-    /// `now` is the log's time as it was before the entry: a `LogClock` goes on where no line is newer.
+    /// `clock` is the machine's clock, if known: it bounds the newest time, so that one line from the future does not
+    /// make all others old. `now` is the log's time before the entry: a `LogClock` advances even where no line is
+    /// newer.
     @discardableResult
     package mutating func add(_ entry: LogEntry, clock: Timestamp? = nil, now: Timestamp? = nil) -> Bool {
         let time = clock.map { min(entry.time, $0 + .seconds(60)) } ?? entry.time
         let newest = max(newest ?? time, time)
         self.newest = newest
         let heardAt = max(newest, now ?? newest)
-        // That lines were held back says nothing new, and would hide what does.
+        // A report of suppressed lines adds nothing, and would hide the problem itself.
         if entry.severity >= .warning, entry.event != Problem.suppressed { trouble = entry }
         if entry.tellsAnEnd, let name = entry.worker { workers[name]?.hasStopped = true }
         guard let stats = WorkerStats(entry) else { return false }
@@ -76,7 +77,7 @@ package struct FleetNow {
         return true
     }
 
-    /// Forgets who has been away for long.
+    /// Removes workers that have been silent for long.
     package mutating func forget(at now: Timestamp) {
         workers = workers.filter { now - $0.value.heardAt < max(Self.memory, $0.value.last.stats.believedInterval * 6) }
     }
@@ -85,18 +86,18 @@ package struct FleetNow {
 // MARK: - The fleet
 
 extension FleetNow {
-    /// Those that are there.
+    /// The workers that are neither stopped nor silent.
     func live(at now: Timestamp) -> [Worker] {
         workers.values.filter { !$0.hasStopped && !$0.isSilent(at: now) }
     }
 
-    /// Records that wait, by the last that any worker said of each partition.
+    /// The lag by partition, from the last report of each.
     var lag: [String: Double] {
         workers.values.sorted { $0.last.time < $1.last.time }
             .reduce(into: [:]) { lag, worker in lag.merge(worker.last.stats.lag) { $1 } }
     }
 
-    /// Topics that workers cannot use, and how many of them say so.
+    /// The topics that workers cannot use, with the number of workers that report each.
     func topicFaults(at now: Timestamp) -> [(sentence: String, workers: Int)] {
         live(at: now).reduce(into: [:]) { counts, worker in
             for fault in Set(worker.last.stats.topicFaults) { counts[fault, default: 0] += 1 }
@@ -104,14 +105,14 @@ extension FleetNow {
         .map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }
     }
 
-    /// Latencies of the last minute by stage.
+    /// The latencies of the last minute by stage.
     func latencies(at now: Timestamp) -> [String: LatencySummary] {
         live(at: now).flatMap(\.recent).reduce(into: [:]) { sums, heartbeat in
             sums.merge(heartbeat.stats.latencies.mapValues { LatencySummary($0) }) { $0.merged(with: $1) }
         }
     }
 
-    /// Refusals a minute by reason.
+    /// The rejections a minute by rule.
     func rules(at now: Timestamp) -> Tally {
         live(at: now).reduce(into: Tally()) { tally, worker in
             let seconds = worker.seconds
@@ -119,7 +120,7 @@ extension FleetNow {
         }
     }
 
-    /// Providers by name, with the rates of their answers and what the live workers' breakers say.
+    /// The providers by name, with the rates of their answers and the breaker states of the live workers.
     func providers(at now: Timestamp) -> [ProviderNow] {
         var providers: [String: ProviderNow] = [:]
         for worker in live(at: now) {
@@ -138,14 +139,14 @@ extension FleetNow {
     }
 }
 
-/// One provider as all live workers see it together.
+/// The state of one provider over all live workers.
 struct ProviderNow {
     let name: String
     var rates: [String: Double] = [:]
     private(set) var workers = 0
     private(set) var pausing = 0
 
-    /// Those whose next message asks it again.
+    /// The number of workers whose next message probes the provider.
     private(set) var probing = 0
     private(set) var score: Double?
 
@@ -153,7 +154,7 @@ struct ProviderNow {
         self.name = name
     }
 
-    /// Takes what one worker says; the lowest score is the one to look at.
+    /// Adds one worker's state; of the scores, the lowest counts.
     fileprivate mutating func note(_ provider: WorkerStats.Provider) {
         workers += 1
         if provider.isPaused { pausing += 1 }

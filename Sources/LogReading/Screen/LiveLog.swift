@@ -2,24 +2,24 @@
 
 import Glibc
 
-/// A log that is read as it grows: a stream, such as standard input and a pipe, or a file that may be rotated.
+/// A log that is read as it grows: a stream, such as standard input or a pipe, or a file that may be rotated.
 package final class LiveLog {
     package private(set) var tally = LineTally()
 
-    /// Whether a stream has ended; a file never has.
+    /// True when a stream has ended; a file never ends.
     package private(set) var isOver = false
 
-    /// What messages call it: its path, or `stdin`.
+    /// The log's name in messages: its path, or `stdin`.
     private let name: String
 
-    /// Where a file is found again when it is rotated; nil for a stream.
+    /// The path at which a rotated file is reopened; nil for a stream.
     private let path: String?
     private var descriptor: Int32
     private var position: off_t = 0
     private var buffer = LogLines()
     private var chunk = [UInt8](repeating: 0, count: 1 << 16)
 
-    /// A file is read from so near its end: the last minutes of a fleet.
+    /// The distance from a file's end at which reading starts: the last minutes of a fleet.
     private static let lookBack: off_t = 4 << 20
 
     /// Opens a path; `-` is standard input.
@@ -28,11 +28,11 @@ package final class LiveLog {
         guard descriptor >= 0 else { throw .unreadable(path: path, reason: String(cString: strerror(errno))) }
         self.descriptor = descriptor
         name = path == "-" ? "stdin" : path
-        // A path may be a pipe, as a shell's `<(…)` is.
+        // A path may be a pipe, as in a shell's `<(…)`.
         self.path = path == "-" || !Self.isFile(descriptor) ? nil : path
         guard self.path != nil else { return }
         let size = lseek(descriptor, 0, SEEK_END)
-        // A character of UTF-16 begins at an even place.
+        // An even offset, at which UTF-16 characters begin.
         position = max(0, size - Self.lookBack) & ~1
         guard position > 0 else {
             _ = lseek(descriptor, 0, SEEK_SET)
@@ -53,13 +53,13 @@ package final class LiveLog {
         return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// What a caller may wait on; nil where nothing would tell of new bytes.
+    /// A descriptor that becomes readable when bytes arrive; nil for a file, where nothing signals new bytes.
     package var waitable: Int32? { path == nil && !isOver ? descriptor : nil }
 
-    /// The entries that have come, of some of the bytes that are there; nil when there are no bytes now.
+    /// The entries of the next chunk of bytes; nil when there are no new bytes.
     ///
-    /// On a stream it blocks when `waitable` has not been found readable. That no line was an entry is a fault at a
-    /// stream's end alone: before it, and in a file, one may still come.
+    /// On a stream it blocks unless `waitable` is readable. Only at a stream's end does it throw because no line was an
+    /// entry: before that, and in a file, one may still come.
     package func next() throws(LogFault) -> [LogEntry]? {
         guard !isOver else { return nil }
         let count = read(descriptor, &chunk, chunk.count)
@@ -90,7 +90,7 @@ package final class LiveLog {
         return entries
     }
 
-    /// Reads on in the file that has taken the path's place, or from the beginning of one that was cut.
+    /// Opens the file that has replaced a rotated one, or restarts at the beginning of a truncated file.
     private func reopenIfRotated() {
         guard let path else { return }
         var here = stat()
@@ -110,7 +110,7 @@ package final class LiveLog {
         buffer = LogLines()
     }
 
-    /// Steps over a line that is read from its middle.
+    /// Skips the rest of a line, when reading starts in its middle.
     private func skipLine() {
         var byte: UInt8 = 0
         while read(descriptor, &byte, 1) == 1 {

@@ -23,7 +23,7 @@ struct ScreenLine: Equatable {
         add(text, style)
     }
 
-    /// Appends text, whose characters all take one column.
+    /// Appends text, one column for each character.
     mutating func add(_ text: String, _ style: Style = .plain) {
         let text = text.narrow
         guard !text.isEmpty else { return }
@@ -31,7 +31,7 @@ struct ScreenLine: Equatable {
         width += text.utf8.count
     }
 
-    /// Appends text that ends, or begins, at the edge of a column so wide; a longer one is cut.
+    /// Appends text in a cell of fixed width, numbers aligned right; longer text is truncated.
     mutating func cell(_ text: String, _ columns: Int, isNumber: Bool = true, _ style: Style = .plain) {
         let text = text.narrow
         let shown = text.utf8.count <= columns ? text : String(text.prefix(max(0, columns - 1))) + "~"
@@ -50,12 +50,12 @@ struct ScreenLine: Equatable {
         return line
     }
 
-    /// The text as far as it fits.
+    /// The text without styles, truncated to a width.
     func plain(width: Int) -> String {
         String(pieces.map(\.text).joined().prefix(width))
     }
 
-    /// The same with the terminal's words for colours.
+    /// The text truncated to a width, with the terminal's codes for colours.
     func styled(width: Int, colours: Bool) -> String {
         var left = width
         var line = ""
@@ -75,8 +75,9 @@ struct ScreenLine: Equatable {
 }
 
 extension String {
-    /// The text in printable ASCII, a question mark for each other character: a log's names move no cursor, and every
-    /// character takes one column.
+    /// The text in printable ASCII, with a question mark for each other character.
+    ///
+    /// So a log's names cannot move the cursor, and every character takes one column.
     fileprivate var narrow: String {
         String(String.UnicodeScalarView(unicodeScalars.map { (" "..."~").contains($0) ? $0 : "?" }))
     }

@@ -2,20 +2,20 @@
 
 import Glibc
 
-/// The terminal that standard output is, with the screen to itself and its keys read one by one.
+/// The terminal of standard output, in full-screen mode with unbuffered keys.
 ///
-/// Keys come from `/dev/tty`, because standard input is the log.
+/// Keys are read from `/dev/tty`, because standard input is the log.
 package final class Terminal {
     package struct Size: Equatable {
         package let width: Int
         package let height: Int
     }
 
-    /// What a caller may wait on for keys.
+    /// The descriptor that becomes readable at a key.
     package let keyboard: Int32
     private let before: termios
 
-    /// Takes the screen; nil when standard output is no terminal or the process has none.
+    /// Enters full-screen mode; nil when standard output is no terminal or the process has none.
     package init?() {
         guard isatty(STDOUT_FILENO) == 1 else { return nil }
         let keyboard = open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -27,13 +27,13 @@ package final class Terminal {
         self.keyboard = keyboard
         before = modes
         modes.c_lflag &= ~tcflag_t(ICANON | ECHO)
-        // A stopped reader of a pipe that its writer goes on with is of no use: Ctrl-Z is a key like any other.
+        // Ctrl-Z is disabled: a suspended reader would let its pipe fill up while the writer continues.
         withUnsafeMutableBytes(of: &modes.c_cc) { keys in keys[Int(VSUSP)] = 0 }
         _ = tcsetattr(keyboard, TCSANOW, &modes)
         Self.put("\u{1b}[?1049h\u{1b}[?25l")
     }
 
-    /// Gives the screen back as it was.
+    /// Restores the terminal.
     package func leave() {
         Self.put("\u{1b}[?25h\u{1b}[?1049l")
         var modes = before
@@ -49,7 +49,7 @@ package final class Terminal {
         return Size(width: Int(window.ws_col), height: Int(window.ws_row))
     }
 
-    /// Whether one of the keys that were hit since means the end.
+    /// True when a key to quit was pressed since the last call.
     package func isQuitHit() -> Bool {
         var keys = [UInt8](repeating: 0, count: 64)
         let count = read(keyboard, &keys, keys.count)
@@ -57,7 +57,7 @@ package final class Terminal {
         return keys[..<count].contains { $0 == UInt8(ascii: "q") || $0 == UInt8(ascii: "Q") || $0 == 0x03 }
     }
 
-    /// Puts the lines in place of what was there, without a moment of nothing.
+    /// Overwrites the screen without clearing it first, which would flicker.
     package func draw(_ lines: [String]) {
         Self.put("\u{1b}[H" + lines.joined(separator: "\u{1b}[K\r\n") + "\u{1b}[K\u{1b}[J")
     }

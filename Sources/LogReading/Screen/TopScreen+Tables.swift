@@ -3,7 +3,7 @@
 import Verification
 
 extension TopScreen {
-    /// The workers' head and rows: who is silent first.
+    /// Header and rows of the workers, silent ones first.
     func workerRows(most: Int, width: Int) -> [ScreenLine] {
         let workers = fleet.workers.map { (name: $0.key, worker: $0.value, isSilent: $0.value.isSilent(at: now)) }
             .sorted { ($0.isSilent ? 0 : 1, $0.name) < ($1.isSilent ? 0 : 1, $1.name) }
@@ -51,7 +51,7 @@ extension TopScreen {
         }
     }
 
-    /// The providers' head and rows: who is passed over first.
+    /// Header and rows of the providers, paused ones first.
     func providerRows(most: Int) -> [ScreenLine] {
         let providers = fleet.providers(at: now).sorted {
             ($1.pausing, $1.probing, $0.name) < ($0.pausing, $0.probing, $1.name)
@@ -84,7 +84,8 @@ extension TopScreen {
         Figure.short(provider.rates.reduce(0) { $0 + (outcomes.contains($1.key) ? $1.value : 0) })
     }
 
-    /// Half open is no alarm: the next message asks the provider again, and for a backup that may be hours away.
+    /// The breaker's state; half open is no alarm, since the next message probes the provider, for a backup perhaps
+    /// hours later.
     private static func breaker(_ provider: ProviderNow) -> (text: String, style: ScreenLine.Style) {
         if provider.pausing > 0 { return ("open \(provider.pausing)/\(provider.workers)", .bad) }
         if provider.probing > 0 { return ("half open \(provider.probing)/\(provider.workers)", .plain) }

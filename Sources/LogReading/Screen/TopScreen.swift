@@ -2,13 +2,13 @@
 
 package import Verification
 
-/// A fleet's present as lines of a terminal.
+/// A fleet's present state as lines for a terminal.
 package struct TopScreen {
     let fleet: FleetNow
     let tally: LineTally
     let now: Timestamp
 
-    /// Whether the log has come to its end.
+    /// True when the log has ended.
     let isOver: Bool
 
     package init(_ fleet: FleetNow, tally: LineTally, now: Timestamp, isOver: Bool) {
@@ -18,14 +18,14 @@ package struct TopScreen {
         self.isOver = isOver
     }
 
-    /// As many lines as the terminal has, each as wide as it is.
+    /// At most `height` lines, each at most `width` columns.
     package func lines(width: Int, height: Int, colours: Bool) -> [String] {
         layout(width: width, height: height).prefix(height).map { $0.styled(width: width, colours: colours) }
     }
 
     func layout(width: Int, height: Int) -> [ScreenLine] {
         guard fleet.newest != nil else { return [title, ScreenLine(), ScreenLine(expectation, .faint)] }
-        // Title, two lines of totals, three heads, three empty lines and the last line.
+        // Reserve ten lines: the title, two lines of totals, three headers, three empty lines and the last line.
         let faults = topicFaults.prefix(4).map { ScreenLine($0, .bad) }
         let free = max(3, height - 10 - faults.count)
         let providers = providerRows(most: max(2, free / 4))
@@ -38,7 +38,7 @@ package struct TopScreen {
             ]
     }
 
-    /// One line that says the most important, for a pipe.
+    /// One line with the most important figures, for a pipe.
     package var summary: String {
         let paused = fleet.providers(at: now).filter { $0.pausing > 0 }.map { "\($0.name) \($0.pausing)/\($0.workers)" }
         let line = ScreenLine(
@@ -51,13 +51,14 @@ package struct TopScreen {
         return line.plain(width: .max)
     }
 
-    /// Such as "cannot publish to verification.deliveries (too few in sync) 2/3": told by two of three workers.
+    /// The faults of topics with their workers, such as "cannot publish to verification.deliveries (too few in sync)
+    /// 2/3".
     private var topicFaults: [String] {
         let workers = fleet.live(at: now).count
         return fleet.topicFaults(at: now).map { "\($0.sentence) \($0.workers)/\(workers)" }
     }
 
-    /// What there is to see before the first entry.
+    /// The text before the first entry.
     private var expectation: String {
         if isOver { return "The log holds no entry." }
         return tally.doubt ?? "Waiting for the first line ..."
