@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// The ports that the servers got, for those who wait until there are some.
+/// The ports of the servers, for callers that wait until they are bound.
 final class Listening: Sendable {
     struct Ports: Sendable {
         let http: Int
@@ -17,7 +17,7 @@ final class Listening: Sendable {
 
     private let state = Mutex<State>(.waiting([:], nextWaiter: 0))
 
-    /// Suspends until the ports are known; throws what came instead, or `CancellationError`.
+    /// Suspends until the ports are known; throws the error of the start, or `CancellationError`.
     func ports() async throws -> Ports {
         let waiter = state.withLock { state in
             guard case .waiting(let waiters, let next) = state else { return 0 }
@@ -41,14 +41,15 @@ final class Listening: Sendable {
         for waiter in settle(.ended(error)) { waiter.resume(throwing: error) }
     }
 
-    /// Keeps the continuation, or resumes it at once when the answer is known or its task is cancelled.
+    /// Stores the continuation, or resumes it at once when the result is known or its task is cancelled.
     private func register(_ continuation: CheckedContinuation<Ports, any Error>, as waiter: Int) {
         let answer: Result<Ports, any Error>? = state.withLock { state in
             switch state {
             case .listening(let ports): return .success(ports)
             case .ended(let error): return .failure(error)
             case .waiting(var waiters, let next):
-                // The cancellation handler has run already when the task was cancelled before this line.
+                // If the task was cancelled earlier, the cancellation handler has already run without this
+                // continuation.
                 if Task.isCancelled { return .failure(CancellationError()) }
                 waiters[waiter] = continuation
                 state = .waiting(waiters, nextWaiter: next)

@@ -4,18 +4,18 @@ import FoundationEssentials
 import Hummingbird
 
 extension Response {
-    /// A response whose body is the value's JSON, on one line.
+    /// A response with the value as JSON, on one line.
     static func json(_ value: some Encodable, status: HTTPResponse.Status = .ok) throws -> Response {
         try json(body: ResponseBody(byteBuffer: JSONLine.buffer(of: value)), status: status)
     }
 
-    /// A response whose body is JSON already.
+    /// A response with a body that is already JSON.
     static func json(body: ResponseBody, status: HTTPResponse.Status) -> Response {
         Response(status: status, headers: [.contentType: "application/json", .cacheControl: "no-store"], body: body)
     }
 }
 
-/// JSON with sorted keys and no line break inside, so that it fits a record file and an event stream.
+/// JSON with sorted keys and without line breaks, so that it fits a record file and an event stream.
 enum JSONLine {
     static func buffer(of value: some Encodable) throws -> ByteBuffer {
         let encoder = JSONEncoder()

@@ -5,10 +5,10 @@ package import Logging
 import NIOCore
 import ServiceLifecycle
 
-/// A local gateway for SMS, e-mail and push that shows what arrives on a web page.
+/// A local gateway for SMS, e-mail and push that shows received messages on a web page.
 ///
-/// It speaks the APIs of Twilio, Vonage and Apple, a generic one, and SMTP, so that a worker's own provider code talks to it
-/// unchanged, and it can be told to fail in every way in which a real gateway fails. Nothing is sent to anybody.
+/// It implements the APIs of Twilio, Vonage and Apple, a generic one, and SMTP, so that a worker's own provider code
+/// works with it unchanged. Faults can be scripted for every way in which a real gateway fails. It forwards nothing.
 package final class Sandbox: Service, Sendable {
     private let configuration: SandboxConfiguration
     private let logger: Logger
@@ -39,14 +39,14 @@ package final class Sandbox: Service, Sendable {
         }
     }
 
-    /// Suspends until both sockets are bound, and tells where the web page and the HTTP APIs are.
+    /// Suspends until both sockets are bound, and returns the address of the web page and the HTTP APIs.
     ///
-    /// Throws what kept the sandbox from listening, or `SandboxError.stopped` once it has stopped.
+    /// Throws the error that prevented the start, or `SandboxError.stopped` once it has stopped.
     package func waitUntilListening() async throws -> (host: String, port: Int) {
         (configuration.host, try await listening.ports().http)
     }
 
-    /// Suspends until both sockets are bound, and tells where the mail server is.
+    /// Suspends until both sockets are bound, and returns the address of the mail server.
     ///
     /// Throws as `waitUntilListening()` does.
     package func waitUntilListeningForMail() async throws -> (host: String, port: Int) {
@@ -100,7 +100,7 @@ package final class Sandbox: Service, Sendable {
         return router
     }
 
-    /// Moves messages along their way to `delivered`, hands out receipts, and keeps event streams warm.
+    /// Advances messages to `delivered`, hands out receipts, and sends heartbeats on event streams.
     private func pace() async {
         let clock = ContinuousClock()
         var nextHeartbeat = clock.now + configuration.heartbeat
@@ -112,7 +112,7 @@ package final class Sandbox: Service, Sendable {
                 broadcast.signal()
                 nextHeartbeat = clock.now + configuration.heartbeat
             }
-            // What the clock alone makes due gives no signal; receipts come at most this much late.
+            // Time alone sends no signal, so poll; receipts are late by at most this interval.
             do { try await clock.sleep(for: .milliseconds(20)) } catch { return }
         }
     }
@@ -121,39 +121,39 @@ package final class Sandbox: Service, Sendable {
 // MARK: The view from the same process
 
 extension Sandbox {
-    /// The messages kept, oldest first.
+    /// The stored messages, oldest first.
     package func messages(to recipient: String? = nil, after sequence: Int = 0) async -> [SandboxMessage] {
         await inbox.messages(to: recipient, after: sequence)
     }
 
-    /// The e-mails kept, oldest first.
+    /// The stored e-mails, oldest first.
     package func emails(to recipient: String? = nil, after sequence: Int = 0) async -> [SandboxEmail] {
         await inbox.emails(to: recipient, after: sequence)
     }
 
-    /// The pushes kept, oldest first.
+    /// The stored pushes, oldest first.
     package func pushes(to token: String? = nil, after sequence: Int = 0) async -> [SandboxPush] {
         await inbox.pushes(to: token, after: sequence)
     }
 
-    /// The receipts kept, oldest first.
+    /// The stored receipts, oldest first.
     package func receipts(after sequence: Int = 0) async -> [SandboxReceipt] {
         await inbox.receipts(after: sequence)
     }
 
-    /// Forgets every message, e-mail, push and receipt; sequences go on.
+    /// Removes every message, e-mail, push and receipt; the numbering continues.
     package func clearMessages() async {
         await inbox.clear()
     }
 
-    /// Adds a fault behind those already scripted.
+    /// Adds a fault after those already scripted.
     ///
     /// - Parameters:
-    ///   - fault: what happens.
-    ///   - recipient: the phone number, address or device token it happens to; `nil` is any.
-    ///   - provider: the provider it happens to; `nil` is any.
-    ///   - times: how often it happens; -1 is for ever, as a rate wants it.
-    ///   - lasting: for how long it is in force; `nil` is for ever.
+    ///   - fault: the fault.
+    ///   - recipient: the phone number, address or device token that it applies to; `nil` for any.
+    ///   - provider: the provider that it applies to; `nil` for any.
+    ///   - times: the number of times that it applies; -1 for no limit, as a rate needs it.
+    ///   - lasting: the time for which it is in force; `nil` for no limit.
     /// - Returns: the rule as the JSON API lists it.
     @discardableResult
     package func add(
@@ -172,9 +172,9 @@ extension Sandbox {
     }
 }
 
-/// Why the sandbox does not serve.
+/// The reason why the sandbox does not serve.
 package enum SandboxError: Error, Equatable {
-    /// It has been stopped.
+    /// The sandbox has stopped.
     case stopped
     /// The record file cannot be opened, written or synced; the value is `errno`.
     case recordFile(Int32)

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where the sandbox listens, what it remembers and how fast its phones answer.
+/// The sandbox's addresses, limits and delivery times.
 package struct SandboxConfiguration: Sendable {
-    /// The address to bind; anything but loopback shows every code to the network.
+    /// The address to bind; any other than loopback exposes every code to the network.
     package var host: String
-    /// The port to bind; 0 takes any free one, which `Sandbox.waitUntilListening()` tells.
+    /// The port to bind; 0 for any free one, which `Sandbox.waitUntilListening()` returns.
     package var port: Int
-    /// The port of the mail server; 0 takes any free one, which `Sandbox.waitUntilListeningForMail()` tells.
+    /// The port of the mail server; 0 for any free one, which `Sandbox.waitUntilListeningForMail()` returns.
     package var smtpPort: Int
-    /// What a mail client must authenticate with; `nil` asks nobody.
+    /// The login that a mail client must use; `nil` for none.
     package var smtpCredentials: SMTPCredentials?
-    /// The longest silence of a mail client.
+    /// The idle timeout of a mail client.
     package var smtpTimeout: Duration
-    /// The password that clients of the SMS APIs must give; `nil` takes any that is not empty.
+    /// The password that clients of the SMS APIs must use; `nil` accepts any that is not empty.
     package var authToken: String?
-    /// The file that gets one JSON line per complete request, synced before the request is answered.
+    /// The file that gets one JSON line for each complete request, synced before the request is answered.
     package var recordFile: String?
-    /// How many messages of each kind are kept, of e-mails at most 500; older ones are forgotten.
+    /// The maximum number of stored messages of each kind, of e-mails at most 500; older ones are dropped.
     package var maximumMessages: Int
     /// The time from acceptance until a message counts as `sent`.
     package var sentAfter: Duration
@@ -55,7 +55,7 @@ package struct SandboxConfiguration: Sendable {
         self.receiptSink = receiptSink
     }
 
-    /// Whether only programs on this machine can connect.
+    /// True when only programs on this machine can connect.
     var isLoopback: Bool {
         host == "localhost" || host == "::1" || host.hasPrefix("127.")
     }

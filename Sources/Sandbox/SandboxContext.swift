@@ -4,7 +4,7 @@ import FoundationEssentials
 import Hummingbird
 import NIOCore
 
-/// A request's context that keeps the connection, so that a scripted fault can cut it.
+/// A request's context with its connection, so that a scripted fault can cut it.
 struct SandboxContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel
@@ -15,7 +15,7 @@ struct SandboxContext: RequestContext {
     }
 }
 
-/// Answers a path that no route has in Twilio's shape.
+/// Answers an unknown path in Twilio's format.
 struct UnknownPathAnswer: RouterMiddleware {
     typealias Context = SandboxContext
 
@@ -32,10 +32,10 @@ struct UnknownPathAnswer: RouterMiddleware {
     }
 }
 
-/// Refuses requests that name a host other than this machine, and changes that a page from elsewhere asks for.
+/// Rejects requests for a host name other than this machine's, and changes requested by a page of another origin.
 ///
-/// A web page whose name is made to resolve to 127.0.0.1 could otherwise read the codes through a visitor's browser, and
-/// any page could make that browser post messages and faults.
+/// A web page whose name resolves to 127.0.0.1 (DNS rebinding) could otherwise read the codes through a visitor's
+/// browser, and any page could make that browser post messages and faults (CSRF).
 struct LoopbackGuard: RouterMiddleware {
     typealias Context = SandboxContext
 
@@ -50,12 +50,12 @@ struct LoopbackGuard: RouterMiddleware {
 
     private static func isLocal(_ request: Request) -> Bool {
         if let authority = request.head.authority, !isLoopback(authority) { return false }
-        // A browser tells the origin of every page that changes something; other clients tell none.
+        // A browser sends the origin of a page with every request that changes something; other clients send none.
         guard ![.get, .head].contains(request.method), let origin = request.headers[.origin] else { return true }
         return isLoopback(origin: origin)
     }
 
-    /// Whether pages of an origin come from this machine; those of `null` could come from anywhere.
+    /// True for pages from this machine; pages of origin `null` could come from anywhere.
     private static func isLoopback(origin: String) -> Bool {
         origin.firstRange(of: "://").map { isLoopback(String(origin[$0.upperBound...])) } ?? false
     }

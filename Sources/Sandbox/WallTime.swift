@@ -2,7 +2,7 @@
 
 import FoundationEssentials
 
-/// A point in time as people write it: milliseconds since 1970-01-01T00:00:00Z.
+/// A wall-clock time: milliseconds since 1970-01-01T00:00:00Z.
 struct WallTime: Sendable, Hashable {
     let milliseconds: Int64
 
@@ -17,18 +17,18 @@ struct WallTime: Sendable, Hashable {
             + "T\(parts.clock).\(padded(parts.millisecond, 3))Z"
     }
 
-    /// `2026-11-20 09:41:00 +0000`, as Vonage's receipts write it.
+    /// The format of Vonage's receipts, `2026-11-20 09:41:00 +0000`.
     var databaseDate: String {
         let parts = Parts(self)
         return "\(padded(parts.year, 4))-\(padded(parts.month))-\(padded(parts.day)) \(parts.clock) +0000"
     }
 
-    /// `2611200941`: year, month, day, hour and minute in two digits each, as carriers write it.
+    /// The format of carriers, `2611200941`: year, month, day, hour and minute in two digits each.
     var shortDate: String {
         String(databaseDate.filter(\.isNumber).dropFirst(2).prefix(10))
     }
 
-    /// RFC 2822 as Twilio writes it, as in `Fri, 20 Nov 2026 09:41:00 +0000`.
+    /// RFC 2822 in Twilio's form, as in `Fri, 20 Nov 2026 09:41:00 +0000`.
     var mailDate: String {
         let parts = Parts(self)
         let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]

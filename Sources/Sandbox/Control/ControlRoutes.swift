@@ -8,7 +8,7 @@ struct ControlRoutes: Sendable {
     let inbox: Inbox
     let faults: FaultScript
     let broadcast: Broadcast
-    /// Where the mail server listens.
+    /// The port of the mail server.
     let smtpPort: Int
 
     func addRoutes(to router: Router<SandboxContext>) {
@@ -67,7 +67,7 @@ struct ControlRoutes: Sendable {
         return try .json(["emails": emails])
     }
 
-    /// An e-mail's HTML as a page of its own that may do nothing: no script, no form, nothing from the network.
+    /// Serves an e-mail's HTML as a separate page that may do nothing: no script, no form, no network access.
     ///
     /// Only the web inbox may frame it; opened alone it has an origin of its own, too.
     @Sendable
@@ -129,7 +129,7 @@ struct ControlRoutes: Sendable {
 }
 
 extension Request {
-    /// A list begins behind this number.
+    /// A list contains the elements with a greater sequence number.
     fileprivate var after: Int { integer("after") ?? 0 }
 
     fileprivate var limit: Int { integer("limit") ?? .max }

@@ -4,11 +4,13 @@ import Hummingbird
 import NIOCore
 import ServiceLifecycle
 
-/// Server-Sent Events: `message` for a new text message, `status` for a changed one, `email`, `push`, and `reset` when all
-/// are forgotten.
+/// Server-Sent Events of the inbox.
 ///
-/// An event's id is the cursor behind it, so a browser that reconnects misses nothing that is still kept. Without a
-/// cursor the stream starts with the next message; `after=0` starts with the oldest one kept.
+/// The events are `message` for a new text message, `status` for a changed one, `email`, `push`, and `reset` when all
+/// messages are cleared.
+///
+/// An event's id is the cursor after it, so a browser that reconnects misses nothing that is still stored. Without a
+/// cursor the stream starts with the next message; `after=0` starts with the oldest one stored.
 struct EventStream: Sendable {
     let inbox: Inbox
     let broadcast: Broadcast
@@ -45,7 +47,7 @@ struct EventStream: Sendable {
         }
     }
 
-    /// The events since a cursor, which moves behind them.
+    /// The events since a cursor, which is moved past them.
     private func events(behind cursor: inout Inbox.Cursor) async throws -> String {
         var text = ""
         let end = await inbox.end
@@ -79,7 +81,7 @@ struct EventStream: Sendable {
 }
 
 extension Inbox.Cursor {
-    /// The form that an event's id carries.
+    /// The cursor as an event's id.
     var text: String { "\(epoch)-\(revision)" }
 
     init?(text: String) {

@@ -1,46 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One way in which the gateway fails.
+/// A way in which the gateway fails.
 package enum Fault: Sendable, Hashable {
-    /// When a connection is cut.
+    /// The time at which a connection is cut.
     package enum Cut: String, Sendable, Hashable, Codable {
-        /// The message is not taken.
+        /// Before the message is accepted.
         case before
-        /// The message is taken and recorded; the client gets no answer.
+        /// After the message is accepted and recorded; the client gets no answer.
         case after
     }
 
-    /// What goes wrong with what the provider says later.
+    /// A fault of the receipts.
     package enum Receipt: Sendable, Hashable {
         /// `delivered` comes this long after acceptance.
         case late(Duration)
-        /// The message arrives, and nobody is told.
+        /// The message arrives, but no receipt is sent.
         case lost
         /// `delivered` comes again this long after the first.
         case doubled(Duration)
-        /// The message does not arrive, for the reason with this error code.
+        /// The message does not arrive; the receipt has this error code.
         case undelivered(code: Int)
     }
 
-    /// The message is taken at once and answered later.
+    /// The message is accepted at once and answered later.
     case delay(Duration)
-    /// The message is not taken; the answer is an HTTP error, with a `Retry-After` in seconds if given.
+    /// The message is rejected with an HTTP error, and with a `Retry-After` in seconds if given.
     case status(Int, code: Int?, retryAfter: Int?)
     /// The connection is closed without an answer.
     case cut(Cut)
-    /// The message is taken and never answered, with the connection open.
+    /// The message is accepted but never answered, with the connection open.
     case silence
-    /// The message is taken; the answer's head comes at once, its body one byte in each interval.
+    /// The message is accepted; the answer's head comes at once, its body one byte in each interval.
     case drip(Duration)
-    /// The message is taken; the answer's body never ends.
+    /// The message is accepted; the answer's body never ends.
     case endless
     case receipt(Receipt)
-    /// The message is refused with an error code of the provider.
+    /// The message is rejected with an error code of the provider.
     case error(code: Int)
-    /// A push is refused with this reason of Apple's; other providers answer a general error.
+    /// A push is rejected with this reason of Apple's; other providers answer with a general error.
     case reason(String)
-    /// Messages above this many in a second are refused as the provider refuses when it is sent too many; those below
-    /// get the next fault that fits.
+    /// Messages above this number a second are rejected with the provider's rate-limit error.
+    ///
+    /// Messages below it get the next fault that fits.
     case rate(perSecond: Int)
 
     /// The outcome's name in the record file.
@@ -62,7 +63,7 @@ package enum Fault: Sendable, Hashable {
         }
     }
 
-    /// Seconds that the answer tells the client to wait.
+    /// The value of `Retry-After`, in seconds.
     var retryAfter: Int? {
         switch self {
         case .status(_, _, let seconds): seconds
@@ -71,31 +72,31 @@ package enum Fault: Sendable, Hashable {
         }
     }
 
-    /// Whether it makes sense only for ever.
+    /// True for a fault that only makes sense without a limit of times.
     var isStanding: Bool {
         if case .rate = self { true } else { false }
     }
 
-    /// What goes wrong with the message's receipts.
+    /// The fault of the message's receipts, if it is one.
     var receiptFault: Receipt? {
         if case .receipt(let fault) = self { fault } else { nil }
     }
 }
 
-/// A fault that waits for its messages.
+/// A scripted fault with the messages that it applies to.
 package struct FaultRule: Sendable, Hashable {
     package let identifier: Int
-    /// The phone number, address or device token it waits for; `nil` is any.
+    /// The phone number, address or device token; `nil` for any.
     package let recipient: String?
-    /// The provider it happens to; `nil` is any.
+    /// The provider; `nil` for any.
     package let provider: SandboxProvider?
-    /// How often it still happens; -1 is for ever.
+    /// The number of times left; -1 for no limit.
     package internal(set) var times: Int
-    /// The time for which it is in force from when it was added; `nil` is for ever.
+    /// The time for which it is in force after it was added; `nil` for no limit.
     package let lasting: Duration?
     package let fault: Fault
 
-    /// Whether it waits for such a message.
+    /// True when it applies to a message to this recipient by this provider.
     func fits(_ recipient: String, _ provider: SandboxProvider) -> Bool {
         (self.recipient == nil || self.recipient == recipient) && (self.provider == nil || self.provider == provider)
     }

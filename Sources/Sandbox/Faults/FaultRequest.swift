@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A fault as the JSON API takes and shows it.
+/// A fault in the JSON API.
 struct FaultRequest: Codable {
     struct Match: Codable {
         var to: String?
@@ -33,7 +33,7 @@ struct FaultRequest: Codable {
         fault = Description(rule.fault)
     }
 
-    /// The fault described, or why there is none.
+    /// The validated fault; throws when the description is invalid.
     func checked() throws(FaultRequestError) -> Fault {
         if let times, times == 0 || times < -1 { throw FaultRequestError("times is -1 or above 0") }
         if let lasting, !(1...3_600_000).contains(lasting) {
@@ -87,7 +87,7 @@ struct FaultRequest: Codable {
     }
 }
 
-/// Why a fault is not scripted.
+/// The reason why a fault is invalid.
 struct FaultRequestError: Error {
     let reason: String
 
@@ -123,12 +123,12 @@ extension FaultRequest.Description {
         }
     }
 
-    /// Init with nothing but a kind.
+    /// Creates a description with only a kind.
     private init(kind: String) {
         self.kind = kind
     }
 
-    /// At most an hour, so that no fault outlives a test run.
+    /// The duration, at most an hour so that no fault outlives a test run.
     fileprivate func duration(default fallback: Int? = nil) throws(FaultRequestError) -> Duration {
         guard let milliseconds = milliseconds ?? fallback, (0...3_600_000).contains(milliseconds) else {
             throw FaultRequestError("milliseconds is between 0 and 3600000")

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// The scripted faults; the first that fits a message happens to it.
+/// The scripted faults, of which the first that fits a message applies to it.
 final class FaultScript: Sendable {
     private struct Entry {
         var rule: FaultRule
@@ -25,14 +25,14 @@ final class FaultScript: Sendable {
             return fault
         }
 
-        /// Whether the fault happens now; a rate counts the message and lets it pass while it is not exceeded.
+        /// True when the fault applies now; a rate counts the message and applies only when it is exceeded.
         mutating func happens(at index: Int, _ now: ContinuousClock.Instant) -> Bool {
             guard case .rate(let limit) = entries[index].rule.fault else { return true }
             return entries[index].meter.exceeds(limit, at: now)
         }
     }
 
-    /// How many rules may wait at once; of more, the oldest go.
+    /// The maximum number of rules; beyond it the oldest are removed.
     static let capacity = 10_000
 
     private let state = Mutex(State())
@@ -72,7 +72,7 @@ final class FaultScript: Sendable {
         state.withLock { $0.entries = [] }
     }
 
-    /// Takes the fault of a message.
+    /// Takes the fault of a message, and counts it as used.
     func take(
         to recipient: String,
         from provider: SandboxProvider,
@@ -88,7 +88,7 @@ final class FaultScript: Sendable {
         }
     }
 
-    /// Whether the first rule cuts any message's connection before its body is read; takes it if so.
+    /// Takes the first rule and returns true, if it cuts any message's connection before its body is read.
     func takeCutBeforeBody(from provider: SandboxProvider) -> Bool {
         state.withLock { state in
             state.forget(at: .now)
@@ -102,11 +102,11 @@ final class FaultScript: Sendable {
     }
 }
 
-/// Counts messages in a window of one second that slides.
+/// Counts messages in a sliding window of one second.
 private struct RateMeter {
     private var times: [ContinuousClock.Instant] = []
 
-    /// Counts a message, unless the limit is reached.
+    /// Counts a message; true, without counting it, when the limit is reached.
     mutating func exceeds(_ limit: Int, at now: ContinuousClock.Instant) -> Bool {
         times.removeAll { now - $0 >= .seconds(1) }
         if times.count >= limit { return true }

@@ -4,19 +4,19 @@ import Hummingbird
 import NIOCore
 import ServiceLifecycle
 
-/// A client's connection on which an answer can go wrong.
+/// A client's connection whose answers can be disturbed by a fault.
 struct FaultyConnection: Sendable {
     let channel: any Channel
 
-    /// Closes the connection; the response is for the caller to return, and reaches nobody.
+    /// Closes the connection; the returned response satisfies the caller's type and is never sent.
     func cut() -> Response {
         channel.close(promise: nil)
         return Response(status: .serviceUnavailable)
     }
 
-    /// The answer to a message that was taken, or what the fault makes of it.
+    /// Sends the answer to an accepted message, disturbed by the fault.
     ///
-    /// Throws `CancellationError` when the sandbox stops while the answer is held back.
+    /// Throws `CancellationError` when the sandbox stops while the answer is withheld.
     func deliver(_ answer: GatewayAnswer, fault: Fault?) async throws -> Response {
         switch fault {
         case .delay(let duration):
@@ -36,7 +36,7 @@ struct FaultyConnection: Sendable {
         return answer.response(body: ResponseBody(byteBuffer: answer.body))
     }
 
-    /// Suspends until the client hangs up; when the sandbox stops first, the connection is closed, which ends the wait too.
+    /// Suspends until the client closes the connection, or until the sandbox stops, which closes it too.
     private func waitForClient() async throws {
         try await withTaskCancellationOrGracefulShutdownHandler {
             try await HangUpWatch.hangUp(on: channel).get()
@@ -55,7 +55,7 @@ struct FaultyConnection: Sendable {
         }
     }
 
-    /// Spaces, which a JSON parser waits behind, at most a hundred KiB a second.
+    /// An endless body of spaces, which a JSON parser skips, at most a hundred KiB a second.
     private static func endless() -> ResponseBody {
         let filler = ByteBuffer(repeating: UInt8(ascii: " "), count: 1024)
         return ResponseBody { writer in
@@ -66,7 +66,8 @@ struct FaultyConnection: Sendable {
         }
     }
 
-    /// Sleeps, as being slow is the fault itself; throws when the sandbox stops meanwhile, which closes the connection.
+    /// Sleeps, since slowness is the fault itself; throws when the sandbox stops meanwhile, which closes the
+    /// connection.
     private static func pause(_ duration: Duration) async throws {
         try await cancelWhenGracefulShutdown { try await Task.sleep(for: duration) }
     }

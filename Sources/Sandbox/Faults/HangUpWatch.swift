@@ -2,10 +2,10 @@
 
 import NIOCore
 
-/// Tells when a client has hung up.
+/// Detects that a client has closed its connection.
 ///
-/// The server lets clients close their half of a connection, so that a client which has gone is otherwise noticed only
-/// by a write that fails, and never by an answer that is held back.
+/// The server allows half-closed connections, so a client that has closed is otherwise noticed only by a failed write,
+/// and never while an answer is withheld.
 final class HangUpWatch: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = Any
 

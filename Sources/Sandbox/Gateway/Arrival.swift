@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A complete request for a text message, not yet judged.
+/// A complete request for a text message, not yet checked.
 struct Arrival: Sendable {
     let provider: SandboxProvider
     let time = WallTime.now()
     let account: String
-    /// E.164 with `+`, whether or not the provider's API writes one, if it is a phone number.
+    /// The recipient in E.164 with `+`, whether or not the provider's API uses one, if it is a phone number.
     let to: String
     let from: String
     let messagingServiceSid: String?
     let body: String
-    /// The validity as the provider's API counts it.
+    /// The validity in the unit of the provider's API.
     let validityPeriod: String?
     let statusCallback: String?
-    /// The client's own name for the message.
+    /// The client's own id of the message.
     let reference: String?
     let idempotencyKey: String?
     let remotePort: Int?
@@ -64,12 +64,12 @@ struct Arrival: Sendable {
         )
     }
 
-    /// Whether two requests ask for the same message.
+    /// True when two requests are for the same message.
     func isRepeat(of other: Arrival) -> Bool {
         (to, from, body) == (other.to, other.from, other.body) && account == other.account
     }
 
-    /// E.164: `+`, a digit above 0, 6 to 14 more digits.
+    /// True for E.164: `+`, a digit above 0, 6 to 14 more digits.
     var hasPhoneNumber: Bool {
         let digits = to.utf8.dropFirst()
         return to.utf8.first == UInt8(ascii: "+") && (7...15).contains(digits.count)
@@ -77,20 +77,20 @@ struct Arrival: Sendable {
             && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 
-    /// The number of an API that writes no `+`; one that comes with it gets a second, and is no number.
+    /// The number from an API that omits the `+`; a number sent with one gets a second and is invalid.
     static func number(withoutPlus digits: String) -> String {
         digits.isEmpty ? "" : "+\(digits)"
     }
 }
 
-/// Random identities in the shapes that providers use.
+/// Random ids in the formats of the providers.
 enum Identifier {
     static func hexadecimal(_ count: Int) -> String {
         let digits = Array("0123456789abcdef")
         return String((0..<count).map { _ in digits[Int.random(in: 0..<16)] })
     }
 
-    /// RFC 9562, version 4, in lower case.
+    /// A UUID of version 4 (RFC 9562), in lower case.
     static func uuid() -> String {
         let variant = ["8", "9", "a", "b"].randomElement() ?? "8"
         return [hexadecimal(8), hexadecimal(4), "4" + hexadecimal(3), variant + hexadecimal(3), hexadecimal(12)]

@@ -3,7 +3,7 @@
 import FoundationEssentials
 import Hummingbird
 
-/// What an `Authorization` header carries.
+/// The credentials in an `Authorization` header.
 struct Credentials {
     private let scheme: String
     private let value: Substring
@@ -26,7 +26,7 @@ struct Credentials {
     var bearer: String? { scheme == "bearer" ? String(value) : nil }
 }
 
-/// A JSON Web Token as it looks from outside; its signature is not checked, as no key is known here.
+/// A JSON Web Token without a check of its signature, since no key is known here.
 struct TokenShape {
     let header: [String: JSONValue]
     let claims: [String: JSONValue]
@@ -44,7 +44,7 @@ struct TokenShape {
         bytes(part).flatMap { JSONValue($0)?.object }
     }
 
-    /// Base64url without padding, RFC 7515.
+    /// Decodes Base64url without padding (RFC 7515).
     private static func bytes(_ part: Substring) -> Data? {
         let plain = part.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
         return Data(base64Encoded: String(plain) + String(repeating: "=", count: (4 - plain.count % 4) % 4))

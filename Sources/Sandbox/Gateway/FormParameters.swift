@@ -4,7 +4,7 @@
 struct FormParameters {
     private var values: [String: String] = [:]
 
-    /// Reads any bytes: a broken escape stands for itself, broken UTF-8 becomes U+FFFD.
+    /// Parses any bytes: an invalid escape is kept literally, invalid UTF-8 becomes U+FFFD.
     init(_ bytes: some Collection<UInt8>) {
         for pair in bytes.split(separator: UInt8(ascii: "&")) {
             let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)

@@ -3,29 +3,29 @@
 import Hummingbird
 import NIOCore
 
-/// How a provider's API reads a message and answers it.
+/// A provider's API: parses messages and formats answers.
 protocol GatewayDialect: Sendable {
     var provider: SandboxProvider { get }
 
-    /// What the provider says before it reads the body; `nil` when the credentials will do.
+    /// The error before the body is read; `nil` when the credentials are valid.
     func objection(to head: Request) -> (any GatewayError)?
 
-    /// What the body asks for; throws a `GatewayError` when nobody can tell.
+    /// Parses the message; throws a `GatewayError` when it is incomplete.
     func arrival(_ body: ByteBuffer, of request: Request, context: SandboxContext) throws -> Arrival
 
-    /// What the provider says against the message.
+    /// The provider's error for an invalid message; `nil` for a valid one.
     func objection(to arrival: Arrival) -> (any GatewayError)?
 
-    /// The error answer of a scripted fault; `nil` when the fault is none of refusing.
+    /// The error answer of a scripted fault; `nil` when the fault is no rejection.
     func refusal(for fault: Fault) -> (any GatewayError)?
 
-    /// A new identity, as the provider makes them.
+    /// A new message id in the provider's format.
     func newIdentifier() -> String
 
     func answer(to stored: Inbox.Stored) throws -> GatewayAnswer
 }
 
-/// The answer to a message that was taken.
+/// The answer to an accepted message.
 struct GatewayAnswer: Sendable {
     let status: HTTPResponse.Status
     var headers: HTTPFields = [.contentType: "application/json", .cacheControl: "no-store"]

@@ -2,9 +2,9 @@
 
 import Hummingbird
 
-/// An error answer in a provider's shape.
+/// An error answer in a provider's format.
 protocol GatewayError: Error {
-    /// What the record file writes behind `refused_`.
+    /// The suffix after `refused_` in the record file.
     var name: String { get }
 
     func response(retryAfter: Int?) throws -> Response
@@ -15,7 +15,7 @@ extension GatewayError {
 }
 
 extension Response {
-    /// Tells the client when to come again, in seconds.
+    /// Sets the header `Retry-After`, in seconds.
     mutating func setRetryAfter(_ seconds: Int?) {
         if let seconds { headers[.retryAfter] = String(seconds) }
     }

@@ -11,7 +11,7 @@ enum JSONValue: Decodable {
     case bool(Bool)
     case null
 
-    /// The value that bytes hold, or `nil` when they are no JSON.
+    /// Parses bytes; `nil` when they are no JSON.
     init?(_ bytes: some Collection<UInt8>) {
         guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes)) else { return nil }
         self = value
@@ -46,7 +46,7 @@ enum JSONValue: Decodable {
         if case .number(let value) = self { value } else { nil }
     }
 
-    /// The text of a string or a whole number, as a form would carry it; `nil` when it is empty or something else.
+    /// The text of a string or a whole number, as a form would carry it; `nil` for an empty string and other values.
     var text: String? {
         switch self {
         case .string(let value): value.isEmpty ? nil : value

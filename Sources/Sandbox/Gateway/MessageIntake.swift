@@ -2,9 +2,9 @@
 
 import Hummingbird
 
-/// Takes text messages, the same way whatever the provider: fault, check, record, phone, answer.
+/// Accepts text messages in the same steps for each provider: fault, check, record, inbox, answer.
 struct MessageIntake: Sendable {
-    /// The longest body read, in bytes.
+    /// The maximum size of a body, in bytes.
     static let bodyLimit = 65_536
 
     let inbox: Inbox
@@ -47,7 +47,7 @@ struct MessageIntake: Sendable {
         var retryAfter: Int?
     }
 
-    /// The error that the message gets instead of being taken.
+    /// The error for a message that is rejected; `nil` for an accepted one.
     private func refusal(of arrival: Arrival, fault: Fault?, _ dialect: any GatewayDialect) -> Refusal? {
         if let fault, let error = dialect.refusal(for: fault) {
             return Refusal(error: error, outcome: fault.name, retryAfter: fault.retryAfter)

@@ -5,9 +5,9 @@ import Glibc
 import NIOCore
 import Synchronization
 
-/// A file of lines, each on disk before its `append` returns.
+/// A file of lines, each synced to disk before its `append` returns.
 ///
-/// Lines that come while a sync runs share the next one. Writing and syncing block, so a queue of their own does it.
+/// Lines that arrive during a sync share the next one. Writing and syncing block, so they run on a queue of their own.
 final class RecordFile: Sendable {
     private struct Pending {
         let line: [UInt8]
@@ -18,7 +18,7 @@ final class RecordFile: Sendable {
     private let queue = DispatchQueue(label: "sandbox.record")
     private let pending = Mutex<[Pending]>([])
 
-    /// Opens the file to append to it, and makes it when it is missing.
+    /// Opens the file for appending, and creates it when it is missing.
     init(path: String) throws(SandboxError) {
         descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .recordFile(errno) }
@@ -38,7 +38,7 @@ final class RecordFile: Sendable {
         try await append(try JSONLine.buffer(of: value).readableBytesView)
     }
 
-    /// Closes the file behind the last append.
+    /// Closes the file after the last append.
     func close() {
         queue.sync {
             _ = Glibc.close(descriptor)

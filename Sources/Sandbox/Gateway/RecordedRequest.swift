@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One complete request, as the record file keeps it; fields that a kind does not have are absent.
+/// One complete request in the record file; fields that do not apply to its kind are absent.
 struct RecordedRequest: Encodable {
-    /// What was to be sent.
+    /// The kind of message.
     enum Kind: String, Encodable {
         case sms
         case email
@@ -11,28 +11,30 @@ struct RecordedRequest: Encodable {
 
     let kind: Kind
     let provider: SandboxProvider
-    /// RFC 3339, when the body was complete.
+    /// The time at which the body was complete, in RFC 3339.
     let time: String
-    /// The message's identity when it was taken, whether or not the client got to know it.
+    /// The id of an accepted message, whether or not the client has received it.
     let sid: String?
-    /// The client's own name for the message: client reference, idempotency key, the `sendId` of Twilio's callback, the
-    /// left part of an e-mail's `Message-ID`, or the `apns-id`.
+    /// The client's own id of the message.
+    ///
+    /// It is a client reference, an idempotency key, the `sendId` of Twilio's callback, the left part of an e-mail's
+    /// `Message-ID`, or the `apns-id`.
     let reference: String?
     var accountSid: String?
     /// A phone number, addresses joined by commas, or a device token.
     let to: String
     let from: String
     var messagingServiceSid: String?
-    /// An e-mail's text or HTML; a push's payload.
+    /// The text of a message, an e-mail's text or HTML, or a push's payload.
     let body: String
     var subject: String?
-    /// As the provider's API counts it.
+    /// The validity in the unit of the provider's API.
     var validityPeriod: String?
     var statusCallback: String?
-    /// The client's port, which tells connections apart.
+    /// The client's port, which identifies the connection.
     let remotePort: Int?
-    /// `accepted`, `repeated`, the name of the fault that happened, or `refused_` and the error's code.
+    /// `accepted`, `repeated`, the name of the fault that occurred, or `refused_` and the error's code.
     let outcome: String
-    /// Whether the inbox shows a message for this request.
+    /// True when the inbox shows a message for this request.
     let accepted: Bool
 }

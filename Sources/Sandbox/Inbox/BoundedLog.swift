@@ -2,7 +2,7 @@
 
 /// The newest elements of a sequence numbered from 1.
 ///
-/// The oldest are dropped a batch at a time, so that an append is cheap on average.
+/// The oldest are dropped in batches, so that an append is cheap on average.
 struct BoundedLog<Element> {
     private let capacity: Int
     private var storage: [Element] = []
@@ -13,13 +13,13 @@ struct BoundedLog<Element> {
         self.capacity = max(1, capacity)
     }
 
-    /// The number that the next element gets.
+    /// The number of the next element.
     var nextNumber: Int { firstNumber + storage.count }
 
-    /// The elements kept, oldest first.
+    /// The stored elements, oldest first.
     var elements: ArraySlice<Element> { storage.suffix(capacity) }
 
-    /// Adds an element and returns those that fell out.
+    /// Appends an element and returns those that were dropped.
     mutating func append(_ element: Element) -> [Element] {
         storage.append(element)
         guard storage.count >= capacity + max(1, capacity / 8) else { return [] }
@@ -37,7 +37,7 @@ struct BoundedLog<Element> {
         return elements.suffix(max(0, storage.count - max(0, skipped)))
     }
 
-    /// The element with this number, when it is still kept.
+    /// The element with this number; `nil` when it was dropped.
     subscript(number: Int) -> Element? {
         get { index(of: number).map { storage[$0] } }
         set {
@@ -45,7 +45,7 @@ struct BoundedLog<Element> {
         }
     }
 
-    /// Forgets all elements; numbers go on.
+    /// Removes all elements; the numbering continues.
     mutating func removeAll() {
         firstNumber = nextNumber
         storage = []

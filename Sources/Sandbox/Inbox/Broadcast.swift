@@ -4,10 +4,10 @@ import Synchronization
 
 /// Wakes every event stream.
 ///
-/// A signal carries nothing: a stream that wakes asks the inbox for what it has not seen yet, so a slow reader costs one
+/// A signal carries no data: a stream that wakes reads the new changes from the inbox, so a slow reader costs one
 /// pending signal and no queue.
 final class Broadcast: Sendable {
-    /// A stream of signals, and the identity to end it with.
+    /// A stream of signals, and the id with which to end it.
     struct Subscription: Sendable {
         let identifier: Int
         let signals: AsyncStream<Void>
@@ -18,17 +18,17 @@ final class Broadcast: Sendable {
         var continuations: [Int: AsyncStream<Void>.Continuation] = [:]
     }
 
-    /// How many streams may be open at once.
+    /// The maximum number of open streams.
     static let capacity = 64
 
     private let state = Mutex(State())
 
-    /// How many streams are open.
+    /// The number of open streams.
     var count: Int { state.withLock { $0.continuations.count } }
 
     var isFull: Bool { count >= Self.capacity }
 
-    /// A new subscription, or `nil` when there are too many.
+    /// Creates a subscription; `nil` at the maximum.
     func subscribe() -> Subscription? {
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let identifier: Int? = state.withLock { state in

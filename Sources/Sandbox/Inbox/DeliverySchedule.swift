@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The changes of status that await their time, soonest first.
+/// The scheduled changes of status, soonest first.
 struct DeliverySchedule {
     /// One change of one message.
     struct Step {
@@ -8,14 +8,14 @@ struct DeliverySchedule {
         let message: Int
         let status: SandboxMessage.Status
         var errorCode: Int?
-        /// Whether the provider tells of it.
+        /// True when the provider sends a receipt for it.
         let isReported: Bool
     }
 
     private let sentAfter: Duration
     private let deliveredAfter: Duration
     private let capacity: Int
-    /// Latest first, so that the soonest is cheap to take.
+    /// Sorted latest first, so that removing the soonest is cheap.
     private var steps: [Step] = []
 
     init(sentAfter: Duration, deliveredAfter: Duration, capacity: Int) {
@@ -24,7 +24,7 @@ struct DeliverySchedule {
         self.capacity = capacity
     }
 
-    /// Plans the way of a message from now on; beyond the capacity nothing is planned.
+    /// Schedules a message's changes of status; beyond the capacity nothing is scheduled.
     mutating func plan(message: Int, fault: Fault.Receipt?, at now: ContinuousClock.Instant) {
         let isReported = fault != .lost
         add(Step(due: now + sentAfter, message: message, status: .sent, isReported: isReported))
@@ -42,7 +42,7 @@ struct DeliverySchedule {
         add(last)
     }
 
-    /// Takes the soonest step when its time has come.
+    /// Removes and returns the soonest step if it is due.
     mutating func next(at now: ContinuousClock.Instant) -> Step? {
         guard let soonest = steps.last, soonest.due <= now else { return nil }
         return steps.removeLast()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Inbox {
-    /// Something that is new or has changed since a cursor.
+    /// A new or changed entry since a cursor.
     struct Change: Sendable {
         enum Subject: Sendable {
             case message(SandboxMessage, isNew: Bool)
@@ -13,16 +13,16 @@ extension Inbox {
         let cursor: Cursor
     }
 
-    /// How many text messages were ever accepted.
+    /// The number of text messages ever accepted.
     var accepted: Int { entries.nextNumber - 1 }
 
-    /// How many text messages are kept.
+    /// The number of stored text messages.
     var kept: Int { entries.elements.count }
 
-    /// How many e-mails were ever accepted.
+    /// The number of e-mails ever accepted.
     var acceptedEmails: Int { emailLog.nextNumber - 1 }
 
-    /// How many pushes were ever accepted.
+    /// The number of pushes ever accepted.
     var acceptedPushes: Int { pushLog.nextNumber - 1 }
 
     var end: Cursor { cursor }
@@ -71,7 +71,7 @@ extension Inbox {
         )
     }
 
-    /// What is new or has changed since a cursor of the same epoch, in the order of change.
+    /// The new and changed entries since a cursor of the same epoch, in the order of change.
     func changes(since known: Cursor) -> [Change] {
         let messages = entries.elements.lazy.filter { $0.revision > known.revision }.map { entry in
             (entry.revision, Change.Subject.message(entry.message, isNew: entry.created > known.revision))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The messages, e-mails and pushes that the sandbox took, and what became of them.
+/// The messages, e-mails and pushes that the sandbox accepted, with their statuses and receipts.
 actor Inbox {
-    /// How far a reader of changes has come.
+    /// The position of a reader of changes.
     ///
-    /// The epoch changes when messages are cleared and is random at the start, so that a reader which knew another state
-    /// starts afresh.
+    /// The epoch changes when messages are cleared and is random at the start, so that a reader of an earlier state
+    /// starts from the beginning.
     struct Cursor: Sendable, Hashable {
         var epoch: UInt32
         var revision: Int
@@ -18,22 +18,22 @@ actor Inbox {
         let arrival: Arrival
     }
 
-    /// What does not change once it is here.
+    /// An entry that never changes after its acceptance.
     struct Item<Value: Sendable> {
         let value: Value
         let revision: Int
     }
 
-    /// What an idempotency key says of a message.
+    /// The result of claiming an idempotency key.
     enum Claim: Sendable {
         case new(sid: String)
-        /// The same message came by this key before.
+        /// The key was used for the same message before.
         case repeated(Stored)
-        /// Another message came by this key before.
+        /// The key was used for another message before.
         case conflict
     }
 
-    /// A message with the time that the gateway's answers show.
+    /// A message with the time shown in the gateway's answers.
     typealias Stored = (message: SandboxMessage, acceptedAt: WallTime)
 
     private let broadcast: Broadcast
@@ -46,7 +46,7 @@ actor Inbox {
     private var schedule: DeliverySchedule
     private(set) var cursor = Cursor(epoch: .random(in: 1 ... .max), revision: 0)
 
-    /// How many e-mails are kept at most, as each can have a megabyte.
+    /// The maximum number of stored e-mails, as each can have a megabyte.
     private static let emailCapacity = 500
 
     init(configuration: SandboxConfiguration, broadcast: Broadcast) {
@@ -63,7 +63,7 @@ actor Inbox {
         )
     }
 
-    /// The identity that a message is to get, and whether its idempotency key has been here before.
+    /// Claims a message's idempotency key for an id, and reports an earlier use of the key.
     func claim(_ sid: String, for arrival: Arrival) -> Claim {
         guard let key = arrival.idempotencyKey else { return .new(sid: sid) }
         guard let known = keys[key] else {
@@ -71,17 +71,17 @@ actor Inbox {
             return .new(sid: sid)
         }
         guard arrival.isRepeat(of: known.arrival) else { return .conflict }
-        // The first message may still be on its way into the record file.
+        // The first message may not be in the inbox yet, while it is written to the record file.
         let first = message(sid: known.sid)
         return .repeated(first ?? (SandboxMessage(known.arrival, sid: known.sid, sequence: 0), known.arrival.time))
     }
 
-    /// Forgets the key of a message that was not taken after all.
+    /// Releases the key of a message that was not accepted after all.
     func release(_ arrival: Arrival) {
         if let key = arrival.idempotencyKey { keys[key] = nil }
     }
 
-    /// Puts a message on the recipient's phone.
+    /// Stores an accepted message and schedules its receipts.
     func accept(_ arrival: Arrival, sid: String, receiptFault: Fault.Receipt?) -> Stored {
         let message = SandboxMessage(arrival, sid: sid, sequence: entries.nextNumber)
         cursor.revision += 1
@@ -96,21 +96,21 @@ actor Inbox {
         return (message, arrival.time)
     }
 
-    /// Puts an e-mail in the mailbox; the closure gives it its sequence.
+    /// Stores an e-mail; the closure creates it from its sequence number.
     func acceptEmail(_ email: (_ sequence: Int) -> SandboxEmail) {
         cursor.revision += 1
         _ = emailLog.append(Item(value: email(emailLog.nextNumber), revision: cursor.revision))
         broadcast.signal()
     }
 
-    /// Puts a push on the list; the closure gives it its sequence.
+    /// Stores a push; the closure creates it from its sequence number.
     func acceptPush(_ push: (_ sequence: Int) -> SandboxPush) {
         cursor.revision += 1
         _ = pushLog.append(Item(value: push(pushLog.nextNumber), revision: cursor.revision))
         broadcast.signal()
     }
 
-    /// Performs the changes of status that are due, and returns the receipts they cause.
+    /// Applies the status changes that are due, and returns the receipts that they cause.
     func advance(to now: ContinuousClock.Instant) -> [SandboxReceipt] {
         var receipts: [SandboxReceipt] = []
         let before = cursor
@@ -140,7 +140,7 @@ actor Inbox {
         return receipt
     }
 
-    /// Forgets every message, e-mail, push and receipt, and what was still to happen to them.
+    /// Removes every message, e-mail, push and receipt, and all scheduled changes.
     func clear() {
         entries.removeAll()
         emailLog.removeAll()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How many SMS a text takes, and in which alphabet.
+/// The number of SMS segments of a text, and its alphabet.
 ///
-/// GSM 03.38 and 23.040: one part holds 160 septets or 70 UTF-16 units; of several parts each holds 153 or 67, and neither
-/// an escaped character nor a surrogate pair is split between two.
+/// By GSM 03.38 and 23.040, a single segment holds 160 septets or 70 UTF-16 units. Each of several holds 153 or 67, and
+/// neither an escaped character nor a surrogate pair is split between two.
 package struct MessageSegments: Sendable, Hashable {
     /// The alphabet of a message on the air.
     package enum Encoding: String, Sendable, Hashable, Codable {
@@ -13,7 +13,7 @@ package struct MessageSegments: Sendable, Hashable {
 
     package let encoding: Encoding
     package let count: Int
-    /// Septets or UTF-16 units.
+    /// The number of septets or UTF-16 units.
     package let units: Int
 
     package init(of text: String) {
@@ -43,12 +43,12 @@ package struct MessageSegments: Sendable, Hashable {
         count = units <= alone ? 1 : parts
     }
 
-    /// A text as GSM-7 carries it, with `?` for each character that it lacks.
+    /// The text as GSM-7 carries it, with `?` for each character that it lacks.
     static func gsm7(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.map { septets(of: $0) > 0 ? $0 : "?" }))
     }
 
-    /// 1, 2 for a character behind an escape, 0 for one that GSM-7 lacks.
+    /// The septets of a character: 1, 2 with an escape, 0 for one that GSM-7 lacks.
     private static func septets(of scalar: Unicode.Scalar) -> Int {
         if basic.contains(scalar) { return 1 }
         return extended.contains(scalar) ? 2 : 0

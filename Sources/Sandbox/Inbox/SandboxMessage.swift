@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A text message that the sandbox took, as a phone would show it.
+/// A text message that the sandbox accepted, as a phone would show it.
 package struct SandboxMessage: Sendable, Hashable, Codable {
-    /// How far a message has come.
+    /// The delivery status of a message.
     package enum Status: String, Sendable, Hashable, Codable {
         case queued
         case sent
@@ -10,32 +10,32 @@ package struct SandboxMessage: Sendable, Hashable, Codable {
         case undelivered
     }
 
-    /// 1, 2, … in the order of acceptance.
+    /// The number in the order of acceptance, from 1.
     package let sequence: Int
     package let provider: SandboxProvider
     package let sid: String
     package let accountSid: String
     package let to: String
-    /// The sender; empty when a messaging service chooses it.
+    /// The sender; empty when a messaging service selects it.
     package let from: String
     package let messagingServiceSid: String?
     package let body: String
     package let segments: Int
     package let encoding: MessageSegments.Encoding
-    /// RFC 3339.
+    /// In RFC 3339.
     package let receivedAt: String
     /// The code found in the body.
     package let code: String?
     package internal(set) var status: Status
-    /// The provider's error code when undelivered.
+    /// The provider's error code of an undelivered message.
     package internal(set) var errorCode: Int?
-    /// As the provider's API counts it: seconds, or milliseconds for Vonage's SMS API.
+    /// The validity in the unit of the provider's API: seconds, or milliseconds for Vonage's SMS API.
     package let validityPeriod: Int?
     package let statusCallback: String?
-    /// The client's own name for the message.
+    /// The client's own id of the message.
     package let reference: String?
 
-    /// A message as it was taken.
+    /// Creates a message from an accepted request.
     init(_ arrival: Arrival, sid: String, sequence: Int) {
         let segments = MessageSegments(of: arrival.body)
         self.sequence = sequence

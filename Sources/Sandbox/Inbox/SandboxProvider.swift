@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whose API a message came by.
+/// The API by which a message arrived.
 package enum SandboxProvider: String, Sendable, Hashable, Codable, CaseIterable {
     case twilio
     /// Vonage's SMS API.

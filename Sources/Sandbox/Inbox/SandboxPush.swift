@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A silent push that the sandbox took.
+/// A silent push that the sandbox accepted.
 package struct SandboxPush: Sendable, Hashable, Codable {
-    /// 1, 2, … in the order of acceptance.
+    /// The number in the order of acceptance, from 1.
     package let sequence: Int
     /// The `apns-id`.
     package let sid: String
@@ -11,11 +11,11 @@ package struct SandboxPush: Sendable, Hashable, Codable {
     package let topic: String
     package let pushType: String
     package let priority: Int?
-    /// What app verification hands to the app.
+    /// The receipt and secret for app verification.
     package let receipt: String?
     package let secret: String?
-    /// The body as it came.
+    /// The body as received.
     package let payload: String
-    /// RFC 3339.
+    /// In RFC 3339.
     package let receivedAt: String
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a provider says later of a message.
+/// A provider's delivery receipt for a message.
 package struct SandboxReceipt: Sendable, Hashable, Codable {
-    /// 1, 2, … in the order in which receipts became due.
+    /// The number in the order in which receipts became due, from 1.
     package let sequence: Int
     package let provider: SandboxProvider
-    /// RFC 3339.
+    /// In RFC 3339.
     package let at: String
-    /// Where the provider would post the parameters.
+    /// The URL to which the provider would post the parameters.
     package let statusCallback: String?
-    /// The parameters of the provider's callback; of nested objects, the names joined by dots.
+    /// The parameters of the provider's callback; for nested objects, the names are joined by dots.
     package let parameters: [String: String]
 
-    /// The receipt of a message that now has this status.
+    /// Creates the receipt for a message's new status.
     init(sequence: Int, of message: SandboxMessage, status: SandboxMessage.Status, errorCode: Int?) {
         let time = WallTime.now()
         self.sequence = sequence
@@ -47,7 +47,7 @@ extension SandboxReceipt {
 
     /// A delivery receipt of the SMS API (developer.vonage.com, "Delivery receipts").
     ///
-    /// Its error codes end at 99; any other scripted one is told as 2, absent subscriber.
+    /// Its error codes end at 99; any other scripted code becomes 2, absent subscriber.
     private static func vonage(
         _ message: SandboxMessage,
         _ status: SandboxMessage.Status,
@@ -67,7 +67,7 @@ extension SandboxReceipt {
 
     /// A status callback of the Messages API (developer.vonage.com, "Messages API status callbacks").
     ///
-    /// Its error codes have four digits from 1000 on; any other scripted one is told as 1180, absent subscriber.
+    /// Its error codes have four digits from 1000 on; any other scripted code becomes 1180, absent subscriber.
     private static func vonageMessages(
         _ message: SandboxMessage,
         _ status: SandboxMessage.Status,

@@ -2,7 +2,7 @@
 
 import FoundationEssentials
 
-/// How bytes were made fit for mail (RFC 2045 section 6); what is broken stands for itself.
+/// Decodes transfer encodings (RFC 2045 section 6); invalid sequences are kept literally.
 enum TransferEncoding {
     static func decoded(_ bytes: ArraySlice<UInt8>, encoding: String) -> [UInt8] {
         switch encoding {
@@ -16,7 +16,7 @@ enum TransferEncoding {
         Data(base64Encoded: Data(bytes), options: .ignoreUnknownCharacters).map { Array($0) } ?? []
     }
 
-    /// An equals sign at a line's end joins it to the next.
+    /// Decodes quoted-printable, in which an equals sign at a line's end joins it to the next.
     static func quotedPrintable(_ bytes: some Collection<UInt8>, isHeader: Bool = false) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
@@ -42,7 +42,7 @@ enum TransferEncoding {
     }
 }
 
-/// Bytes as text: the one-byte alphabets are read as ISO 8859-1, everything else as UTF-8.
+/// Decodes bytes to text: one-byte charsets as ISO 8859-1, everything else as UTF-8.
 enum Charset {
     static func text(_ bytes: [UInt8], charset: String) -> String {
         switch charset.lowercased() {
@@ -54,11 +54,11 @@ enum Charset {
     }
 }
 
-/// Words like `=?utf-8?B?…?=` in a header (RFC 2047).
+/// Decodes words like `=?utf-8?B?…?=` in a header (RFC 2047).
 enum EncodedWords {
     static func decoded(_ text: String) -> String {
         var result = ""
-        /// The bytes of words that follow each other: a character may be split between two.
+        /// The bytes of adjacent words: a character may be split between two.
         var pending: (bytes: [UInt8], charset: String)?
         func flush() {
             if let (bytes, charset) = pending { result += Charset.text(bytes, charset: charset) }
@@ -93,7 +93,7 @@ private struct EncodedWord {
     let bytes: [UInt8]
     let end: String.Index
 
-    /// Reads the word at the beginning of the text.
+    /// Parses the word at the beginning of the text.
     init?(_ text: Substring) {
         let parts = text.dropFirst(2).split(separator: "?", maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 4, parts[3].hasPrefix("="), !parts[0].contains(where: \.isWhitespace) else { return nil }

@@ -2,13 +2,13 @@
 
 import NIOCore
 
-/// Takes e-mails: fault, record, mailbox, answer.
+/// Accepts e-mails: fault, record, inbox, answer.
 struct MailIntake: Sendable {
     let inbox: Inbox
     let faults: FaultScript
     let record: RecordFile?
 
-    /// The refusal of a recipient that a fault means: `error` gives its code, when SMTP has such a one.
+    /// The rejection of a recipient for a fault; the code of an `error` is used when it is valid in SMTP.
     static func recipientRefusal(for fault: Fault) -> SMTPSession.Reply? {
         switch fault {
         case .error(let code): SMTPSession.Reply((400...599).contains(code) ? code : 550, "Recipient refused")
@@ -18,7 +18,7 @@ struct MailIntake: Sendable {
         }
     }
 
-    /// The reply to a complete mail, and whether the connection ends with it; without a reply it is cut.
+    /// The reply to a complete mail, and true when the connection ends with it; without a reply it is cut.
     func take(
         _ bytes: [UInt8],
         _ envelope: SMTPSession.Envelope,
@@ -37,7 +37,7 @@ struct MailIntake: Sendable {
         await inbox.acceptEmail { mail.email(sid: sid, sequence: $0) }
         switch fault {
         case .delay(let duration), .drip(let duration):
-            // An answer this late is the fault itself.
+            // The delay is the scripted fault.
             try await Task.sleep(for: duration)
         case .cut:
             return (nil, true)
@@ -55,7 +55,7 @@ struct MailIntake: Sendable {
     }
 }
 
-/// A complete mail, taken apart.
+/// A complete mail, parsed.
 struct MailArrival: Sendable {
     private let time = WallTime.now()
     private let envelope: SMTPSession.Envelope

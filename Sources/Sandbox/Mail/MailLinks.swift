@@ -2,10 +2,10 @@
 
 /// Finds web addresses in a mail.
 enum MailLinks {
-    /// How many links are shown.
+    /// The maximum number of links shown.
     private static let capacity = 50
 
-    /// The addresses of the text and of the HTML's `href` attributes, in this order, each once.
+    /// The addresses of the text and of the HTML's `href` attributes, in this order, without duplicates.
     static func links(text: String?, html: String?) -> [String] {
         var seen: Set<String> = []
         let all = addresses(in: text ?? "").map { String($0) } + references(in: html ?? "")
@@ -23,7 +23,7 @@ enum MailLinks {
         return result + text[position...]
     }
 
-    /// What a person reads of HTML, near enough to find a code in it: no tags, no style, the common entities.
+    /// The readable text of HTML, precise enough to find a code in it: no tags, no style, the common entities.
     static func readableText(of html: String) -> String {
         var result = ""
         var rest = html[...]
@@ -41,7 +41,8 @@ enum MailLinks {
         return unescaped(result + rest)
     }
 
-    /// From `http://` or `https://` to white space or a bracket, without the punctuation of the sentence around it.
+    /// The addresses from `http://` or `https://` to white space or a bracket, without the punctuation of the sentence
+    /// around.
     private static func addresses(in text: String) -> [Substring] {
         var found: [Substring] = []
         var rest = text[...]

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an inbox shows of a mail; any bytes make one.
+/// The parts of a mail that an inbox shows; parsing never fails.
 struct ParsedMail: Sendable {
     let subject: String
-    /// The `From` header as people read it.
+    /// The decoded `From` header.
     let from: String?
-    /// Without angle brackets.
+    /// The `Message-ID` without angle brackets.
     let messageID: String?
     let text: String?
     let html: String?
@@ -24,7 +24,7 @@ struct ParsedMail: Sendable {
         self.html = html
         let readable = html.map { MailLinks.readableText(of: $0) }
         links = MailLinks.links(text: text, html: html)
-        // The digits of a link's token are no code.
+        // Links are removed first, since the digits in a link's token are no code.
         code =
             text.flatMap { CodeFinder.code(in: MailLinks.removed(from: $0)) }
             ?? readable.flatMap { CodeFinder.code(in: MailLinks.removed(from: $0)) }
@@ -33,7 +33,7 @@ struct ParsedMail: Sendable {
 
 /// One part of a mail: its headers, and either further parts or a body (RFC 2045, 2046).
 struct MailPart {
-    /// How deep parts are looked for in parts, and how many parts one has.
+    /// The maximum depth of nested parts, and the maximum number of parts in one.
     private static let depth = 8
     private static let parts = 50
 
@@ -50,15 +50,15 @@ struct MailPart {
         contentType = MailHeaderValue(headers["content-type"] ?? "text/plain")
     }
 
-    /// In lower case.
+    /// The content type in lower case.
     var type: String { contentType.value }
 
     var isAttachment: Bool { MailHeaderValue(headers["content-disposition"] ?? "").value == "attachment" }
 
-    /// The first header of this name, unfolded; names are in lower case.
+    /// The first header of this name, unfolded; `name` must be in lower case.
     func header(_ name: String) -> String? { headers[name] }
 
-    /// The parts that have no parts, in order.
+    /// The parts without further parts, in order.
     func leaves(depth: Int = MailPart.depth) -> [MailPart] {
         guard type.hasPrefix("multipart/"), let boundary = contentType.parameters["boundary"], !boundary.isEmpty else {
             return [self]
@@ -67,7 +67,7 @@ struct MailPart {
         return parts(between: boundary).flatMap { $0.leaves(depth: depth - 1) }
     }
 
-    /// The body as text, with line feeds as line ends.
+    /// The body as text, with LF line ends.
     var text: String {
         let encoding = headers["content-transfer-encoding"].map { MailHeaderValue($0).value }
         let bytes = TransferEncoding.decoded(body, encoding: encoding ?? "7bit")
@@ -95,7 +95,7 @@ struct MailPart {
         return parts
     }
 
-    /// Headers end at the first empty line; a line that begins with white space goes on with the one before.
+    /// Splits headers and body at the first empty line; a line that begins with white space continues the one before.
     private static func split(_ bytes: ArraySlice<UInt8>) -> (headers: [String: String], body: ArraySlice<UInt8>) {
         var headers: [String: String] = [:]
         var current: (name: String, value: String)?
@@ -122,10 +122,10 @@ struct MailPart {
     }
 }
 
-/// The lines of a mail, whose ends are a line feed with or without a carriage return.
+/// The lines of a mail, which end with LF, with or without CR.
 struct MailLines: Sequence, IteratorProtocol {
     struct Line {
-        /// Without the line's end.
+        /// The line without its end.
         let range: Range<Int>
         let endOfPrevious: Int
         let startOfNext: Int
@@ -160,7 +160,7 @@ struct MailLines: Sequence, IteratorProtocol {
 struct MailHeaderValue {
     /// In lower case.
     let value: String
-    /// Names in lower case.
+    /// The parameters, with names in lower case.
     let parameters: [String: String]
 
     init(_ text: String) {
@@ -190,7 +190,7 @@ struct MailHeaderValue {
 }
 
 extension StringProtocol {
-    /// Without white space at either end.
+    /// The text without white space at either end.
     var trimmed: String {
         let start = drop { $0.isWhitespace }
         return String(start.reversed().drop { $0.isWhitespace }.reversed())

@@ -4,20 +4,20 @@ import NIOCore
 import NIOPosix
 import ServiceLifecycle
 
-/// A mail server that takes everything and delivers it to the inbox.
+/// A mail server that accepts every mail and delivers it to the inbox.
 struct SMTPServer: Sendable {
     typealias Connection = NIOAsyncChannel<ByteBuffer, ByteBuffer>
     typealias Listener = NIOAsyncChannel<Connection, Never>
 
-    /// How many clients may be connected at once; further ones wait.
+    /// The maximum number of connected clients; further ones wait.
     static let capacity = 256
 
     let intake: MailIntake
     let credentials: SMTPCredentials?
-    /// The longest silence of a client (RFC 5321 4.5.3.2 asks for five minutes).
+    /// The idle timeout of a client (RFC 5321 4.5.3.2 demands five minutes).
     let timeout: Duration
 
-    /// Binds the port; nobody is served before `serve`.
+    /// Binds the port; connections are served only by `serve`.
     static func bind(host: String, port: Int, timeout: Duration) async throws -> Listener {
         try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: 256)
@@ -47,7 +47,7 @@ struct SMTPServer: Sendable {
         }
     }
 
-    /// One client's session; an error ends the connection and concerns nobody else.
+    /// Runs one client's session; an error ends only this connection.
     private func converse(_ client: Connection) async {
         let port = client.channel.remoteAddress?.port
         try? await client.executeThenClose { inbound, outbound in
@@ -69,12 +69,12 @@ struct SMTPServer: Sendable {
     }
 }
 
-/// A session and the faults of its mail.
+/// A session with the fault of its current mail.
 private struct Conversation {
     var session: SMTPSession
     let intake: MailIntake
     let remotePort: Int?
-    /// What goes wrong with the mail that is being made up.
+    /// The fault of the mail that is being received.
     private var fault: Fault?
 
     init(session: SMTPSession, intake: MailIntake, remotePort: Int?) {
@@ -83,7 +83,7 @@ private struct Conversation {
         self.remotePort = remotePort
     }
 
-    /// The reply to an event, and whether the session is over; without a reply the connection is cut.
+    /// The reply to an event, and true when the session is over; without a reply the connection is cut.
     mutating func answer(
         _ event: SMTPSession.Event,
         on channel: any Channel
@@ -106,7 +106,7 @@ private struct Conversation {
     }
 }
 
-/// Closes a connection on which nothing has come for too long.
+/// Closes an idle connection.
 private final class IdleClose: ChannelInboundHandler {
     typealias InboundIn = Any
 

@@ -68,7 +68,7 @@ extension SMTPSession {
         return Reply(354, "End data with <CR><LF>.<CR><LF>")
     }
 
-    /// The address between angle brackets behind a word, and what follows it.
+    /// The address in angle brackets after a word, and the rest of the line.
     private static func path(_ argument: String, behind word: String) -> (address: String, parameters: Substring)? {
         guard argument.uppercased().hasPrefix(word) else { return nil }
         let rest = argument.dropFirst(word.count).drop { $0 == " " }
@@ -76,7 +76,8 @@ extension SMTPSession {
         return (String(rest[..<end].dropFirst()), rest[rest.index(after: end)...])
     }
 
-    /// Something, an at sign, something; 254 bytes at most (RFC 5321 4.5.3.1.3), without control characters or spaces.
+    /// True for text around an at sign, of at most 254 bytes (RFC 5321 4.5.3.1.3), without control characters or
+    /// spaces.
     private static func isAddress(_ text: String) -> Bool {
         guard text.utf8.count <= 254, let at = text.lastIndex(of: "@") else { return false }
         return at > text.startIndex && text.index(after: at) < text.endIndex
@@ -106,7 +107,7 @@ extension SMTPSession {
         }
     }
 
-    /// RFC 4616: an identity that may be empty, the user and the password, with a zero byte between each.
+    /// Completes AUTH PLAIN (RFC 4616): an optional identity, the user and the password, separated by zero bytes.
     private mutating func finishPlain(_ line: String) -> Reply {
         mode = .command
         guard let text = Self.decoded(line) else { return Reply(501, "Not Base64, or given up") }
@@ -144,7 +145,7 @@ extension SMTPSession {
     }
 }
 
-/// The name and password that a mail client must give.
+/// The login that a mail client must use.
 package struct SMTPCredentials: Sendable, Hashable, CustomStringConvertible {
     package let user: String
     package let password: String

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One SMTP session as a server sees it (RFC 5321): bytes in, events out; no clock, no I/O.
+/// The server's side of one SMTP session (RFC 5321): bytes in, events out; no clock, no I/O.
 ///
-/// The owner answers each event, if need be by way of the session, before it asks for the next.
+/// The owner answers each event, if necessary through the session, before it takes the next one.
 struct SMTPSession {
     struct Limits {
-        /// Bytes of a command line.
+        /// The maximum bytes of a command line.
         var line = 4096
-        /// Bytes of an e-mail; twice as many are read before the session ends.
+        /// The maximum bytes of an e-mail; the session ends after twice as many.
         var message = 1_048_576
         var recipients = 100
-        /// Commands that are no use, after which the session ends.
+        /// The number of invalid commands after which the session ends.
         var errors = 20
     }
 
@@ -28,7 +28,7 @@ struct SMTPSession {
             self.lines = lines
         }
 
-        /// The reply as it goes out; all lines but the last have a hyphen behind the code.
+        /// The reply on the wire; all lines but the last have a hyphen after the code.
         var text: String {
             let last = lines.count - 1
             return lines.enumerated().map { "\(code)\($0 < last ? "-" : " ")\($1)\r\n" }.joined()
@@ -43,11 +43,11 @@ struct SMTPSession {
 
     enum Event: Equatable {
         case reply(Reply)
-        /// A recipient that may be had; the owner answers with `accept` or a refusal.
+        /// A valid recipient; the owner answers with `accept` or a rejection.
         case recipient(String)
         /// A complete mail; the owner answers.
         case message(Envelope, [UInt8])
-        /// The reply is the last.
+        /// The last reply of the session.
         case end(Reply)
     }
 
@@ -81,7 +81,7 @@ struct SMTPSession {
         input.append(bytes)
     }
 
-    /// What the bytes so far come to; `nil` when more are needed.
+    /// The next event in the bytes so far; `nil` when more bytes are needed.
     mutating func next() -> Event? {
         while mode == .data {
             guard let line = input.next(endedBy: .strict) else {
@@ -102,14 +102,14 @@ struct SMTPSession {
         return Reply(250, "OK")
     }
 
-    /// Ends the session when too much of what it said was no use.
+    /// Counts errors, and ends the session after too many.
     private mutating func counted(_ event: Event) -> Event {
         guard case .reply(let reply) = event, reply.code >= 500 else { return event }
         errors += 1
         return errors >= limits.errors ? .end(Reply(421, "Too many errors")) : event
     }
 
-    /// Reads a line of a mail: a lone dot ends it, a dot before anything else is taken away (RFC 5321 4.5.2).
+    /// Adds a line of a mail: a lone dot ends the mail, and any other leading dot is removed (RFC 5321 4.5.2).
     private mutating func take(dataLine line: ArraySlice<UInt8>) -> Event? {
         let dot = UInt8(ascii: ".")
         if line.elementsEqual([dot]) { return endOfData() }
@@ -129,22 +129,21 @@ struct SMTPSession {
     }
 }
 
-/// Bytes that come in pieces, and the lines they make.
+/// Splits incoming bytes into lines.
 struct SMTPLines {
     enum End {
-        /// Line feed, with or without carriage return.
+        /// LF, with or without CR.
         case lenient
-        /// Carriage return and line feed only: a mail could otherwise hold what looks like its end to one server and not to
-        /// another.
+        /// CR LF only: otherwise a mail could contain a sequence that ends it for one server but not for another.
         case strict
     }
 
     private var bytes: [UInt8] = []
     private var start = 0
-    /// Where the search for the end of the line goes on.
+    /// The index at which the search for the line end continues.
     private var searched = 0
 
-    /// How many bytes wait.
+    /// The number of buffered bytes.
     var count: Int { bytes.count - start }
 
     mutating func append(_ more: some Sequence<UInt8>) {

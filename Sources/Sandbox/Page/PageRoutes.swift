@@ -2,7 +2,7 @@
 
 import Hummingbird
 
-/// The web page, in one piece: nothing else is loaded, and nothing from elsewhere may be.
+/// The web page in one document: it loads nothing else, and may load nothing from elsewhere.
 struct PageRoutes: Sendable {
     func addRoutes(to router: Router<SandboxContext>) {
         router.get("/") { _, _ in Self.page() }

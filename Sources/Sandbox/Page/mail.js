@@ -1,5 +1,5 @@
-// The views, the mailbox and the pushes. A mail's HTML is shown by a frame that may do nothing; all other text
-// reaches the page as text nodes only.
+// The tabs, the mailbox and the pushes. A mail's HTML is shown in a frame without any rights; all other text is
+// inserted as text nodes only.
 
 // Views
 
@@ -13,7 +13,7 @@ function showView(name) {
   select(views.map((each) => find('tab-' + each)), find('tab-' + view));
 }
 
-/** Marks a tab, which alone is reached by the Tab key. */
+/** Selects a tab, which becomes the only one in the Tab key's order. */
 function select(tabs, chosen) {
   for (const tab of tabs) {
     tab.setAttribute('aria-selected', tab === chosen);
@@ -21,7 +21,7 @@ function select(tabs, chosen) {
   }
 }
 
-/** Arrow keys go along the tabs and choose. */
+/** Lets clicks and arrow keys select tabs. */
 function wireTabs(tabs, choose) {
   tabs.forEach((tab) => {
     tab.addEventListener('click', () => choose(tab));
@@ -39,9 +39,9 @@ function wireTabs(tabs, choose) {
 
 // Mail
 
-/** Sequence → e-mail and its line in the list; the newest is last. */
+/** E-mails with their list entries, by sequence number; the newest is last. */
 let mails = new Map();
-/** The entry that is being read, which stays when it has left the list. */
+/** The open e-mail's entry, kept even after it was removed from the list. */
 let opened = null, pushes = 0;
 
 function receiveMail(mail) {
@@ -67,13 +67,13 @@ function receiveMail(mail) {
   }
 }
 
-/** Beside the list there is room for an e-mail: the newest, until another is chosen. */
+/** On a wide page, opens the newest e-mail beside the list until the user opens one. */
 function openNewest() {
   if (opened !== null || mails.size === 0 || !matchMedia('(min-width: 861px)').matches) return;
   openMail([...mails.keys()].at(-1), false);
 }
 
-/** The name before an address in angle brackets, else the whole. */
+/** The name before an address in angle brackets, or else the whole text. */
 function displayName(from) {
   const name = /^\s*"?([^"<]*?)"?\s*</.exec(from)?.[1];
   return name || from;
@@ -102,7 +102,7 @@ function openMail(sequence, byHand) {
   showPart(mail.html != null ? 'html' : 'text');
   find('view-mail').dataset.reading = byHand || find('view-mail').dataset.reading || '';
   summariseMail();
-  // On a narrow page the list has gone, and what was focused in it.
+  // On a narrow page the list is now hidden, together with its focused entry.
   if (byHand && find('mail-back').checkVisibility()) find('mail-back').focus();
 }
 
@@ -157,7 +157,7 @@ function receivePush(push) {
   if (find('push-list').children.length > listLimit) find('push-list').lastElementChild.remove();
 }
 
-// Both
+// E-mails and pushes
 
 function fitsWords(words) {
   return words.includes(filter.value.trim().toLowerCase());

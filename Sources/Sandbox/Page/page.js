@@ -1,4 +1,4 @@
-// Numbers and times as text, the bar, and the event stream that feeds the phones.
+// Formatting of numbers and times, the toolbar, and the event stream that feeds the views.
 
 // Text
 
@@ -40,7 +40,7 @@ function toast(text) {
   toastTimer = setTimeout(() => box.classList.remove('shown'), 1600);
 }
 
-// The bar
+// Toolbar
 
 function fits(phone) {
   const wanted = filter.value.trim().toLowerCase();
@@ -79,11 +79,11 @@ function forget() {
   forgetMail();
 }
 
-// The stream
+// Event stream
 
 const receivers = { message: receive, status: receiveStatus, email: receiveMail, push: receivePush };
 
-/** Many messages at once are shown together. */
+/** Shows the messages that arrived since the last flush, in one batch. */
 function flush() {
   flushTimer = 0;
   const batch = waiting;
@@ -114,7 +114,7 @@ function enqueue(event) {
 
 function connect(again) {
   const source = new EventSource('/sandbox/events?after=0');
-  // Everything comes once more.
+  // After a reconnect the stream starts from the beginning, so the old entries are dropped.
   if (again) source.addEventListener('open', forget, { once: true });
   const show = (state, text) => { live.dataset.state = state; live.textContent = text; };
   source.addEventListener('open', () => {

@@ -1,13 +1,13 @@
 'use strict';
 
-// The phones. Text from messages reaches the page as text nodes only.
+// The phones. Text from messages is inserted as text nodes only.
 
 const phoneLimit = 120, phoneMemory = 2000, bubbleLimit = 40;
 const find = (id) => document.getElementById(id);
 const wall = find('wall'), live = find('live'), filter = find('filter');
-/** Number → phone; the phone with the newest message is last. */
+/** Phones by number; the phone with the newest message is last. */
 let phones = new Map();
-/** Identity → message. */
+/** Entries of messages by id. */
 let known = new Map();
 const providers = { twilio: 'Twilio', vonage: 'Vonage', vonage_messages: 'Vonage Messages', http: 'HTTP' };
 let total = 0, delivered = 0, arrivals = [], waiting = [], flushTimer = 0, settled = false;
@@ -46,7 +46,7 @@ function receive(message) {
   place(phone);
 }
 
-/** A phone that is pointed at stays where it is until the pointer leaves the wall. */
+/** Moves a phone to the front, unless the pointer is over the wall: phones must not move under the pointer. */
 function place(phone) {
   if (!fits(phone)) phone.root.remove();
   else if (!phone.root.isConnected || !wall.matches(':hover')) {
@@ -56,7 +56,7 @@ function place(phone) {
   if (settled) pulse(phone.root);
 }
 
-/** Fills the wall with the newest phones that fit. */
+/** Fills the wall with the newest phones that match the filter. */
 function arrange() {
   const shown = [...phones.values()].filter(fits).slice(-phoneLimit).reverse();
   shown.forEach(({ root, thread }, index) => {
@@ -90,7 +90,7 @@ function addBubble(phone, message) {
   }
 }
 
-/** A message whose bubble has gone is only counted. */
+/** Updates a message's status; a message without a bubble is only counted. */
 function receiveStatus(message) {
   const entry = known.get(message.sid);
   if (entry) update(entry, message);
@@ -119,7 +119,7 @@ function showSender(phone, name) {
   phone.avatar.style.setProperty('--hue', hue);
 }
 
-/** The body in pieces: each occurrence of the code is a button, the autofill line is set apart. */
+/** Splits the body: each occurrence of the code becomes a button, and the autofill line a separate element. */
 function fillBubble(bubble, { body, code }) {
   const bound = /\n+(@\S+ #\S[^\n]*)$/.exec(body);
   const text = bound ? body.slice(0, bound.index) : body;
@@ -135,7 +135,7 @@ function fillBubble(bubble, { body, code }) {
   bubble.append(line);
 }
 
-/** A real button would let a full stop behind it go to the next line. */
+/** A span and no button, after which a full stop could wrap to the next line. */
 function codeButton(code) {
   const button = document.createElement('span');
   button.role = 'button';

@@ -3,12 +3,12 @@
 import Hummingbird
 import NIOCore
 
-/// A complete request for a push, not yet judged.
+/// A complete request for a push, not yet checked.
 struct PushArrival: Sendable {
     let time = WallTime.now()
-    /// The `apns-id` given, or a new one as Apple makes it.
+    /// The given `apns-id`, or a new one in Apple's format.
     let identifier: String
-    /// What Apple would say against the push.
+    /// Apple's error for the push; `nil` for a valid one.
     let error: PushError?
     private let givenIdentifier: String?
     private let token: String
@@ -24,7 +24,7 @@ struct PushArrival: Sendable {
     init(_ request: Request, token: String, body: ByteBuffer, remotePort: Int?) {
         let header = { (name: String) in request.headers.first { $0.name.canonicalName == name }?.value }
         let object = JSONValue(body.readableBytesView)?.object
-        // The members of Firebase's silent push; others are looked for at the top.
+        // The members of Firebase's silent push; without them, those at the top level.
         let verification = object?["com.google.firebase.auth"]?.object ?? object
         givenIdentifier = header("apns-id")
         identifier = givenIdentifier ?? Identifier.uuid().uppercased()
@@ -80,7 +80,7 @@ struct PushArrival: Sendable {
 // MARK: Checks
 
 extension PushArrival {
-    /// What is wrong with the provider's token: ES256 with a key's id, a team, and an age of at most an hour.
+    /// The fault of the provider token: it must be ES256 with a key id, a team, and an age of at most an hour.
     private static func tokenFault(_ request: Request, at time: WallTime) -> String? {
         guard let bearer = Credentials(request)?.bearer else { return "MissingProviderToken" }
         guard
@@ -91,7 +91,7 @@ extension PushArrival {
         return Double(time.milliseconds) / 1000 - issued > 3600 ? "ExpiredProviderToken" : nil
     }
 
-    /// Apple says only that a token is opaque; it is hexadecimal and, so far, of 32 to 100 bytes.
+    /// True for 32 to 100 hexadecimal bytes, the tokens seen so far; Apple documents only that a token is opaque.
     private static func isDeviceToken(_ token: String) -> Bool {
         (64...200).contains(token.utf8.count) && token.utf8.count.isMultiple(of: 2)
             && token.utf8.allSatisfy { Character(Unicode.Scalar($0)).isHexDigit }

@@ -3,10 +3,11 @@
 import Hummingbird
 import NIOCore
 
-/// Apple's push API, `POST /3/device/{token}`, by plain HTTP/1.1 (developer.apple.com, "Sending notification requests to
-/// APNs").
+/// Apple's push API, `POST /3/device/{token}`, by plain HTTP/1.1.
+///
+/// Source: developer.apple.com, "Sending notification requests to APNs".
 struct PushGateway: Sendable {
-    /// The longest payload of a background push, in bytes.
+    /// The maximum payload of a background push, in bytes.
     static let payloadLimit = 4096
 
     let inbox: Inbox
@@ -20,7 +21,7 @@ struct PushGateway: Sendable {
         }
     }
 
-    /// Takes a push: fault, check, record, list, answer.
+    /// Accepts a push: fault, check, record, inbox, answer.
     @Sendable
     private func take(_ request: Request, context: SandboxContext) async throws -> Response {
         let connection = FaultyConnection(channel: context.channel)
@@ -62,7 +63,7 @@ struct PushError: GatewayError {
 
     private struct Body: Encodable {
         let reason: String
-        /// When the token became invalid, in milliseconds since 1970; with 410 only.
+        /// The time at which the token became invalid, in milliseconds since 1970; with 410 only.
         let timestamp: Int64?
     }
 
@@ -91,7 +92,7 @@ extension PushError {
         self.init(name: reason, status: Self.statuses[reason] ?? 400)
     }
 
-    /// The refusal that a fault means; `nil` when it means none.
+    /// The rejection for a fault; `nil` when the fault is none.
     init?(scripted fault: Fault) {
         switch fault {
         case .reason(let reason): self.init(reason)

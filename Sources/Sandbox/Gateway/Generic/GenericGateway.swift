@@ -3,11 +3,11 @@
 import Hummingbird
 import NIOCore
 
-/// A gateway of no particular provider, `POST /http/messages`: JSON `{to, text, from?, reference?, ttlSeconds?,
-/// callback?}`, which honours `Idempotency-Key`.
+/// A gateway of no particular provider, `POST /http/messages`, which honours `Idempotency-Key`.
 ///
-/// A key given again gets the first answer and shows nothing new; with another message it is refused (draft-ietf-httpapi-
-/// idempotency-key-header). Without a token set anybody may send.
+/// The body is JSON: `{to, text, from?, reference?, ttlSeconds?, callback?}`. A repeated key gets the first answer and
+/// adds nothing to the inbox; with another message it is rejected (draft-ietf-httpapi-idempotency-key-header). Unless a
+/// token is set, credentials are not checked.
 struct GenericGateway: GatewayDialect {
     let intake: MessageIntake
     let authToken: String?

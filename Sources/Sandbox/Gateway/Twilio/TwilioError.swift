@@ -2,7 +2,7 @@
 
 import Hummingbird
 
-/// An error answer in Twilio's shape.
+/// An error answer in Twilio's format.
 struct TwilioError: GatewayError, Encodable {
     let code: Int
     let message: String
@@ -43,7 +43,7 @@ extension TwilioError {
         message: "The concatenated message body exceeds the 1600 character limit."
     )
 
-    /// The answer with a scripted code; an unlisted one gets a text that says nothing.
+    /// The answer with a scripted code; an unlisted code gets a generic text.
     init(scripted code: Int) {
         let known: [Int: (message: String, status: Int)] = [
             20003: ("Authenticate", 401),

@@ -52,7 +52,7 @@ struct TwilioGateway: GatewayDialect {
 // MARK: The dialect
 
 extension TwilioGateway {
-    /// Basic credentials are needed, with the right password where one is set.
+    /// Requires Basic credentials, with the right password where one is set.
     func objection(to head: Request) -> (any GatewayError)? {
         guard let password = Credentials(head)?.basic?.password, authToken.map({ $0 == password }) ?? true else {
             return TwilioError.authenticate
@@ -101,7 +101,7 @@ extension TwilioGateway {
         GatewayAnswer(status: .created, body: try JSONLine.buffer(of: TwilioMessage(stored)))
     }
 
-    /// The `sendId` of a callback's query: Twilio has no reference of the client's own.
+    /// The `sendId` of a callback's query, since Twilio has no field for a client reference.
     private static func reference(inQueryOf url: String) -> String? {
         guard let query = url.split(separator: "?", maxSplits: 1).dropFirst().first else { return nil }
         return FormParameters(query.prefix { $0 != "#" }.utf8)["sendId"]

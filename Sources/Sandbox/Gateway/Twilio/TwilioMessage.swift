@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A message as Twilio's API shows it, with a key for every field it has.
+/// A message in Twilio's format, with every field of the API.
 struct TwilioMessage: Encodable {
     private let message: SandboxMessage
     private let acceptedAt: WallTime
@@ -51,7 +51,7 @@ struct TwilioMessage: Encodable {
     }
 }
 
-/// A page of messages as Twilio's API shows it; there is only one.
+/// A page of messages in Twilio's format; there is only one.
 struct TwilioMessagePage: Encodable {
     private let messages: [TwilioMessage]
     private let pageSize: Int

@@ -14,7 +14,7 @@ struct VonageMessagesGateway: GatewayDialect {
         router.post("/v1/messages") { try await intake.take($0, $1, as: self) }
     }
 
-    /// Basic credentials or a token in the shape of a JWT are needed.
+    /// Requires Basic credentials or a token in the format of a JWT.
     func objection(to head: Request) -> (any GatewayError)? {
         let credentials = Credentials(head)
         if let password = credentials?.basic?.password, authToken.map({ $0 == password }) ?? true { return nil }
@@ -69,7 +69,7 @@ struct VonageMessagesGateway: GatewayDialect {
     }
 }
 
-/// An error answer of Vonage's Messages API, in the form of RFC 7807.
+/// An error answer of Vonage's Messages API, in the format of RFC 7807.
 struct VonageProblem: GatewayError {
     let type: String
     let title: String

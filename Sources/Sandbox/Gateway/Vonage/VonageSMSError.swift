@@ -6,7 +6,7 @@ import Hummingbird
 struct VonageSMSError: GatewayError {
     let status: String
     let text: String
-    /// Another HTTP status than 200, which only a gateway in front of the API answers.
+    /// A status other than 200, which only a gateway in front of the API returns.
     var httpStatus = 200
 
     var name: String { status }
@@ -50,7 +50,7 @@ extension VonageSMSError {
         VonageSMSError(status: "3", text: "Invalid value for parameter: \(parameter)")
     }
 
-    /// The answer with a scripted status; an unlisted one gets a text that says nothing.
+    /// The answer with a scripted status; an unlisted status gets a generic text.
     init(scripted code: Int) {
         let known = [
             1: "Throughput Rate Exceeded - please wait [ 250 ] and retry", 2: "Missing parameters",

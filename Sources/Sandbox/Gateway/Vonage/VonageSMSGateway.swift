@@ -16,7 +16,7 @@ struct VonageSMSGateway: GatewayDialect {
         router.post("/sms/json") { try await intake.take($0, $1, as: self) }
     }
 
-    /// Credentials stand in the body, or in a header that is read with it.
+    /// Always `nil`: the credentials are in the body, or in a header that is checked with it.
     func objection(to head: Request) -> (any GatewayError)? { nil }
 
     func arrival(_ body: ByteBuffer, of request: Request, context: SandboxContext) throws -> Arrival {
@@ -69,7 +69,7 @@ struct VonageSMSGateway: GatewayDialect {
         GatewayAnswer(status: .ok, body: try JSONLine.buffer(of: VonageSMSAnswer(stored.message)))
     }
 
-    /// 20 s to 7 days, in milliseconds.
+    /// True for 20 s to 7 days, in milliseconds.
     private static func isTimeToLive(_ text: String) -> Bool {
         Int(text).map { (20_000...604_800_000).contains($0) } ?? false
     }
@@ -84,7 +84,7 @@ struct VonageSMSGateway: GatewayDialect {
     }
 }
 
-/// What Vonage says of a message that it took: an entry for each part, the first with the message's own identity.
+/// Vonage's answer to an accepted message: an entry for each part, the first with the message's own id.
 private struct VonageSMSAnswer: Encodable {
     struct Part: Encodable {
         let to: String
@@ -122,7 +122,7 @@ private struct VonageSMSAnswer: Encodable {
 }
 
 extension Request {
-    /// Whether the body says that it is JSON.
+    /// True when the content type is JSON.
     var isJSON: Bool {
         headers[.contentType]?.lowercased().hasPrefix("application/json") ?? false
     }
