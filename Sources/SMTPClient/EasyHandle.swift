@@ -3,16 +3,17 @@
 import CLibcurl
 import Glibc
 
-/// One transfer of libcurl, used once: a handle of its own has no connection to reuse, so nothing is ever repeated.
+/// One transfer of libcurl, used once: a new handle has no connection to reuse, and libcurl retries only on reused
+/// ones.
 // SAFETY: the pointer is private, made in `init` and freed in `deinit`; a value that cannot be copied is used by one
 // thread at a time.
 @safe struct EasyHandle: ~Copyable {
-    /// libcurl refused an option: out of memory, or built without what is needed.
+    /// libcurl rejected an option: out of memory, or built without a feature.
     struct Refusal: Error {}
 
     private let pointer: UnsafeMutableRawPointer
 
-    /// libcurl's own start, which is to happen once in a process.
+    /// libcurl's global initialization, which must happen once in a process.
     private static let start: CURLcode = courier_curl_start()
 
     init() throws(Refusal) {
@@ -28,7 +29,7 @@ import Glibc
         try Self.check(unsafe courier_curl_set_long(pointer, option, value))
     }
 
-    /// Sets a text, which libcurl copies, or takes the default away.
+    /// Sets a text, which libcurl copies; nil removes the default.
     borrowing func set(_ option: CURLoption, _ value: String?) throws(Refusal) {
         try Self.check(unsafe courier_curl_set_string(pointer, option, value))
     }
@@ -36,7 +37,7 @@ import Glibc
     /// Transfers to one recipient, reporting to `talk`; blocks until the transfer is over.
     borrowing func perform(_ talk: SMTPTalk, to recipient: String) throws(Refusal) -> SMTPFailure? {
         guard let recipients = unsafe curl_slist_append(nil, recipient) else { throw Refusal() }
-        // SAFETY: the list is libcurl's to read until the transfer is over.
+        // SAFETY: libcurl reads the list until the transfer is over.
         defer { unsafe curl_slist_free_all(recipients) }
         try Self.check(unsafe courier_curl_set_recipients(pointer, recipients))
         // SAFETY: the callbacks run inside of `curl_easy_perform` only, on this thread, while `talk` is kept alive.
@@ -72,7 +73,8 @@ import Glibc
     }
 }
 
-// SAFETY, for the three: `context` is the talk that `perform` keeps alive, and each buffer is valid during the call.
+// SAFETY of the three callbacks: `context` is the talk that `perform` keeps alive, and each buffer is valid during the
+// call.
 
 private let readContent: curl_read_callback = { buffer, size, count, context in
     guard let buffer = unsafe buffer, let context = unsafe context else { return COURIER_CURL_READ_ABORT }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How far one delivery came, and how it ended.
+/// The last step and the outcome of one delivery.
 package struct SMTPResult: Sendable, Hashable {
-    /// The last command that was sent, or what stands for one.
+    /// The last step of the session that began.
     package let step: SMTPStep
 
-    /// The server's last complete answer to that step; nil when none came.
+    /// The server's last complete reply to that step; nil when none came.
     package let reply: Int?
 
-    /// The enhanced code of that answer, where the server gives one.
+    /// The enhanced code of that reply, where the server sends one.
     package let enhanced: EnhancedStatus?
 
-    /// Whether the message's end may have been sent: before that no server has taken the message.
+    /// True when the message's end may have been sent: before that no server has taken the message.
     package let isComplete: Bool
 
-    /// What went wrong beside the answer.
+    /// A failure other than the reply.
     package let failure: SMTPFailure?
 
     package init(
@@ -32,12 +32,12 @@ package struct SMTPResult: Sendable, Hashable {
     }
 }
 
-/// A server's reason in numbers, such as 5.1.1 (RFC 3463).
+/// The server's reason in numbers, such as 5.1.1 (RFC 3463).
 package struct EnhancedStatus: Sendable, Hashable {
-    /// 2, 4 or 5: as the first digit of the reply.
+    /// The class, 2, 4 or 5: equal to the first digit of the reply.
     package let kind: Int
 
-    /// 1 an address, 2 a mailbox, 3 a mail system, 4 the way there, 5 the protocol, 6 the content, 7 policy.
+    /// The subject: 1 address, 2 mailbox, 3 mail system, 4 network, 5 protocol, 6 content, 7 policy.
     package let subject: Int
     package let detail: Int
 
@@ -47,7 +47,7 @@ package struct EnhancedStatus: Sendable, Hashable {
         self.detail = detail
     }
 
-    /// Reads the code at the beginning of a text, also as `#5.1.0` or `5.1.1:`; nil where there is none.
+    /// Parses the code at the beginning of a text, also as `#5.1.0` or `5.1.1:`; nil where there is none.
     init?(_ text: some Collection<UInt8>) {
         let blank = UInt8(ascii: " ")
         let marks = Array("#():,;".utf8)
@@ -62,9 +62,9 @@ package struct EnhancedStatus: Sendable, Hashable {
     }
 }
 
-/// The steps of a session, in their order.
+/// The steps of a session, in order.
 package enum SMTPStep: Int, Sendable, Hashable, CaseIterable, Comparable {
-    /// From the connection to the server's first words.
+    /// From the connection to the server's greeting.
     case greeting
     case hello
     case startTLS
@@ -73,20 +73,20 @@ package enum SMTPStep: Int, Sendable, Hashable, CaseIterable, Comparable {
     case recipient
     case data
 
-    /// The message itself, after the server asked for it.
+    /// The message itself, after the server has requested it.
     case content
 
     package static func < (left: SMTPStep, right: SMTPStep) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// Why a delivery has no answer, or none that could be gone on with.
+/// The reason why a delivery has no reply, or a reply after which it cannot continue.
 package enum SMTPFailure: String, Sendable, Hashable, CaseIterable {
     case timeout
 
-    /// The message's own time was over before its end was sent.
+    /// The message's `leaveBy` passed before its end was sent.
     case tooLate = "too_late"
 
-    /// Every connection had another message.
+    /// Every connection was in use.
     case busy
     case cancelled
     case nameNotResolved = "name_not_resolved"
@@ -95,16 +95,16 @@ package enum SMTPFailure: String, Sendable, Hashable, CaseIterable {
     case connectionClosed = "connection_closed"
     case tlsFailed = "tls_failed"
 
-    /// TLS is asked for and the server does not offer it.
+    /// STARTTLS is required, but the server does not offer it.
     case startTLSUnavailable = "starttls_unavailable"
 
-    /// An address needs SMTPUTF8 and the server does not offer it.
+    /// An address needs SMTPUTF8, but the server does not offer it.
     case utf8Unavailable = "smtputf8_unavailable"
 
-    /// The file of authorities cannot be read.
+    /// The file of certificate authorities cannot be read.
     case authorities = "ca_file"
 
-    /// The login was refused, or the server offers no way to log in that is known here.
+    /// The login was rejected, or the server offers no supported mechanism.
     case loginDenied = "authentication_refused"
     case malformedAnswer = "malformed_answer"
     case invalidAddress = "invalid_address"

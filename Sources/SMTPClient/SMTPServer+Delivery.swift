@@ -4,11 +4,11 @@ import CLibcurl
 import Glibc
 
 extension SMTPServer {
-    /// Delivers one message over a connection of its own and tells the listener the outcome, once or twice the same.
+    /// Delivers one message over a connection of its own and reports the outcome to the listener.
     ///
-    /// Blocks its thread until the session is over: normally within `deadline`, at the worst as long again where a
-    /// server answers and then does not say goodbye. The thread has SIGPIPE blocked from then on, which OpenSSL would
-    /// raise on a closed connection.
+    /// The outcome is reported once, or twice with the same value. The call blocks its thread until the session is
+    /// over: normally within `deadline`, but up to twice as long when a server replies and then does not end the
+    /// session. It blocks SIGPIPE on the thread permanently, since OpenSSL would raise it on a closed connection.
     package func deliver(_ envelope: SMTPEnvelope, within deadline: Duration, listener: some SMTPListener) {
         Self.blockBrokenPipeSignal()
         let talk = SMTPTalk(envelope, listener: listener)
@@ -27,10 +27,10 @@ extension SMTPServer {
         let milliseconds = Self.milliseconds(deadline)
         try handle.set(CURLOPT_URL, url)
         try handle.set(CURLOPT_PROTOCOLS_STR, "smtp,smtps")
-        // An empty proxy keeps the environment's from being used.
+        // An empty proxy prevents the use of the environment's.
         try handle.set(CURLOPT_PROXY, "")
         try handle.set(CURLOPT_NOSIGNAL, 1)
-        // A name server that is silent must not hold the thread beyond the deadline.
+        // The deadline must hold even when a name server does not answer.
         try handle.set(CURLOPT_QUICK_EXIT, 1)
         try handle.set(CURLOPT_TIMEOUT_MS, milliseconds)
         try handle.set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds)
@@ -38,7 +38,7 @@ extension SMTPServer {
         try handle.set(CURLOPT_FRESH_CONNECT, 1)
         try handle.set(CURLOPT_FORBID_REUSE, 1)
         try handle.set(CURLOPT_UPLOAD, 1)
-        // What is said is reported, to `SMTPTalk` alone.
+        // Verbose output goes only to the callback of `SMTPTalk`.
         try handle.set(CURLOPT_VERBOSE, 1)
         try handle.set(CURLOPT_NOPROGRESS, 0)
         try secure(handle)
@@ -62,7 +62,7 @@ extension SMTPServer {
         }
     }
 
-    /// Rounded up and at most an hour; never 0, which would mean no limit.
+    /// Milliseconds, rounded up, at most an hour; never 0, which would mean no limit.
     private static func milliseconds(_ duration: Duration) -> Int {
         let parts = min(max(duration, .zero), .seconds(3600)).components
         return Int(parts.seconds) * 1000 + Int(parts.attoseconds / 1_000_000_000_000_000) + 1

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A mail server that takes messages from us, and how we speak to it.
+/// The settings of a mail server that messages are submitted to.
 package struct SMTPServer: Sendable {
-    /// How the connection is made secret; the server's certificate and name are always checked.
+    /// The encryption of the connection; the server's certificate and name are always verified.
     package enum Encryption: String, Sendable, CaseIterable {
-        /// Plain first, then TLS by the command STARTTLS: without it nothing is sent.
+        /// Plain first, then TLS by the command STARTTLS, without which nothing is sent.
         case startTLS = "starttls"
 
         /// TLS from the first byte.
@@ -19,10 +19,10 @@ package struct SMTPServer: Sendable {
     package let port: Int
     package let encryption: Encryption
 
-    /// The path of a PEM file with the authorities to trust; nil for those of the system.
+    /// The path of a PEM file with the trusted authorities; nil for those of the system.
     package let authorities: String?
 
-    /// How we name ourselves to the server.
+    /// The name of this host in the EHLO command.
     package let heloName: String
     package let login: SMTPLogin?
 
@@ -42,13 +42,13 @@ package struct SMTPServer: Sendable {
         self.login = login
     }
 
-    /// The address in libcurl's form, whose path is the name to introduce ourselves by.
+    /// The address in libcurl's form, whose path is the name for EHLO.
     var url: String {
         "\(encryption == .implicit ? "smtps" : "smtp")://\(host):\(port)/\(heloName)"
     }
 }
 
-/// A user and the password, which is never shown.
+/// A user and the password, which is never printed.
 package struct SMTPLogin: Sendable, CustomStringConvertible, CustomReflectable {
     package let username: String
     let password: String
@@ -62,15 +62,15 @@ package struct SMTPLogin: Sendable, CustomStringConvertible, CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
 }
 
-/// One message with its two addresses; it never shows any of them.
+/// One message with its two addresses, none of which is ever printed.
 package struct SMTPEnvelope: Sendable, CustomStringConvertible, CustomReflectable {
     let sender: String
     let recipient: String
 
-    /// Whether an address is not all ASCII before its `@`: then only a server with SMTPUTF8 (RFC 6531) can take it.
+    /// True when an address is not ASCII before its `@`: then only a server with SMTPUTF8 (RFC 6531) can take it.
     let needsUTF8: Bool
 
-    /// The message as RFC 5322 writes it, lines ended by CR LF, dots as they are.
+    /// The message in RFC 5322 format with CR LF line ends, and without dots doubled.
     let content: [UInt8]
 
     package init(sender: String, recipient: String, needsUTF8: Bool = false, content: [UInt8]) {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who waits for a delivery: asked and told by the thread that makes it.
+/// Receives the progress of a delivery, on the thread that makes it.
 package protocol SMTPListener: Sendable {
-    /// Whether anybody still wants the message to go out; asked about once a second.
+    /// True while the message is still to be sent; read about once a second.
     var isWanted: Bool { get }
 
-    /// Asked once, just before the end of the message is sent: on `false` the message is never completed.
+    /// Called once, just before the end of the message is sent: on `false` the message is never completed.
     func mayComplete() -> Bool
 
-    /// Told as soon as the outcome is certain, which may be well before the session has ended.
+    /// Called as soon as the outcome is certain, which may be well before the session has ended.
     func settled(_ result: SMTPResult)
 }
 
-/// One message on its way: hands its bytes out and follows what is said.
+/// One message in flight: supplies its bytes and follows the session.
 ///
-/// It belongs to the thread of the delivery.
+/// It is used only on the thread of the delivery.
 final class SMTPTalk {
     private var content: ArraySlice<UInt8>
     private let needsUTF8: Bool
@@ -29,15 +29,15 @@ final class SMTPTalk {
         self.listener = listener
     }
 
-    /// Whether the session is to go on.
+    /// True while the session is to continue.
     var isWanted: Bool { !lacksUTF8 && listener.isWanted }
 
-    /// Whether the sender was named without SMTPUTF8 although an address needs it.
+    /// True when the MAIL command lacked SMTPUTF8 although an address needs it.
     ///
-    /// What a server says from then on means nothing, and it never gets the message.
+    /// The server's replies mean nothing from then on, and it never gets the message.
     private var lacksUTF8: Bool { needsUTF8 && transcript.step >= .sender && !transcript.usesUTF8 }
 
-    /// Copies the next bytes; 0 is the message's end, on which libcurl sends the final dot; nil gives up.
+    /// Copies the next bytes; 0 is the message's end, after which libcurl sends the final dot; nil aborts.
     func read(into room: UnsafeMutableRawBufferPointer) -> Int? {
         guard !lacksUTF8 else { return nil }
         guard !content.isEmpty else {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What has been said in a session, as far as it tells how far the message came.
+/// The state of a session, derived from the lines that libcurl reports.
 ///
-/// Fed with the lines that libcurl reports. It keeps step and numbers only: lines hold addresses, passwords and texts.
+/// It stores steps and numbers only: lines contain addresses, passwords and texts.
 struct SMTPTranscript {
     private(set) var step = SMTPStep.greeting
     private(set) var reply: Int?
     private(set) var enhanced: EnhancedStatus?
     private(set) var hasQuit = false
 
-    /// The enhanced code of an answer that has not come whole.
+    /// The enhanced code of an incomplete reply.
     private var earlierCode: EnhancedStatus?
 
-    /// Whether the sender was named with SMTPUTF8, which libcurl does where an address needs it and the server has it.
+    /// True when the MAIL command had SMTPUTF8, which libcurl adds where an address needs it and the server offers it.
     private(set) var usesUTF8 = false
 
-    /// A command left.
+    /// Records a sent command.
     ///
-    /// Steps only go forward, so that a line of a login is not taken for a command.
+    /// Steps only advance, so that a line of a login does not count as a command.
     mutating func sent(_ line: some Collection<UInt8>) {
         if line.starts(with: "QUIT\r\n".utf8) {
             hasQuit = true
@@ -30,7 +30,7 @@ struct SMTPTranscript {
         (reply, enhanced) = (nil, nil)
     }
 
-    /// A line came; all but the last of an answer have a hyphen after the number.
+    /// Records a received line; all but the last line of a reply have a hyphen after the number.
     mutating func received(_ line: some Collection<UInt8>) {
         guard !hasQuit, let number = Self.number(line.prefix(3)) else { return }
         // Not every server repeats the code in each line.
@@ -47,7 +47,7 @@ struct SMTPTranscript {
         }
     }
 
-    /// Whether nothing that may still come can change the outcome: what is left is to say goodbye.
+    /// True when nothing can change the outcome any more: only the end of the session is left.
     var isSettled: Bool {
         guard let reply else { return false }
         return step == .content || (hasQuit && reply >= 400)
