@@ -1,6 +1,6 @@
-// Charts. A drawing stretches with the page while its labels, which are HTML, keep their size: so it is read on a phone.
+// Charts. Drawings scale with the page, but their labels are HTML and keep their size, to be readable on a phone.
 
-/** The classes that give a series its colour: fixed for what has a meaning, in turn for the rest. */
+/** The colour classes of series: fixed for known names, in turn for others. */
 const colours = {
   sent: 'c-sent', accepted: 'c-sent', delivered: 'c-delivered', suppressed: 'c-suppressed', rejected: 'c-rejected',
   refused: 'c-rejected', expired_unsent: 'c-late', throttled: 'c-late', undelivered: 'c-undelivered',
@@ -10,7 +10,7 @@ const colours = {
 };
 const colour = (name, index = 0) => Object.hasOwn(colours, name) ? colours[name] : `c-${index % 5}`;
 
-/** Outcomes in the order in which a reader looks for them; what is not named comes last, by name. */
+/** Outcomes in the order of display; unknown ones come last, by name. */
 function ordered(outcomes) {
   const order = [
     'sent', 'accepted', 'delivered', 'suppressed', 'rejected', 'refused', 'expired_unsent', 'throttled', 'undelivered',
@@ -31,7 +31,7 @@ function legend(entries) {
 
 const place = (number) => Math.round(number * 10) / 10;
 
-/** Where times stand between two, from 0 to 1, and the round times of UTC, at most six, that are written below. */
+/** The positions of times between `start` and `end`, from 0 to 1, and up to six labels at round times of UTC. */
 function timeAxis(start, end) {
   const steps = [
     1, 2, 5, 10, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800,
@@ -49,9 +49,9 @@ function timeAxis(start, end) {
   return { fraction, ticks, labels };
 }
 
-/** From 0 to a round number above the greatest value. */
+/** An axis from 0 to a round number above the greatest value. */
 function valueAxis(greatest) {
-  // Beyond these bounds no step is found: what is left of a tiny number after the division may be 0.
+  // Beyond these bounds the search for a step fails: dividing a tiny number may yield 0.
   if (!(greatest >= 1e-9 && greatest <= 1e300)) greatest = 1;
   let step = 1;
   while (step > greatest / 4) step /= 10;
@@ -61,7 +61,7 @@ function valueAxis(greatest) {
   return { top: steps * step, ticks: Array.from({ length: steps + 1 }, (_, index) => index * step) };
 }
 
-/** Values over time, one for each piece or null, as lines beside each other or as areas on top of each other. */
+/** A chart of values over time, one for each bucket or null, as separate lines or as stacked areas. */
 function timeChart(title, unit, series, isStacked = false) {
   const { start, end, width, pieces } = fleet.timeline;
   const axis = timeAxis(start, end);
@@ -72,7 +72,7 @@ function timeChart(title, unit, series, isStacked = false) {
   const scale = valueAxis(isStacked ? most(tops) : most(series.map(({ values }) => most(values))));
   const y = (value) => place(300 * (1 - Math.min(value / scale.top, 1)));
 
-  /** In steps, because what is known of a piece of time holds for all of it; a gap breaks the line. */
+  /** A line in steps, since a value holds for its whole bucket; a gap breaks the line. */
   const line = ({ values }) => values.map((value, index) => value == null ? '' :
     `${values[index - 1] == null ? `M${x(index)} ` : 'V'}${y(value)}H${x(index + 1)}`).join('');
   const floor = pieces.map(() => 0);
@@ -110,7 +110,7 @@ function timeChart(title, unit, series, isStacked = false) {
       [time(begin(index)), ...series.map(({ values }) => values[index] == null ? '–' : short(values[index]))]))));
 }
 
-/** Sums by name as bars, each cut into its outcomes; beyond fifteen rows they are in the table alone. */
+/** Sums by name as bars, each divided by outcome; rows after the fifteenth are only in the table. */
 function barChart(title, unit, rows) {
   const shown = rows.slice(0, 15);
   const outcomes = ordered([...new Set(rows.flatMap(({ sums }) => Object.keys(sums)))]);
@@ -132,7 +132,7 @@ function barChart(title, unit, rows) {
       [row.name, ...outcomes.map((outcome) => whole(row.sums[outcome] ?? 0)), whole(sum(row))]))));
 }
 
-/** When providers were passed over: a row for each, darker where more workers did so. */
+/** The pauses of providers: a row for each provider, darker where more workers paused it. */
 function pauseChart(pauses, omitted, start, end) {
   const axis = timeAxis(start, end);
   const names = [...new Set(pauses.map(({ provider }) => provider))].sort();
@@ -142,7 +142,7 @@ function pauseChart(pauses, omitted, start, end) {
     width: place(1000 * Math.max(axis.fraction(to) - axis.fraction(from), 0.002)),
   }, make('title', {}, `${time(from)}, ${span(to - from)}, ${worker}`));
 
-  /** The time in which at least one worker passed the provider over; the pauses are in order of their beginnings. */
+  /** The total time with a pause in at least one worker; `pauses` must be sorted by start. */
   const covered = (pauses) => {
     let sum = 0, until = -Infinity;
     for (const { from, to } of pauses) {

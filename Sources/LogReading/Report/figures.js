@@ -1,10 +1,10 @@
 'use strict';
 
-// Elements, and numbers and times as people read them.
+// Creates elements, and formats numbers and times for people.
 
 const vector = new Set(['svg', 'g', 'path', 'rect', 'title']);
 
-/** An element; children that are text become text nodes, so nothing of a log becomes markup. */
+/** Creates an element; text becomes text nodes, so that nothing of a log becomes markup. */
 function make(name, attributes, ...children) {
   const space = vector.has(name) ? 'http://www.w3.org/2000/svg' : 'http://www.w3.org/1999/xhtml';
   const element = document.createElementNS(space, name);
@@ -13,7 +13,7 @@ function make(name, attributes, ...children) {
   return element;
 }
 
-/** Characters that nobody sees, such as those that turn the direction of what follows, as replaced. */
+/** Replaces invisible characters, such as those that change the direction of text, by U+FFFD. */
 function visible(text) {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, '\ufffd');
 }
@@ -28,7 +28,7 @@ function table(caption, head, rows) {
     make('tbody', {}, rows.map(line))));
 }
 
-/** The table that says the same as a chart. */
+/** A collapsed table with the data of a chart. */
 function folded(table) {
   return make('details', {}, make('summary', {}, 'As a table'), table);
 }
@@ -37,7 +37,7 @@ function note(text) {
   return make('p', { class: 'note' }, text);
 }
 
-/** The digits of a whole number with their thousands apart, such as `1,234,567`. */
+/** All digits of a whole number with thousands separators, such as `1,234,567`. */
 function whole(number) {
   return String(Math.min(Math.max(Math.round(number), 0), 1e18)).replace(/\B(?=(\d{3})+$)/g, ',');
 }
@@ -58,7 +58,7 @@ function short(number) {
   return decimal(number / 1e9, 1) + 'G';
 }
 
-/** Things with their number, such as `1 gap` and `12 gaps`. */
+/** A count with its noun, such as `1 gap` and `12 gaps`. */
 function count(number, thing) {
   return `${whole(number)} ${thing}${number === 1 ? '' : 's'}`;
 }
@@ -77,12 +77,12 @@ function span(milliseconds) {
   return `${Math.floor(seconds / 86_400)} d ${Math.floor(seconds / 3600) % 24} h`;
 }
 
-/** `2026-11-20 12:34:56`, in UTC. */
+/** The time in UTC, `2026-11-20 12:34:56`. */
 function time(milliseconds) {
   return new Date(milliseconds).toISOString().slice(0, 19).replace('T', ' ');
 }
 
-/** Up to five names, and how many more there are. */
+/** Up to five names, and the number of further ones. */
 function list(names) {
   return names.slice(0, 5).join(', ') + (names.length > 5 ? ` and ${names.length - 5} more` : '');
 }

@@ -1,4 +1,4 @@
-// The page, from the history of a fleet: times are milliseconds since 1970.
+// The page, drawn from the history of a fleet: times are in milliseconds since 1970.
 
 const fleet = JSON.parse(document.getElementById('history').textContent);
 const { timeline } = fleet;
@@ -8,13 +8,13 @@ function section(title, words, ...parts) {
   main.append(make('section', {}, make('h2', {}, title), note(words), ...parts));
 }
 
-/** A section of one chart, or the words that there is nothing to show. */
+/** A section with one chart, or with the text `nothing` when there are no rows. */
 function barSection(title, words, nothing, caption, unit, rows) {
   if (rows.length === 0) section(title, nothing);
   else section(title, words, barChart(caption, unit, rows));
 }
 
-/** A value of each piece of time that any worker told of; null for the others. */
+/** A value for each bucket that any worker's heartbeat covers; null for the others. */
 function values(value) {
   return timeline.pieces.map((piece) => piece.seconds > 0 ? value(piece) : null);
 }
@@ -22,9 +22,9 @@ function values(value) {
 const pair = (...charts) => make('div', { class: 'pair' }, ...charts);
 const only = (name, values, style = 'c-sent') => [{ name, style, values }];
 
-// The head
+// Header
 
-/** True where entries were read and none of them is of the time that was asked for. */
+/** True when entries were read but none of them is in the requested time range. */
 const isOfOtherTimes = fleet.entries === 0 && fleet.lines > fleet.broken;
 
 function headline() {
@@ -54,7 +54,7 @@ function facts() {
     fact('to the provider, p50', toProvider ? `${short(toProvider.p50)} ms` : '–'));
 }
 
-/** What a reader has to know before believing the rest. */
+/** Warnings about missing or unreliable data. */
 function doubts() {
   const doubts = [], gaps = fleet.workers.flatMap(({ gaps }) => gaps);
   if (fleet.foreign.length > 0) {
@@ -81,7 +81,7 @@ function doubts() {
 
 document.querySelector('header').append(make('p', {}, headline()), facts(), ...doubts());
 
-// What heartbeats tell
+// Sections from heartbeats
 
 function trafficSection() {
   const events = ordered(Object.keys(fleet.decisions)).map((status, index) => ({
@@ -144,7 +144,7 @@ function pauseSection() {
     pauseChart(pauses, omittedPauses, Math.min(timeline.start, fleet.first), Math.max(timeline.end, fleet.last)));
 }
 
-// What all lines tell
+// Sections from all lines
 
 function problemSection() {
   const { problems, retries } = fleet;
