@@ -23,7 +23,6 @@ package struct Migration: Sendable {
         roles = version == 1 ? ["courier_worker", "courier_verifier", "courier_monitor", "courier_operator"] : []
     }
 
-    /// All migrations, in order.
     package static let all = Embedded.all.sorted { $0.name < $1.name }.map { file in
         Migration(name: String(file.name.prefix { $0 != "." }), sql: file.text)
     }

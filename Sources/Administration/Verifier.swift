@@ -16,7 +16,6 @@ package struct Verifier: Sendable {
         self.hashKeys = hashKeys
     }
 
-    /// The result of a guess.
     package struct Answer: Sendable, Equatable {
         package enum Status: String, Sendable {
             case approved

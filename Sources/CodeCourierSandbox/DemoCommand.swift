@@ -4,7 +4,6 @@ import ArgumentParser
 import PostgresClient
 import UnixSignals
 
-/// Demonstrates a worker with a simulated provider.
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",

@@ -4,7 +4,6 @@ import ArgumentParser
 import Sandbox
 import UnixSignals
 
-/// Runs only the simulated providers.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",

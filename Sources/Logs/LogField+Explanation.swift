@@ -16,7 +16,6 @@ extension LogField {
         }
     }
 
-    /// The meaning of the values.
     package var explanation: String {
         switch self {
         case .verificationID: "the verification, as in delivery events"

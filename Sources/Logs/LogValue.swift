@@ -12,10 +12,8 @@ package enum LogValue: Sendable, Equatable {
     case number(Double)
     case flag(Bool)
 
-    /// Members in order.
     case object([LogMember])
 
-    /// The value's own description.
     package init(_ value: some CustomStringConvertible & Sendable) {
         self = .text(value.description)
     }

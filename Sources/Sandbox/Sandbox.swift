@@ -166,7 +166,6 @@ extension Sandbox {
         faults.add(fault, to: recipient, from: provider, times: times, lasting: lasting)
     }
 
-    /// Removes every scripted fault.
     package func clearFaults() {
         faults.clear()
     }
@@ -174,7 +173,6 @@ extension Sandbox {
 
 /// The reason why the sandbox does not serve.
 package enum SandboxError: Error, Equatable {
-    /// The sandbox has stopped.
     case stopped
     /// The record file cannot be opened, written or synced; the value is `errno`.
     case recordFile(Int32)

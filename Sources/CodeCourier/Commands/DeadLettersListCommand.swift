@@ -4,7 +4,6 @@ import ArgumentParser
 import KafkaClient
 import Verification
 
-/// Lists dead letters.
 struct DeadLettersListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",

@@ -6,7 +6,6 @@ import KafkaClient
 import UnixSignals
 import Verification
 
-/// Redrives dead letters to their topics.
 struct DeadLettersRedriveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "redrive",

@@ -6,7 +6,6 @@ import Foundation
 import PostgresClient
 import Verification
 
-/// Erases the data of a recipient.
 struct EraseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "erase",

@@ -4,7 +4,6 @@ import ArgumentParser
 import KafkaClient
 import UnixSignals
 
-/// Shows delivery events.
 struct EventsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "events",

@@ -3,7 +3,6 @@
 import ArgumentParser
 import Foundation
 
-/// Checks the health of a worker on this machine or in this container.
 struct HealthCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "health",

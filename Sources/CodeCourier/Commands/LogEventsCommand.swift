@@ -3,7 +3,6 @@
 import ArgumentParser
 import Logs
 
-/// Prints the catalogue of log events.
 struct LogEventsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "log-events",

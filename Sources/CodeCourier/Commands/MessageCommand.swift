@@ -2,7 +2,6 @@
 
 import ArgumentParser
 
-/// Previews messages.
 struct MessageCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "message",

@@ -4,7 +4,6 @@ import Administration
 import ArgumentParser
 import PostgresClient
 
-/// Migrates a database to this version's schema.
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",

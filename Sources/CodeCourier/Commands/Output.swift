@@ -2,7 +2,6 @@
 
 import Foundation
 
-/// Prints lines on standard output.
 func printOutput(_ lines: [String]) {
     printOutput(Array(lines.joined(separator: "\n").utf8))
 }

@@ -4,7 +4,6 @@ import ArgumentParser
 import Logs
 import Verification
 
-/// Checks a policy file.
 struct PolicyCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",

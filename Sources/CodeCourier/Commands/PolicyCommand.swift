@@ -2,7 +2,6 @@
 
 import ArgumentParser
 
-/// Checks, explains and simulates policies before they take effect.
 struct PolicyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "policy",

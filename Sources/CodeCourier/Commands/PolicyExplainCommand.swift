@@ -5,7 +5,6 @@ import Logs
 import PhoneNumbers
 import Verification
 
-/// Explains the decision on one request.
 struct PolicyExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",

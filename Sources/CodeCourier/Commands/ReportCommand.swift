@@ -6,7 +6,6 @@ import LogReading
 import Logs
 import Verification
 
-/// Writes a report page from workers' logs.
 struct ReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",

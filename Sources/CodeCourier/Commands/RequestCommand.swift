@@ -4,7 +4,6 @@ import ArgumentParser
 import KafkaClient
 import Verification
 
-/// Produces a verification request.
 struct RequestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "request",

@@ -10,7 +10,6 @@ import ServiceLifecycle
 import UnixSignals
 import Verification
 
-/// Runs a worker.
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",

@@ -7,7 +7,6 @@ import Logs
 import Synchronization
 import Verification
 
-/// Shows a fleet live, from its logs.
 struct TopCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "top",

@@ -5,7 +5,6 @@ import ArgumentParser
 import PostgresClient
 import Verification
 
-/// Checks a code.
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",

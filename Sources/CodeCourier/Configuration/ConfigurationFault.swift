@@ -29,7 +29,6 @@ struct ConfigurationFault: Sendable, Hashable, CustomStringConvertible {
 struct ConfigurationFaults: Error, Sendable, Equatable, CustomStringConvertible {
     let faults: [ConfigurationFault]
 
-    /// One line for each fault.
     var description: String {
         faults.map(\.description).joined(separator: "\n")
     }

@@ -131,7 +131,6 @@ final class ConfigurationSource {
         faults.report(line: line, key: name, "is required; add it, such as \(example), or set \(variable)")
     }
 
-    /// The environment variable of a key.
     static func variableName(_ key: SettingKey) -> String {
         let lookup = try? EnvironmentVariablesProvider(environmentVariables: [:]).value(
             forKey: AbsoluteConfigKey(key),

@@ -13,12 +13,10 @@ final class FaultCollector {
 
     var isEmpty: Bool { faults.isEmpty }
 
-    /// Reports a fault in the file.
     func report(line: Int?, key: String, _ message: String) {
         add(ConfigurationFault(file: file, line: line, key: key, message: message))
     }
 
-    /// Reports a fault in an environment variable.
     func report(variable: String, key: String, _ message: String) {
         add(ConfigurationFault(file: "environment \(variable)", line: nil, key: key, message: message))
     }

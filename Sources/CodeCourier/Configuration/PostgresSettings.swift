@@ -22,7 +22,6 @@ struct PostgresSettings: Sendable {
 }
 
 extension PostgresSettings {
-    /// Reads `postgres.retention`, and `postgres.url` or `postgres.urlFile`.
     static func read(_ source: ConfigurationSource) -> PostgresSettings? {
         let retention = readRetention(source)
         guard let url = source.secret(["postgres", "url"], .phrase) else {

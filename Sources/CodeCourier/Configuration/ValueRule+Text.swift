@@ -69,7 +69,6 @@ extension ValueRule where Value == String {
         }
     }
 
-    /// Exactly `count` digits.
     static func digits(_ count: Int) -> Self {
         Self(requirement: "must be \(count) digits, in quotes") { text in
             let isNumber = text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }

@@ -129,11 +129,9 @@ struct DeadLetter: Redacted {
             /// Milliseconds since 1970; nil from a release that did not write the header.
             let timestamp: Int64?
 
-            /// The number of headers.
             let headerCount: Int
         }
 
-        /// The number of the sender's headers.
         let senderCount: Int
 
         /// Splits headers; nil without the id with which a worker's headers begin.

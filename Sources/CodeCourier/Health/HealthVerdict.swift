@@ -53,7 +53,6 @@ struct HealthVerdict: Sendable, Equatable {
 }
 
 extension HealthVerdict {
-    /// The verdict as one line of JSON.
     func json() -> [UInt8] {
         var writer = JSONWriter(reserving: 128)
         writer.object { line in
@@ -65,7 +64,6 @@ extension HealthVerdict {
         return writer.bytes
     }
 
-    /// The verdict as one line for a person.
     var text: String {
         "\(isLive ? "live" : "not live"), \(isReady ? "ready" : "not ready"): \(summary)"
     }

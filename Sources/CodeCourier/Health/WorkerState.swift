@@ -35,7 +35,7 @@ struct WorkerState: Sendable, Equatable, Codable {
     var topicFaults: [String]?
     var isStopping: Bool
 
-    /// True when no need is missing; a missing one would not be met by a restart.
+    /// True when no need is missing and every topic is usable; a restart would not help with either.
     var hasAllNeeds: Bool { waitingFor.isEmpty && topicFaults?.isEmpty ?? true }
 
     /// The parts without progress for `patience` checks or more.

@@ -5,14 +5,12 @@ import Verification
 extension PolicyExplanation {
     var isSent: Bool { decision.kind == .sent || decision.kind == .sentToTestNumber }
 
-    /// The lines for a terminal.
     var text: [String] {
         var table = TextTable()
         for line in lines { table.row(line.rule, line.verdict.text, line.saw) }
         return ["policy version \(policyVersion)", ""] + table.lines + ["", conclusion]
     }
 
-    /// The explanation as one line of JSON.
     var json: [UInt8] {
         var writer = JSONWriter()
         writer.object { root in

@@ -26,6 +26,5 @@ struct RememberedRequests {
     /// The payload's digest of a known request id; nil for a new one.
     func digest(of key: RequestKey) -> UUIDValue? { today[key.digest] ?? yesterday[key.digest] }
 
-    /// Stores a new request id.
     mutating func remember(_ candidate: Candidate) { today[candidate.key.digest] = candidate.digest }
 }

@@ -13,7 +13,6 @@ extension ReplayReport {
         ]
     }
 
-    /// The lines for a terminal.
     func text(policies: Pair<String>) -> [String] {
         let range = "from \(first?.rfc3339 ?? "-") to \(last?.rfc3339 ?? "-")"
         var lines = ["\(records.grouped) requests \(range)\(isInterrupted ? ", INTERRUPTED" : "")"]
@@ -61,7 +60,6 @@ extension ReplayReport {
         return ["", "\(total.grouped) requests are decided otherwise"] + table.lines
     }
 
-    /// The report as one line of JSON.
     func json(versions: Pair<String>) -> [UInt8] {
         var writer = JSONWriter(reserving: 4096)
         writer.object { root in

@@ -22,6 +22,5 @@ extension LoggedEvent {
             publishFailed, publishRefused, publishRecovered,
         ] + Consumer.requests.all + Consumer.receipts.all + [logSuppressed, logDropped, libraryMessage]
 
-    /// The events by name.
     package static let named = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 }

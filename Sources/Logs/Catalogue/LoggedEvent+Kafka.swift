@@ -42,10 +42,8 @@ extension LoggedEvent {
         package let recordsLost: LoggedEvent
         package let producerTimes: LoggedEvent
 
-        /// The events of the requests' consumer.
         package static let requests = Consumer("kafka")
 
-        /// The events of the receipts' consumer.
         package static let receipts = Consumer("receipts")
 
         private init(_ area: String) {

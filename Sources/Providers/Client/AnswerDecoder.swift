@@ -218,7 +218,6 @@ extension UInt8 {
 extension ByteBufferView {
     fileprivate var text: String { String(decoding: self, as: UTF8.self) }
 
-    /// The bytes without the blanks at both ends.
     fileprivate var trimmed: ByteBufferView {
         guard let first = firstIndex(where: { !$0.isBlank }), let last = lastIndex(where: { !$0.isBlank }) else {
             return self[endIndex...]

@@ -36,7 +36,6 @@ package enum CertificateText {
     }
 }
 
-/// The system's certificate authorities.
 package enum SystemAuthorities {
     /// The files of the common distributions, in the order in which NIOSSL looks.
     private static let places = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"]

@@ -35,7 +35,6 @@ package struct GatewayTemplate: Sendable, Redacted {
         /// The configured sender.
         case from
 
-        /// The configured secret.
         case secret
 
         /// The id of the sender in a registry such as India's DLT; empty without one.
@@ -52,7 +51,6 @@ package struct GatewayTemplate: Sendable, Redacted {
 
     /// The escaping of values in the text.
     package enum Escaping: Sendable {
-        /// No escaping.
         case none
 
         /// Escaped for a JSON string.
@@ -93,7 +91,6 @@ package struct GatewayTemplate: Sendable, Redacted {
         self.pieces = pieces + [.text(literal)]
     }
 
-    /// The variables in the text.
     package var variables: Set<Variable> {
         Set(
             pieces.compactMap { piece in

@@ -50,7 +50,6 @@ package struct SNSConfiguration: Sendable {
     }
 }
 
-/// An access key of AWS.
 package struct AccessKey: Sendable {
     package let id: String
     package let secret: Secret

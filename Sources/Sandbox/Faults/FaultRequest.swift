@@ -123,7 +123,6 @@ extension FaultRequest.Description {
         }
     }
 
-    /// Creates a description with only a kind.
     private init(kind: String) {
         self.kind = kind
     }

@@ -2,7 +2,6 @@
 
 /// One complete request in the record file; fields that do not apply to its kind are absent.
 struct RecordedRequest: Encodable {
-    /// The kind of message.
     enum Kind: String, Encodable {
         case sms
         case email

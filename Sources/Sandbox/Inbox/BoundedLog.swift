@@ -13,7 +13,6 @@ struct BoundedLog<Element> {
         self.capacity = max(1, capacity)
     }
 
-    /// The number of the next element.
     var nextNumber: Int { firstNumber + storage.count }
 
     /// The stored elements, oldest first.

@@ -23,7 +23,6 @@ final class Broadcast: Sendable {
 
     private let state = Mutex(State())
 
-    /// The number of open streams.
     var count: Int { state.withLock { $0.continuations.count } }
 
     var isFull: Bool { count >= Self.capacity }

@@ -190,7 +190,6 @@ struct MailHeaderValue {
 }
 
 extension StringProtocol {
-    /// The text without white space at either end.
     var trimmed: String {
         let start = drop { $0.isWhitespace }
         return String(start.reversed().drop { $0.isWhitespace }.reversed())

@@ -35,7 +35,6 @@ struct SMTPSession {
         }
     }
 
-    /// Sender and recipients of a mail.
     struct Envelope: Equatable {
         var sender: String
         var recipients: [String] = []
