@@ -62,7 +62,7 @@ package struct SMTPLogin: Sendable, CustomStringConvertible, CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
 }
 
-/// One message with its two addresses, none of which is ever printed.
+/// One message with its two addresses; its description shows neither.
 package struct SMTPEnvelope: Sendable, CustomStringConvertible, CustomReflectable {
     let sender: String
     let recipient: String

@@ -2,7 +2,7 @@
 
 /// Parses XML strictly enough to check that a filled template is well formed (XML 1.0), and returns its values.
 ///
-/// Names of a document type's own entities are faults: a gateway's message needs none.
+/// References to entities of a document type are faults: a message for a gateway needs none.
 struct WellFormedXML {
     private var rest: Substring.UnicodeScalarView
     private var open: [String] = []

@@ -32,8 +32,7 @@ struct TopicReplay {
         let from = start.map { TopicReader.Start.timestamp($0.microseconds / 1000) } ?? .beginning
         let reader = try await TopicReader.open(configuration: configuration, topic: topic, from: from)
         do throws(KafkaError) {
-            // Only after the reader has found the topic: this client's metadata request could make brokers create a
-            // missing one.
+            // Only after the reader has found the topic: the admin client's request could make brokers create it.
             let partitions = try await KafkaAdmin.partitionCount(of: topic, configuration: configuration)
             guard partitions > 0 else { throw KafkaError(.unknownTopicOrPartition) }
             return TopicReplay(reader: reader, partitions: partitions, start: start, end: end, latest: latest)

@@ -116,7 +116,7 @@ final class ProviderConnection: ChannelInboundHandler {
         self.channel = channel
     }
 
-    // MARK: - What the channel says
+    // MARK: - Channel events
 
     /// Called when the channel is already connected.
     func handlerAdded(context: ChannelHandlerContext) {

@@ -54,7 +54,7 @@ enum TwilioAnswer {
         30001: .throttled,  // queue overflow
         30022: .throttled,  // 10DLC rate
 
-        // Fraud.
+        // Blocked by fraud protection.
         30450: .fraud,  // SMS pumping protection
         30453: .fraud,  // SMS pumping protection, for hours
         60410: .fraud,  // prefix blocked by Verify's fraud guard

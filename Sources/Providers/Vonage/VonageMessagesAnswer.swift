@@ -91,7 +91,7 @@ enum VonageMessagesAnswer {
         "1460": .throttled,  // a day's limit, such as 10DLC's
         "1461": .throttled,  // by the carrier
 
-        // Fraud.
+        // Blocked by fraud protection.
         "1470": .fraud,  // Fraud Defender's traffic rules
         "1472": .fraud,  // burst protection
         "1473": .fraud,  // artificially inflated traffic
