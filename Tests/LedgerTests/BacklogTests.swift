@@ -12,7 +12,7 @@ import Verification
             let worker = LedgerWorker(ledger)
             #expect(try await ledger.backlog() == Backlog(dueSends: 0, outbox: 0))
             let claims = try await worker.claims(3)
-            // Claimed: not due.
+            // Claimed sends are not due.
             #expect(try await ledger.backlog() == Backlog(dueSends: 0, outbox: 0))
             try await ledger.release(Array(claims.prefix(2)))
             #expect(try await ledger.backlog() == Backlog(dueSends: 2, outbox: 0))

@@ -18,7 +18,8 @@ import Verification
                 try await database.withPool(connections: 1, url: counter.url) { pool in
                     let worker = LedgerWorker(database.ledger(on: pool), policy: Self.policy)
                     let now = try await worker.now()
-                    // A session's first record to publish asks for the timeline besides.
+                    // The first publication of a session also queries the server's timeline, so it runs before the
+                    // measurement.
                     try await worker.publish(try await worker.intake([.raw("{", offset: 1, at: now)]))
                     _ = try await worker.intake(.people(1, from: 10, at: now))
                     let candidates = try await worker.candidates(.people(3, at: now))
@@ -36,7 +37,7 @@ import Verification
 
                     #expect(recorded?.value.map(\.recipient) == [people[0], people[2]])
                     #expect(recorded?.outbox.map { $0.json?.text("reason") } == ["quota_ip"])
-                    // Facts, a COMMIT in vain, its end, the window, and COMMIT.
+                    // Round trips: the facts, a COMMIT that conflicts, the ROLLBACK, the window, the second COMMIT.
                     #expect(count.roundTrips == 5)
                     #expect(try await database.count("SELECT count(*) FROM courier.limit_window") == 4)
                 }
@@ -71,7 +72,7 @@ import Verification
             #expect(recorded.value.sends.count == 3 && recorded.outbox.isEmpty)
             let ofBoth: StaticString = "SELECT count(*) FROM courier.limit_window WHERE length(entries) = 24"
             #expect(try await database.count(ofBoth) == 1)
-            // Both count.
+            // The window counts both admissions, so the next request is over the limit.
             let later = try await worker.intake([
                 .request(
                     id: "later",
@@ -85,7 +86,7 @@ import Verification
         }
     }
 
-    /// Begins the window of the second person's address and holds it until a worker waits for it.
+    /// Inserts the window of the second person's address and keeps its row locked until a worker waits for it.
     private static let beginWindow = """
         BEGIN;
         INSERT INTO courier.limit_window (key, entries, expires_at)

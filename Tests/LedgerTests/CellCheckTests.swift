@@ -4,7 +4,7 @@ import Administration
 import TestSupport
 import Testing
 
-/// A database's cell: the first worker's, from then on everybody's.
+/// The cell of a database: the first worker sets it, and later workers must have the same one.
 @Suite struct CellCheckTests {
     @Test func `the first worker's cell is the database's, and one of another cell is refused by both numbers`()
         async throws

@@ -8,7 +8,7 @@ import Verification
 @testable import Administration
 @testable import Ledger
 
-/// The verifier's contract, through a login that is granted `courier_verifier` and nothing else.
+/// Runs the verifier's contract with a login that has the role `courier_verifier` only.
 @Suite struct CheckCodeTests {
     @Test func `the right code is approved once`() async throws {
         try await withVerifier { _, worker, verifier in
@@ -189,7 +189,7 @@ import Verification
     }
 }
 
-/// What the function does that the reference verifier does not ask for.
+/// Tests the behaviour of `check_code` that the reference verifier does not use.
 @Suite struct CheckCodeFunctionTests {
     @Test func `with a fingerprint given, another recipient's guess is incorrect`() async throws {
         try await LedgerDatabase.with { database in
@@ -274,7 +274,7 @@ import Verification
 }
 
 extension LedgerDatabase {
-    /// Status and checks left of the right code from somebody.
+    /// Checks the right code with a recipient's fingerprint, and returns the status and the checks left.
     fileprivate func check(_ claim: ClaimedSend, fingerprint: [UInt8]?) async throws -> String? {
         let hash = claim.code.hash(
             verification: claim.reference.verificationID,
@@ -289,7 +289,7 @@ extension LedgerDatabase {
     }
 }
 
-/// Lends a database, a worker and a verifier with a login of its own.
+/// Provides a database, a worker, and a verifier with its own login.
 private func withVerifier(
     connections: Int = 2,
     _ body: (LedgerDatabase, LedgerWorker, Verifier) async throws -> Void

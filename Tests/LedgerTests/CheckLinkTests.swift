@@ -8,7 +8,7 @@ import Verification
 @testable import Administration
 @testable import Ledger
 
-/// The verifier's contract for e-mail links and silent pushes, in the real database.
+/// Runs the verifier's contract for e-mail links and silent pushes in a real database.
 @Suite struct CheckLinkTests {
     @Test(arguments: [true, false]) func `the token and the code beside it are each approved, and only once in all`(
         byToken: Bool
@@ -159,7 +159,7 @@ import Verification
         }
     }
 
-    /// How long the link and the code beside it live from the outcome on.
+    /// Validity of the link and of the code in the same e-mail, counted from the outcome of the send.
     private static let lives: StaticString = """
         SELECT concat_ws(' ', to_char(expires_at - moment + interval '0.5 s', 'HH24:MI:SS'),
             to_char(short_until - moment + interval '0.5 s', 'HH24:MI:SS'))
@@ -169,7 +169,7 @@ import Verification
 }
 
 extension LedgerWorker {
-    /// The claim of a person's request for a link.
+    /// Requests a link for one person and returns the claim.
     fileprivate func mail(round: Int = 0) async throws -> ClaimedSend {
         let record = InboundRecord.email(id: "r\(round)", offset: Int64(round), at: try await now())
         return try #require(try await intake([record]).value.first)
@@ -177,7 +177,7 @@ extension LedgerWorker {
 }
 
 extension Verifier {
-    /// Checks what somebody got by e-mail: the recipient, unless another one is given.
+    /// Checks the code or the link of an e-mail, as its recipient unless `recipient` is given.
     fileprivate func check(
         _ send: ClaimedSend,
         guess: String,
@@ -193,7 +193,7 @@ extension Verifier {
     }
 }
 
-/// Lends a database, a worker and a verifier with a login of its own.
+/// Provides a database, a worker, and a verifier with its own login.
 private func withMail(
     connections: Int = 2,
     _ body: (LedgerDatabase, LedgerWorker, Verifier) async throws -> Void

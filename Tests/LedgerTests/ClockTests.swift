@@ -7,7 +7,7 @@ import Verification
 @testable import Administration
 @testable import Ledger
 
-/// Workers whose clocks are wrong, in the real database.
+/// Tests workers whose clocks are wrong, in a real database.
 @Suite struct ClockTests {
     @Test(arguments: [Duration.seconds(-600), .seconds(600)])
     func `a worker whose clock is off by ten minutes sends what is valid`(error: Duration) async throws {
@@ -57,7 +57,7 @@ import Verification
         #expect(lead(-300, 300) == .zero)
         #expect(lead(70, 160) == .seconds(70))
         #expect(lead(-160, -70) == .seconds(-70))
-        // The clock was set back between the question and the answer.
+        // The clock was set back between the query and its answer.
         #expect(lead(100, -100) == .zero)
         #expect(lead(200, 70) == .seconds(70))
     }

@@ -7,7 +7,7 @@ import Verification
 
 @testable import Ledger
 
-/// With a long retention there are many days: a statement reads those of its ids.
+/// Checks that a statement reads only the days of its ids, since a long retention keeps many days.
 @Suite struct DayReadTests {
     @Test func `a batch reads no day but those of its ids`() async throws {
         try await LedgerDatabase.with { database in
@@ -29,7 +29,7 @@ import Verification
                 let read = try await Self.readsOfOldDays(pool)
                 #expect(read == [])
 
-                // A receipt for a message that is not among the young ones.
+                // The receipt's message is not in the most recent days, so the lookup must read the old days.
                 _ = try await ledger.receive([Self.receipt("SM-of-long-ago")], deadLetters: [])
                 let readBesides = try await Self.readsOfOldDays(pool)
                 #expect(readBesides == ["message"])
@@ -43,7 +43,7 @@ import Verification
         )
     }
 
-    /// Twenty days before yesterday.
+    /// Creates partitions for the twenty days before yesterday.
     private static let oldDays = """
         DO $$
         DECLARE
@@ -64,10 +64,10 @@ import Verification
         $$
         """
 
-    /// The tables of which old days were read.
+    /// The tables whose old partitions were read.
     private static func readsOfOldDays(_ pool: PostgresPool) async throws -> [String] {
         try await pool.withSession { session in
-            // The session's counters reach the server's when its next transaction ends.
+            // Without this call the server publishes a session's counters only when its next transaction ends.
             try session.script("SELECT pg_stat_force_next_flush()")
             return try session.execute(
                 Statement(

@@ -128,13 +128,13 @@ import Verification
             let now = try await worker.now()
             await withThrowingTaskGroup(of: Void.self) { group in
                 for round in 1...8 {
-                    // On a busy machine some may have to wait for a lock, and are not tried again.
+                    // On a busy machine some requests wait for a lock. The test does not retry them.
                     group.addTask {
                         _ = try await worker.decided(worker.candidates(.people(20, round: round, at: now)))
                     }
                     group.addTask { _ = try await database.erase(recipients) }
                 }
-                // A deadlock is an answer that a worker meets by doing its batch again.
+                // A deadlock is expected: a worker retries its batch after one.
                 while let result = await group.nextResult() {
                     guard case .failure(let error) = result else { continue }
                     #expect((error as? PostgresError)?.isRetriable == true, "\(error)")
@@ -147,7 +147,7 @@ import Verification
         }
     }
 
-    /// Erases a person while others, who have begun before, commit.
+    /// Erases a person while concurrent transactions, which began earlier, commit.
     private func erase(
         _ recipient: Recipient,
         from database: LedgerDatabase,
@@ -198,7 +198,7 @@ import Verification
         }
     }
 
-    /// Holds the only person until somebody waits, and begins the first verification of another one.
+    /// Locks the only person until another session waits for it, and inserts the first verification of another person.
     private static func begin(_ fingerprint: String) -> String {
         """
         BEGIN;
@@ -217,7 +217,7 @@ import Verification
         """
     }
 
-    /// Begins a verification of the only person for a purpose that has no slot yet, and commits when somebody waits.
+    /// Inserts a verification of the only person for a purpose without a slot, and commits when another session waits.
     private static let beginForAnotherPurpose = """
         BEGIN;
         SELECT FROM courier.person FOR UPDATE;
@@ -231,9 +231,9 @@ import Verification
         COMMIT;
         """
 
-    /// Begins two verifications of the only person, and commits when somebody waits.
+    /// Inserts two verifications of the only person, and commits when another session waits.
     ///
-    /// The slot names the second, whose worker's clock is two hours behind.
+    /// The slot names the second verification, whose worker's clock is two hours slow.
     private static let beginTwice = """
         BEGIN;
         SELECT FROM courier.person FOR UPDATE;
@@ -298,7 +298,7 @@ extension LedgerDatabase {
             .erase(fingerprints: fingerprints, tenant: tenant, isRehearsal: isRehearsal)
     }
 
-    /// The tables that hold a recipient's fingerprint, its masked form or its account anywhere, in order.
+    /// The tables with a row that holds the recipient's fingerprint, its masked form or its account, in order.
     fileprivate func traces(of recipient: Recipient, subject: String = "no such account") async throws -> [String] {
         let fingerprint = Parameter.bytes(CodeKeys.test.fingerprint(of: recipient))
         let words = [Parameter.text(recipient.masked), .text(subject)]

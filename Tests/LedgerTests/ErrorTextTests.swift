@@ -4,11 +4,11 @@ import PostgresClient
 import TestSupport
 import Testing
 
-/// What a server says of a failure quotes values; nothing of that is in an error.
+/// Checks that errors contain no values, although the server's messages quote them.
 @Suite struct ErrorTextTests {
     private static let canary = "canary+4915123456789"
 
-    /// Statements that fail each in its own way with the canary among their values.
+    /// Statements that fail in different ways, each with the canary among its values.
     private static let failing: [Statement] = [
         Statement("INSERT INTO courier.tenant_gate VALUES ($1), ($1)", [.text(canary)]),
         Statement("SELECT $1::int", [.text(canary)]),
@@ -64,7 +64,7 @@ import Testing
         #expect(!Self.everything(of: error).contains("canary-secret"))
     }
 
-    /// Whatever a log could make of an error.
+    /// All text that a log could derive from an error.
     private static func everything(of error: PostgresError?) -> String {
         guard let error else { return "" }
         var dumped = ""

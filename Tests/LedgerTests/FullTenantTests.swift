@@ -29,7 +29,7 @@ import Verification
         }
     }
 
-    /// Decides behind the tenant's gate until the test says so.
+    /// Locks the tenant's gate until the test opens `public.gate`.
     private static let holdGate = """
         BEGIN;
         SELECT courier.lock_tenants('{default}');

@@ -17,7 +17,7 @@ import Verification
         }
     }
 
-    /// Requests of people of their own, all from one address.
+    /// Requests of different people, all from one address.
     private static func requests(_ count: Int, from first: Int, at time: Timestamp) -> [InboundRecord] {
         (first..<(first + count)).map { person in
             .request(
@@ -80,7 +80,7 @@ import Verification
         #expect(windows.among([key, other], at: start) == [other: LimitWindow()])
     }
 
-    /// Decides with the address's window until the test says so.
+    /// Locks the address's window until the test releases it.
     private static let holdWindows = """
         BEGIN;
         SELECT FROM courier.limit_window FOR UPDATE;

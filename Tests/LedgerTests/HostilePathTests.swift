@@ -9,7 +9,7 @@ import TestTools
 import Testing
 import Verification
 
-/// A database in whose default path somebody has put things with names that the ledger uses.
+/// Tests a database whose default search path contains hostile objects with the names that the ledger uses.
 @Suite struct HostilePathTests {
     private static let objects = """
         CREATE SCHEMA evil;
@@ -43,7 +43,7 @@ import Verification
         CREATE TABLE evil.outbox (id integer);
         """
 
-    /// The role's path, the database's path, and that of the URI.
+    /// The places that can set a search path: the database, the role and the connection URI.
     private static let paths = ["ALTER DATABASE", "ALTER ROLE", "options"]
 
     @Test(arguments: paths) func `nothing that stands before the server's own names changes what a session does`(
@@ -74,7 +74,7 @@ import Verification
         }
     }
 
-    /// All that a ledger does, once.
+    /// Calls every method of a ledger once.
     private func story(_ database: LedgerDatabase, _ pool: PostgresPool) async throws {
         let migrator = Migrator(pool: pool)
         #expect(try await migrator.migrate() == Migration.all.map(\.name))

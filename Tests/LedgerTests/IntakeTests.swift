@@ -73,7 +73,7 @@ import Verification
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())
             let now = try await worker.now()
-            // Once in the same batch, once in a later one.
+            // One duplicate is in the same batch, one in a later batch.
             let both = try await worker.intake([
                 .request(id: "r1", offset: 1, at: now), .request(id: "r2", offset: 2, at: now),
             ])

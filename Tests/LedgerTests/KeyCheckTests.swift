@@ -6,9 +6,9 @@ import TestSupport
 import Testing
 import Verification
 
-/// A fleet's keys: the first worker's, from then on everybody's.
+/// The keys of a fleet: the first worker registers them, and later workers must have the same ones.
 @Suite struct KeyCheckTests {
-    /// The test keys, but for the key of one ring.
+    /// The test keys with one ring's key replaced.
     private static func keys(_ ring: String, _ byte: UInt8, id: Int16 = 1) -> CodeKeys {
         func choose(_ name: String, _ usual: KeyRing) -> KeyRing { name == ring ? .test(byte, id: id) : usual }
         let test = CodeKeys.test

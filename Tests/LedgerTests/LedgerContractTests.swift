@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Verification
 
-/// What the pipeline relies on in every ledger.
+/// Tests the behaviour that the pipeline requires of every ledger.
 @Suite struct LedgerContractTests {
     private static let people = 40
 

@@ -8,7 +8,7 @@ import Verification
 
 @testable import Ledger
 
-/// A worker's use of a ledger, without Kafka and without providers.
+/// Drives a ledger as a worker does, without Kafka and providers.
 struct LedgerWorker: Sendable {
     let ledger: PostgresLedger
     let rules: IntakeRules
@@ -21,7 +21,7 @@ struct LedgerWorker: Sendable {
         rules = .test(policy, keys: keys)
     }
 
-    /// The database's clock.
+    /// Reads the database's clock.
     func now() async throws -> Timestamp {
         try await ledger.pool.withSession { try $0.execute(Statement("SELECT clock_timestamp()")).clock() }
     }
@@ -42,24 +42,26 @@ struct LedgerWorker: Sendable {
         return Recorded(recorded.value.sends, outbox: recorded.outbox)
     }
 
-    /// Decides records beside other workers.
+    /// Decides records while other workers run, and retries the ones whose rows are locked.
     func intakeBesideOthers(_ records: [InboundRecord]) async throws -> Recorded<[ClaimedSend]> {
         try await decideBesideOthers(try await candidates(records)) { try await decided($0) }
     }
 
-    /// The same with the candidates whose rows another transaction locks.
+    /// Decides candidates once.
+    ///
+    /// The result includes the candidates whose rows another transaction locks.
     func decided(_ candidates: [Candidate]) async throws -> Recorded<IntakeResult> {
         let recorded = try await ledger.intake(candidates, by: rules)
         #expect(EventContract.violations(in: recorded.outbox) == [])
         return recorded
     }
 
-    /// Claims of new sends, each of a person of its own.
+    /// Claims of new sends, each for a different person.
     func claims(_ count: Int = 1, from first: Int = 0) async throws -> [ClaimedSend] {
         try await intake(.people(count, from: first, at: try await now())).value
     }
 
-    /// The same; nil behind a lock of another transaction.
+    /// Claims new sends, or returns nil when another transaction holds a lock that they need.
     func claimsUnlessLocked(_ count: Int, from first: Int) async throws -> [ClaimedSend]? {
         do {
             return try await claims(count, from: first)
@@ -68,12 +70,12 @@ struct LedgerWorker: Sendable {
         }
     }
 
-    /// The only claim that one new request makes.
+    /// Makes one new request and returns its only claim.
     func claim(_ person: Int = 0) async throws -> ClaimedSend {
         try #require(try await claims(1, from: person).first)
     }
 
-    /// Marks claims and settles them all alike.
+    /// Marks all claims as dispatching and records the same outcome for each.
     func settle(_ claims: [ClaimedSend], _ disposition: SendDisposition) async throws -> Recorded<[SendResult]> {
         _ = try await ledger.markDispatching(claims)
         let recorded = try await ledger.record(claims.map { .init($0, disposition) })
@@ -81,14 +83,14 @@ struct LedgerWorker: Sendable {
         return recorded
     }
 
-    /// Publishes what a transaction left to publish.
+    /// Publishes the records that a transaction handed over.
     func publish(_ recorded: Recorded<some Sendable>) async throws {
         try await ledger.published(recorded.outbox)
     }
 }
 
 extension Ledger {
-    /// Publishes what workers hand over and what they leave to the sweep: everything, in order.
+    /// Publishes the records that workers handed over and those that the sweep finds, in order.
     func publishAll(_ handedOver: [OutboxRecord]) async throws -> [OutboxRecord] {
         var all: [OutboxRecord] = []
         var next = handedOver
@@ -103,12 +105,12 @@ extension Ledger {
 }
 
 extension Policy {
-    /// A policy whose limits no test comes near to.
+    /// A policy without limits.
     static let unlimited = Policy.test { tenant in
         tenant.limits = LimitPolicy(perRecipient: [], perIP: [], perTenant: [])
     }
 
-    /// A policy that counts admissions, of which there are never too many.
+    /// A policy that counts admissions, with limits that no test reaches.
     static let counting = Policy.test { tenant in
         tenant.limits = LimitPolicy(
             perRecipient: [RateLimit(count: 1000, per: .seconds(3600))],
@@ -119,7 +121,7 @@ extension Policy {
 }
 
 extension [InboundRecord] {
-    /// One request of each of `count` people, from addresses of their own; `round` tells a person's requests apart.
+    /// One request of each of `count` people, each from its own address; `round` distinguishes a person's requests.
     static func people(_ count: Int, from first: Int = 0, round: Int = 0, at time: Timestamp) -> [InboundRecord] {
         (first..<(first + count)).map { person in
             .request(
@@ -134,14 +136,14 @@ extension [InboundRecord] {
 }
 
 extension String {
-    /// The address of one of `people`.
+    /// The IP address of one of `people`.
     static func address(of person: Int) -> String {
         "10.\(person >> 16 & 255).\(person >> 8 & 255).\(person & 255)"
     }
 }
 
 extension LimitKey {
-    /// The key of an address's window.
+    /// The key of the window that counts an address.
     static func address(_ address: String, tenant: String = "default") -> LimitKey {
         let fingerprint = IPAddress(address).map { CodeKeys.test.fingerprint(of: $0) } ?? []
         return LimitKey(scope: .ip, tenant: tenant, fingerprint: fingerprint)
@@ -177,7 +179,7 @@ extension OutboxRecord {
     }
 }
 
-/// Decides candidates beside other workers: those whose rows others lock are tried until nobody does.
+/// Decides candidates while other workers run, and retries the ones whose rows are locked until none is left.
 func decideBesideOthers(
     _ candidates: [Candidate],
     _ decide: ([Candidate]) async throws -> Recorded<IntakeResult>

@@ -6,7 +6,7 @@ import Verification
 
 @testable import Ledger
 
-/// Order and age of the requests that a locked row keeps waiting.
+/// Tests the order and the age of requests that wait for a locked row.
 @Suite(.timeLimit(.minutes(5))) struct LockedRequestTests {
     @Test func `a person's requests stay in their order behind a lock that only the first one needs`() async throws {
         try await LedgerDatabase.with { database in
@@ -51,11 +51,11 @@ import Verification
         }
     }
 
-    /// The row of the id `p0-0`, as another transaction may keep it.
+    /// The states in which another transaction may hold the row of the request id `p0-0`.
     enum OwnRow: CaseIterable {
         case locked, uncommitted
 
-        /// Makes the row where it is to be there before, and returns what keeps it.
+        /// Inserts the row if it must exist beforehand, and returns the script that locks it.
         func prepare(_ worker: LedgerWorker) async throws -> String {
             switch self {
             case .locked:

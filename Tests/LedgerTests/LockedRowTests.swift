@@ -8,9 +8,9 @@ import Verification
 @testable import Ledger
 @testable import PostgresClient
 
-/// What a row or a table that another transaction locks keeps waiting, and what it does not.
+/// Tests which work waits for a row or table that another transaction locks, and which work continues.
 @Suite(.timeLimit(.minutes(5))) struct LockedRowTests {
-    /// Holds a lock until `release` is called.
+    /// Takes a lock and keeps it until `release` is called.
     static func hold(_ lock: String) -> String {
         let released = LedgerDatabase.waiting(for: "SELECT FROM pg_class WHERE relname = 'released'")
         return "BEGIN; \(lock); SELECT pg_advisory_xact_lock(1); \(released) COMMIT;"
@@ -20,7 +20,7 @@ import Verification
         try await database.script("CREATE TABLE public.released ()")
     }
 
-    /// One row that each request of the person needs, with the person's claim.
+    /// The rows that each request of the claimed person needs.
     enum Needed: String, CaseIterable {
         case verification, person, window, request
 
@@ -62,7 +62,7 @@ import Verification
             async let holder: Void = database.play(Self.hold(needed.lock(claims[0])))
             try await database.waitForHolders()
 
-            // The same requests in other records, and strangers.
+            // The locked people's requests again in other records, and requests of other people.
             let start = ContinuousClock.now
             let now = try await worker.now()
             let records = (0..<6).map { person in
@@ -80,7 +80,7 @@ import Verification
             #expect(recorded.value.sends.count == 3)
             #expect(recorded.outbox.map { $0.json?.text("reason") } == ["duplicate_request", "duplicate_request"])
 
-            // The next batch does not wait at all.
+            // Later batches try the locked row without waiting for it.
             let shortest = try await quickest {
                 let next = try await worker.decided(recorded.value.waiting)
                 #expect(next.value.waiting.count == 1 && next.outbox.isEmpty)
@@ -95,7 +95,7 @@ import Verification
         }
     }
 
-    /// A row of a table that another transaction has inserted.
+    /// Inserts a row in a table, in a transaction that stays open.
     private static func insert(_ table: String, _ key: LimitKey) -> String {
         switch table {
         case "person":
@@ -188,7 +188,7 @@ import Verification
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())
             _ = try await worker.claim()
-            // A burst of which the rest never comes.
+            // The pipeline sends BEGIN and a lock, and never the rest of its transaction.
             let configuration = PostgresConfiguration(url: database.url, applicationName: "half")
             let half = try ConnectionHandle.connect(ConnectionKeywords(configuration))
             var isSent = half.enterPipeline()
@@ -268,7 +268,7 @@ import Verification
             let told = try await worker.ledger.receive(receipts, deadLetters: [])
             #expect(told.outbox.map(\.stream) == [claims[1].reference.verificationID.uuid])
             #expect(try await database.count("SELECT count(*) FROM courier.receipt") == 1)
-            // However long it has waited for its send: that is there.
+            // The send exists, so the receipt stays however long it has waited.
             try await database.script(
                 "UPDATE courier.receipt SET due_at = clock_timestamp(), received_at = received_at - interval '2 hours'"
             )
@@ -358,7 +358,7 @@ import Verification
             try await database.lapseSends()
             try await Self.release(database)
             try await holder
-            // By a worker that met the lock, too.
+            // The worker that met the lock does not sweep these sends either.
             #expect(try await ledger.sweepSends(capacity: 10).outbox.isEmpty)
             let recorded = try await ledger.record(results)
             #expect(recorded.outbox.map { $0.json?.text("status") } == ["sent", "sent"])

@@ -7,11 +7,11 @@ import TestTools
 import Testing
 import Verification
 
-/// What work costs while somebody's snapshot keeps 100,000 dead rows from being removed, as `pg_dump` does for hours.
+/// Measures the cost of work while a snapshot keeps 100,000 dead rows from removal, as `pg_dump` does for hours.
 @Suite struct LongSnapshotTests {
     private static let dead: Int64 = 100_000
 
-    /// Entries of one index that a sweep, an intake or a publication of a few records may read.
+    /// Maximum of index entries that a sweep, an intake or a publication of a few records may read.
     private static let reads: Int64 = 500
 
     @Test(.timeLimit(.minutes(5))) func `only now and then a sweep passes by what is dead in the outbox`() async throws
@@ -43,7 +43,8 @@ import Verification
                 least = min(least, cost.largest)
                 try await worker.ledger.published(swept)
             }
-            // On a busy machine a round may take the ten seconds behind which a sweep looks at everything.
+            // Every ten seconds a sweep reads the index from its start, and on a busy machine each round can hit that.
+            // So the test checks the cheapest round.
             #expect(least <= Self.reads)
             let gauge = database.ledger(on: pool)
             _ = try await gauge.sweepOutbox()
@@ -120,10 +121,10 @@ import Verification
         }
     }
 
-    /// Lends a database in which another session has a snapshot from before all that the body does, and one connection.
+    /// Provides a database with one connection, while another session holds a snapshot older than the body's work.
     private func withSnapshot(_ body: (LedgerDatabase, PostgresPool) async throws -> Void) async throws {
         try await LedgerDatabase.with { database in
-            // The statement holds the snapshot until the body is over; nothing waits for the sleep.
+            // The sleeping statement holds the snapshot. It is cancelled when the body returns.
             async let _ = database.play(
                 """
                 SET statement_timeout = 0;

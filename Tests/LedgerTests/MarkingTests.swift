@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Verification
 
-/// Claims, marked just before their calls.
+/// Tests the marking of claims as dispatching, just before their provider calls.
 @Suite struct MarkingTests {
     @Test func `claims in time are marked, and marking them again says the same`() async throws {
         try await LedgerDatabase.with { database in

@@ -3,11 +3,12 @@
 import Synchronization
 import TestTools
 
-/// A proxy before the test server that counts what clients ask for: statements and round trips.
+/// Counts the statements and round trips of clients, as a proxy in front of the test server.
 ///
-/// A message of the protocol after the first is one byte of type, four of length, which they count in, and the rest. An
-/// `E` (Execute) runs a statement, and an `S` (Sync) asks for the answers: one round trip. One that runs nothing prepares
-/// statements, once a session, and is not counted.
+/// Each message of the protocol after the first has one byte of type, four bytes of length (which include themselves)
+/// and a body. `E` (Execute) runs a statement, and `S` (Sync) requests the answers: one round trip. A round trip
+/// without
+/// an Execute only prepares statements, once per session, and is not counted.
 final class MessageCounter: Sendable {
     struct Count: Equatable, CustomStringConvertible {
         var statements = 0
@@ -23,7 +24,7 @@ final class MessageCounter: Sendable {
     private final class Shared: Sendable {
         let count = Mutex(Count())
 
-        /// Counts what comes on one connection, before the server can answer.
+        /// Counts the messages of one connection before the server can answer them.
         func listen() -> CuttableProxy.Listener {
             let reader = Reading()
             return { bytes in
@@ -43,7 +44,7 @@ final class MessageCounter: Sendable {
         (self.url, self.count) = (url, count)
     }
 
-    /// Lends a counter before the server of a URI.
+    /// Provides a counting proxy in front of a URI's server.
     static func with<Result>(_ url: String, _ body: (MessageCounter) async throws -> Result) async throws -> Result {
         let count = Shared()
         return try await CuttableProxy.with(to: url, listener: count.listen) { proxy in
@@ -51,7 +52,7 @@ final class MessageCounter: Sendable {
         }
     }
 
-    /// What a piece of work asks the server for.
+    /// Counts the statements and round trips of a piece of work.
     func measure(_ work: () async throws -> Void) async throws -> Count {
         let before = count.count.withLock(\.self)
         try await work()
@@ -77,9 +78,11 @@ extension MessageCounter.Count {
     }
 }
 
-/// Finds the messages in what a client sends, whose reads may end anywhere.
+/// Finds the messages in a client's bytes, which arrive in reads of any length.
 private struct MessageReader {
-    /// Bytes of the head of the message that is being read; the connection's first message has no type.
+    /// Bytes of the current message's head.
+    ///
+    /// The first message of a connection has no type byte.
     private var head: [UInt8] = [0]
     private var remaining = 0
 

@@ -29,7 +29,7 @@ import Verification
         }
     }
 
-    /// Writes the id for another person and commits when somebody waits for it.
+    /// Inserts the request id for another person and commits when another session waits for it.
     private static let holdRequest = """
         BEGIN;
         INSERT INTO courier.request (

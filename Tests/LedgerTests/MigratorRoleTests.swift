@@ -9,10 +9,10 @@ import Verification
 @testable import Administration
 @testable import Ledger
 
-/// Owners who may not create roles, as most are on a server that somebody else runs.
+/// Tests owners without the right to create roles, as is usual on managed servers.
 @Suite struct MigratorRoleTests {
     @Test func `roles that were made beforehand are taken as they are`() async throws {
-        // The roles belong to the server: another test's database has made them.
+        // Roles belong to the whole server: this other test database creates them.
         try await LedgerDatabase.with { _ in }
         try await LedgerDatabase.empty { database in
             try await database.withOwner { pool in
@@ -55,7 +55,7 @@ import Verification
 }
 
 extension LedgerDatabase {
-    /// Lends connections of a login that owns the database and may create no role.
+    /// Provides connections of a login that owns the database and cannot create roles.
     fileprivate func withOwner<Result>(_ body: (PostgresPool) async throws -> Result) async throws -> Result {
         let name = "courier_owner_" + String(UInt64.random(in: 0...(.max)), radix: 36)
         let database = DatabaseURL(url)

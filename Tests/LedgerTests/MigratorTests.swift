@@ -9,7 +9,7 @@ import Testing
 import Verification
 
 @Suite struct MigratorTests {
-    /// A database that lacks some.
+    /// The migrations of an earlier release.
     private static let earlier = Array(Migration.all.prefix(3))
 
     @Test func `the migrations are the files of schemas, byte for byte and in order`() throws {
@@ -51,7 +51,7 @@ import Verification
         )
         try await LedgerDatabase.empty { database in
             _ = try await Migrator(pool: database.pool, migrations: Self.earlier).migrate()
-            // The sleep outlasts both limits of the one that waits.
+            // The sleep outlasts both time limits of the waiting migrator.
             async let before: Void = database.play(
                 """
                 BEGIN;
@@ -79,7 +79,7 @@ import Verification
         try await LedgerDatabase.empty { database in
             _ = try await Migrator(pool: database.pool, migrations: Self.earlier).migrate()
             let holder = PostgresConnection(PostgresConfiguration(url: database.url))
-            // The sleep outlasts the wait for the lock.
+            // The sleep outlasts the migrator's wait for the lock.
             async let holding: Void = holder.run { session in
                 try session.script(
                     """
@@ -197,7 +197,7 @@ import Verification
             await #expect(throws: refusal) { try await Migrator(pool: database.pool).check() }
             #expect(try await database.count("SELECT count(*) FROM courier.schema_migration") == Int64(count))
             #expect(try await database.text("SELECT to_regclass('courier.request')::text") == nil)
-            // The fix of the message is one.
+            // The command that the message suggests solves the problem.
             #expect(refusal.description.contains("(DROP SCHEMA courier CASCADE)"))
             #expect(!refusal.description.contains("\n"))
             try await database.script("DROP SCHEMA courier CASCADE")
@@ -220,7 +220,7 @@ import Verification
 
     @Test func `a migration that fails leaves nothing behind and can be done again`() async throws {
         try await LedgerDatabase.empty { database in
-            // A view in the place of a table lets the second half of a file fail.
+            // A view with a table's name makes the second half of a migration file fail.
             let view = "CREATE VIEW courier.message AS SELECT 1 AS digest"
             try await database.script("CREATE SCHEMA courier; \(view)")
             let failure = await #expect(throws: Migrator.Failure.self) {
@@ -237,7 +237,7 @@ import Verification
         }
     }
 
-    /// Every relation, column, constraint, trigger and function of the schema, with its settings and privileges.
+    /// Lists every relation, column, constraint, trigger and function of the schema, with its settings and privileges.
     private static let catalogue: StaticString = """
         SELECT concat_ws(' ', relkind, relname, relacl, reloptions)
         FROM pg_class WHERE relnamespace = 'courier'::regnamespace

@@ -6,7 +6,7 @@ import Verification
 
 @testable import Ledger
 
-/// Rows with a value that only newer workers know.
+/// Tests rows with a purpose that only newer workers know.
 @Suite struct NewerWorkerTests {
     private static let written = "UPDATE courier.verification SET purpose = 'of_later', due_at = clock_timestamp()"
 
@@ -38,7 +38,7 @@ import Verification
             let newer = claims[0].reference.verificationID
             try await database.script("\(Self.written), sequence = sequence + 1 WHERE id = '\(newer)'")
 
-            // 1. Results.
+            // 1. Outcomes.
             let recorded = try await worker.ledger.record([.init(claims[0], .sent), .init(claims[1], .sent)])
             #expect(recorded.value.map(\.send.id) == [claims[0].id])
             #expect(recorded.outbox.map(\.stream) == [claims[1].reference.verificationID.uuid])

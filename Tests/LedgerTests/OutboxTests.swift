@@ -65,7 +65,7 @@ import Verification
             #expect(swept.map(\.sequence) == [1, 1, 1, 2, 2, 2])
             #expect(first.outbox.allSatisfy(swept.contains))
             #expect(try await worker.ledger.sweepOutbox().isEmpty)
-            // Both workers may publish it: the event's id is the same, and the second to forget it finds nothing.
+            // Both workers may publish the event, with the same event id. The second one finds no row to delete.
             try await worker.ledger.published(swept)
             try await worker.publish(first)
             #expect(try await database.count("SELECT count(*) FROM courier.unpublished") == 0)
@@ -221,7 +221,7 @@ import Verification
         }
     }
 
-    /// Every stream's first record is held by somebody, save those of a few; what is behind was parked before.
+    /// Nearly every stream's first record is leased, and the records behind it are parked.
     @Test func `those that wait behind others hide nobody, and are not read again and again`() async throws {
         try await LedgerDatabase.with { database in
             try await database.script(
@@ -324,7 +324,7 @@ import Verification
                 .request(id: "r3", offset: 3, at: time - .seconds(400)),
             ]
         }
-        // Two databases: in the second, the first one's transaction has never been.
+        // Uses two databases, since in the second one the first transaction never happened.
         let time = try await LedgerDatabase.with { try await LedgerWorker($0.ledger()).now() }
         let once = try await LedgerDatabase.with { try await LedgerWorker($0.ledger()).intake(records(time)).outbox }
         let again = try await LedgerDatabase.with { try await LedgerWorker($0.ledger()).intake(records(time)).outbox }
@@ -345,7 +345,7 @@ import Verification
     }
 }
 
-/// What parallel workers published, in the order in which they did.
+/// The records that concurrent workers published, in order of publication.
 private final class PublishedLog: Sendable {
     private let log = Mutex<[OutboxRecord]>([])
 
@@ -357,14 +357,14 @@ private final class PublishedLog: Sendable {
 }
 
 extension OutboxRecord {
-    /// The id by which consumers remove repeats.
+    /// The id by which consumers deduplicate.
     fileprivate var identifier: [UInt8]? {
         headers.first { $0.name == (isDeadLetter ? "dead-letter-id" : "ce_id") }?.value
     }
 }
 
 extension LedgerDatabase {
-    /// Makes streams of so many records each that nobody holds.
+    /// Inserts streams of `records` records each, without a lease.
     fileprivate func park(streams: Int, records: Int) async throws {
         try await script(
             """

@@ -197,7 +197,7 @@ import Verification
                 FROM courier.verification ORDER BY sends_used DESC
                 """
             )
-            // The first one has another send under way.
+            // The first verification has another send in flight.
             #expect(rows == ["1 t unknown t", "0 f failed f"])
         }
     }

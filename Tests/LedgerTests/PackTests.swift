@@ -75,7 +75,7 @@ import Verification
         }
     }
 
-    /// A transaction that writes a second event.
+    /// A transaction that writes a verification's second event.
     enum Writer: CaseIterable {
         case decision, outcome, outcomeOfChanged, outcomeBesideLate, expiry, sweep, receipt
 
@@ -129,7 +129,7 @@ import Verification
             #expect(try await database.packs == 2)
             #expect(try await database.rows == 1)
 
-            // What is written next waits for both, the one in a pack and the one in a row.
+            // New events wait for both unpublished events, one in a pack and one in a row.
             try await worker.publish(unpublished)
             #expect(try await worker.intake(.people(2, round: 2, at: try await worker.now())).outbox.isEmpty)
             let all = try await worker.ledger.publishAll(later)
@@ -193,7 +193,7 @@ import Verification
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())
             _ = try await worker.settle(try await worker.claims(2), .sent)
-            // Longer than those that are published would wait.
+            // The pause is longer than published records would wait.
             try await Task.sleep(for: .milliseconds(1200))
             try await worker.ledger.published([])
             #expect(try await database.packs == 1)

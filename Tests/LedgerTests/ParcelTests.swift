@@ -7,7 +7,7 @@ import Verification
 
 @testable import Ledger
 
-/// The leases of sends, which are of all that were claimed together.
+/// Tests the leases of sends: sends that are claimed together share one lease.
 @Suite struct ParcelTests {
     @Test func `claims are one parcel until the last of them has an outcome`() async throws {
         try await LedgerDatabase.with { database in
@@ -71,7 +71,7 @@ import Verification
     @Test func `a parcel whose worker forgot it goes with the next sweep behind its lease`() async throws {
         try await LedgerDatabase.with { database in
             let claims = try await LedgerWorker(database.ledger()).claims(2)
-            // As after a COMMIT whose answer was lost.
+            // The same as after a COMMIT whose answer was lost.
             _ = try await LedgerWorker(database.ledger()).settle(claims, .sent)
             #expect(try await database.parcels == 1)
             try await database.lapseSends()

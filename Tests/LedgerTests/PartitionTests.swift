@@ -38,7 +38,7 @@ import Verification
 
     @Test func `of no table and no new day more is sampled than plans need`() async throws {
         try await LedgerDatabase.with { database in
-            // The tables for strays are made anew, too.
+            // Maintenance also recreates the tables for rows outside all days (`*_other`).
             try await database.script(
                 "DROP TABLE courier.request_other, courier.verification_other, courier.send_other, courier.message_other"
             )
@@ -63,14 +63,14 @@ import Verification
                 try await database.createPartitions(daysAgo: days)
                 try await database.age(claims[days - 3].reference.verificationID, days: days)
             }
-            // With 71 hours, and one more for what ends after midnight, three whole days are kept at any time of today.
+            // Retention of 71 hours plus one hour past midnight keeps three whole days at any time of day.
             #expect(try await database.maintainDays(retention: 71) == 6)
 
             #expect(try await database.count("SELECT count(*) FROM courier.verification") == 1)
             #expect(try await database.count("SELECT count(*) FROM courier.send") == 3)
             let kept = try await database.partitions().compactMap(\.self).filter { $0.hasPrefix("verification") }
             #expect(kept.count == 7)
-            // With 24 hours, the oldest of them is over at any time of today.
+            // With 24 hours, the oldest of these days is past retention at any time of day.
             #expect(try await database.maintainDays() == 3)
             #expect(try await database.count("SELECT count(*) FROM courier.verification") == 0)
             #expect(try await database.partitions().count == 24)
@@ -145,7 +145,7 @@ import Verification
             let worker = LedgerWorker(database.ledger())
             try await worker.takeStray(after: .seconds(10 * 86_400))
             let before = try await database.partitions().count
-            // Nine days of four tables, but for the one day of the verification and its send.
+            // Nine days of four tables, except the day of the verification and its send.
             #expect(try await database.maintainDays(ahead: 12) == 34)
             #expect(try await database.partitions().count == before + 34)
             #expect(try await database.count("SELECT count(*) FROM courier.verification_other") == 1)
@@ -162,7 +162,7 @@ import Verification
             }
             let rows = "SELECT count(*) FROM courier.verification_other" as StaticString
             #expect(try await database.count(rows) == 3)
-            // The work of two of them is not over, one of which is too old to be waited for.
+            // Two of the verifications still have open work, and one of those two is older than the maximum of a week.
             try await database.script(
                 """
                 UPDATE courier.verification SET ended_at = clock_timestamp()
@@ -226,7 +226,7 @@ import Verification
                 forgotten.append(try await database.count("SELECT courier.forget_slices('24 hours', 20)"))
             } while forgotten.last != 0 && forgotten.count < 100
             #expect(forgotten.count > 3 && forgotten.reduce(0, +) == 10_000)
-            // As many as twenty pages of each can hold.
+            // One round deletes the rows of at most twenty pages of each table.
             #expect(forgotten.allSatisfy { $0 < 5_000 })
             #expect(try await database.count("SELECT count(*) FROM courier.person") == 5_000)
             #expect(try await database.count("SELECT count(*) FROM courier.limit_window") == 5_000)
@@ -276,7 +276,7 @@ import Verification
 }
 
 extension LedgerWorker {
-    /// Takes a request by a clock that is wrong by so much.
+    /// Decides a request by a worker whose clock is wrong by `error`.
     fileprivate func takeStray(_ person: Int = 0, after error: Duration) async throws {
         let screener = Screener(policy: policy, keys: keys, numbers: FixedNumbers())
         let now = try await now()
@@ -287,12 +287,12 @@ extension LedgerWorker {
 }
 
 extension LedgerDatabase {
-    /// The verifications and sends that are still there, of which the test made one of two kinds unfinished.
+    /// Number of verifications and sends left, where the test leaves one kind unfinished.
     fileprivate func rowsOfBoth() async throws -> Int64 {
         try await count("SELECT (SELECT count(*) FROM courier.verification) + (SELECT count(*) FROM courier.send)")
     }
 
-    /// Maintains the partitions of all four tables, and returns how many were created or dropped.
+    /// Maintains the partitions of all four tables, and returns the number of partitions created and dropped.
     fileprivate func maintainDays(retention hours: Int32 = 24, ahead: Int32 = 3) async throws -> Int64 {
         try await count(
             """
@@ -313,7 +313,7 @@ extension LedgerDatabase {
         )
     }
 
-    /// Partitions of a day that is over, as maintenance made them then.
+    /// Creates the partitions of a past day, as maintenance did on that day.
     fileprivate func createPartitions(daysAgo days: Int) async throws {
         try await script(
             """
@@ -336,7 +336,7 @@ extension LedgerDatabase {
         )
     }
 
-    /// Lets a verification be of noon so many days ago, and over.
+    /// Moves a verification to noon of a day `days` ago, and ends it.
     fileprivate func age(_ verification: VerificationID, days: Int) async throws {
         try await script(
             """

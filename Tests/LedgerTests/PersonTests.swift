@@ -8,7 +8,7 @@ import Verification
 
 @testable import Ledger
 
-/// The rows of recipients.
+/// Tests the rows of recipients (`person`).
 @Suite(.timeLimit(.minutes(5))) struct PersonTests {
     @Test func `an operator's statement makes the same keys as a worker, in the same order`() async throws {
         var random = TestSeed("keys of persons")
@@ -49,7 +49,7 @@ import Verification
         let read = Person(encodedSlots: bytes + [1, 2, 3], window: person.window, keptUntil: person.keptUntil)
         #expect(read == person)
         for purpose in Purpose.allCases { #expect(read[purpose] == ids[purpose]) }
-        // These numbers stand in rows.
+        // These numbers are stored in rows and must not change.
         let numbers: [Purpose] = [
             .signUp, .signIn, .mfaEnrollment, .mfaSignIn, .reauthentication, .accountLink, .appVerification,
         ]
@@ -96,11 +96,11 @@ import Verification
         }
     }
 
-    /// The second worker has read that there is no such person, and waits behind the first one's row.
+    /// The second worker has read that the person does not exist, and waits for the first worker's insert.
     @Test func `two workers that are asked for a new person at once send one message`() async throws {
         try await LedgerDatabase.with(connections: 6) { database in
             let worker = LedgerWorker(database.ledger(), policy: .counting)
-            // From here on the tenant has a gate.
+            // From now on the tenant has a gate.
             _ = try await worker.claim(5)
             let now = try await worker.now()
             let rounds = [
@@ -121,7 +121,7 @@ import Verification
         }
     }
 
-    /// Holds the tenant's gate until two wait: one for it, and one for that one's row.
+    /// Locks the tenant's gate until two sessions wait: one for the gate, and one for a row of the first.
     private static let holdGate = """
         BEGIN;
         SELECT FROM courier.tenant_gate FOR UPDATE;

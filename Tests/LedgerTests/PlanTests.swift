@@ -7,9 +7,9 @@ import Verification
 
 @testable import Ledger
 
-/// What PostgreSQL plans for the ledger's own statements when it knows nothing of full tables.
+/// Tests the query plans of the ledger's statements when the planner's statistics know of no full tables.
 @Suite struct PlanTests {
-    /// How many elements each array parameter has.
+    /// Number of elements of each array parameter.
     private static let batch = 200
 
     @Test(.timeLimit(.minutes(10))) func `no statement is planned over a whole table that was never analysed`()
@@ -21,7 +21,7 @@ import Verification
                 for node in ["Seq Scan", "Hash Join", "Merge Join", "Bitmap Heap Scan"] {
                     #expect(Self.count(node, in: plan) == 0, "\(name): \(plan)")
                 }
-                // The trap is an index that is read from end to end.
+                // An index scan without a condition would read the whole index.
                 let scans = ["Index Scan", "Index Only Scan"].map { Self.count($0, in: plan) }
                 let reads = scans.reduce(0, +)
                 #expect(reads > 0, "\(name) uses no index: \(plan)")
@@ -30,7 +30,7 @@ import Verification
         }
     }
 
-    /// As they nearly always are: most of a day's sends have left, and most verifications have ended.
+    /// The usual state: most of a day's sends have left, and most verifications have ended.
     @Test func `no statement begins at what is open, though that was little when it was last analysed`() async throws {
         try await Self.withFullTables { database, pool in
             try await database.script(
@@ -45,7 +45,7 @@ import Verification
         }
     }
 
-    /// A plan is kept until its tables are analysed again, however large they become until then.
+    /// A session keeps a plan until its tables are analysed again, however large they grow before that.
     @Test func `no statement begins at a table that was small when it was planned`() async throws {
         try await Self.withFullTables { database, pool in
             try await database.leave(30)
@@ -53,7 +53,7 @@ import Verification
         }
     }
 
-    /// As after a restore, or a quiet night: the plans of the first batch are kept until the table is analysed again.
+    /// Statistics are empty after a restore or a quiet night, and the first plans last until the table is analysed.
     @Test func `persons and windows are reached by their keys, though there was none when they were last analysed`()
         async throws
     {
@@ -70,7 +70,7 @@ import Verification
                     let plan = try await Self.plan(of: statement, pool)
                     #expect(plan.contains("(key = ANY ($1))") && !plan.contains(#""Join Filter""#), "\(plan)")
                 }
-                // No scan of the table, and no join, but a look at the key of each row.
+                // The plan has no scan and no join: `ON CONFLICT` looks up the key of each row.
                 for statement in [PostgresLedger.updatePersons([:]), PostgresLedger.updateWindows([:])] {
                     let plan = try await Self.plan(of: statement, pool)
                     #expect(plan.contains(#""Conflict Resolution": "UPDATE""#), "\(plan)")
@@ -120,7 +120,7 @@ import Verification
         }
     }
 
-    /// No row of a table is compared with each of a batch.
+    /// Checks that no plan compares each row of a table with each row of a batch.
     private static func expectLookups(_ database: LedgerDatabase, _ pool: PostgresPool) async throws {
         for (name, statement) in statements(database.ledger(on: pool)) {
             let plan = try await plan(of: statement, pool)
@@ -128,7 +128,7 @@ import Verification
         }
     }
 
-    /// Lends a database whose tables were never analysed, and one session with it.
+    /// Provides a database whose full tables were never analysed, and one session.
     private static func withFullTables(
         settings: [(name: String, value: String)] = PostgresLedger.sessionSettings,
         _ body: @Sendable (LedgerDatabase, PostgresPool) async throws -> Void
@@ -140,7 +140,7 @@ import Verification
         }
     }
 
-    /// Every statement that reaches rows by the keys of a batch.
+    /// Every statement that finds rows by the keys of a batch.
     private static func statements(_ ledger: PostgresLedger) -> [(name: String, statement: Statement)] {
         let keys = IntakeKeys([])
         let pack = Pack(behind: [])
@@ -224,7 +224,7 @@ import Verification
         $$
         """
 
-    /// Any value of a type; the planner looks at the length of an array only.
+    /// A sample value of a type; the planner considers only the length of an array.
     private static func value(of type: String) -> String {
         guard type.hasSuffix("[]") else {
             return ["boolean": "true", "timestamp with time zone": "now()", "uuid": "gen_random_uuid()"][type] ?? "500"
@@ -243,7 +243,7 @@ import Verification
 }
 
 extension LedgerDatabase {
-    /// Deletes all but so many rows of each partition of the tables that `fill` fills, and analyses what is left.
+    /// Keeps `rows` rows in each partition of the tables that `fill` fills, and analyses the tables.
     fileprivate func leave(_ rows: Int) async throws {
         for table in ["request", "person", "limit_window", "verification", "send", "outbox"] {
             try await pool.withSession { session in

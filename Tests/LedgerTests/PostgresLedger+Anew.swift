@@ -3,6 +3,6 @@
 @testable import Ledger
 
 extension PostgresLedger {
-    /// The same ledger, which has not swept yet: for tests in which time goes back, or the past changes.
+    /// A new ledger without sweep state, for tests that move time back or change the past.
     var anew: PostgresLedger { PostgresLedger(pool: pool, keys: keys, settings: settings) }
 }

@@ -5,14 +5,14 @@ import PostgresClient
 import TestSupport
 import Testing
 
-/// Who may do what, complete: a table or a function that is not in these lists fails the test until it is.
+/// Checks the complete list of privileges: a table or function that is missing here fails the test.
 @Suite struct PrivilegeTests {
-    /// The roles of the migrations, and a login that is granted none.
+    /// The roles of the migrations, and a login without any role.
     private static let roles = ["courier_worker", "courier_verifier", "courier_operator", "courier_monitor", "nobody"]
 
-    /// What each table's owner gives away, as a role and its privileges.
+    /// The privileges that each table's owner grants, by role.
     ///
-    /// A partition gives nothing by itself.
+    /// Partitions grant nothing themselves.
     private static let tables: [String: String] = [
         "schema_migration": "worker: r",
         "request": "worker: raw",
@@ -34,7 +34,7 @@ import Testing
         "day_table": "",
     ]
 
-    /// Who may execute each function, and whether it runs with its owner's rights.
+    /// The roles that may execute each function; a function may run with its owner's rights.
     private static let functions: [String: String] = [
         "uuid_floor": "",
         "request_key": "",
@@ -168,7 +168,8 @@ import Testing
             )
             #expect(loose == [])
             let claim = try await LedgerWorker(database.ledger()).claim()
-            // What a caller can put before pg_catalog: everything in a temporary schema, under the names that are used.
+            // The caller can put a temporary schema before `pg_catalog`, with objects of any name that the function
+            // uses.
             let decoys = """
                 BEGIN;
                 CREATE TEMP TABLE verification (id uuid, state text);
@@ -204,13 +205,13 @@ extension String {
 
 extension LedgerDatabase {
     fileprivate func withLogin(ofRole role: String, _ body: (PostgresPool) async throws -> Void) async throws {
-        // A login that is granted a role without rights has none.
+        // The login without privileges still needs some role, so it gets one that has none on this schema.
         try await withLogin(granted: role == "nobody" ? "pg_signal_backend" : role, connections: 1, body)
     }
 }
 
 extension PostgresPool {
-    /// What this login can really do with a table: `r`ead, `a`dd, `w`rite, `d`elete, `D` for all at once.
+    /// The privileges that this login has on a table: `r`ead, `a`dd, `w`rite, `d`elete, `D` to delete all rows.
     fileprivate func privileges(on table: String) async throws -> String {
         let column = Statement(
             """
@@ -235,9 +236,10 @@ extension PostgresPool {
         return allowed
     }
 
-    /// Whether the server lets this login call a function; with NULL for an argument it does nothing.
+    /// Returns true when the server lets this login call a function, with arguments that cause no effect.
     ///
-    /// A time is a real one: of a strict function that is given NULL, the planner knows the answer without calling it.
+    /// Most arguments are NULL, but times are real: the planner does not call a strict function that has a NULL
+    /// argument.
     fileprivate func mayExecute(_ signature: String) async throws -> Bool {
         guard let open = signature.firstIndex(of: "(") else { return false }
         let types = signature[signature.index(after: open)...].dropLast().split(separator: ", ")

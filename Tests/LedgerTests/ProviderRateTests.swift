@@ -7,7 +7,7 @@ import Verification
 
 @testable import Ledger
 
-/// The limits of providers that every worker of the fleet shares.
+/// Tests the rate limits of providers, which all workers of the fleet share.
 @Suite struct ProviderRateTests {
     private static func request(_ count: Int, _ rate: Int, per: Duration = .seconds(1)) -> TurnRequest {
         TurnRequest(count: count, rate: RateLimit(count: rate, per: per))
@@ -31,7 +31,7 @@ import Verification
                 }
                 return try await group.reduce(0, +)
             }
-            // A machine that stands still makes the time longer, and with it what may have been taken.
+            // A paused machine lengthens the measured time, which raises the number of permitted tokens.
             let seconds = Double((clock.now - start).microseconds) / 1_000_000
             print("provider rate: \(taken) turns in \(seconds) s at \(rate)/s")
             #expect(Double(taken) <= Double(rate) * (seconds + 0.1) + 1)
@@ -79,7 +79,7 @@ import Verification
             let slow = Self.request(10, 1, per: .seconds(3600))
             #expect(try await ledger.takeTurns(["main": slow])["main"]?.count == 1)
             #expect(try await ledger.takeTurns(["main": slow])["main"]?.count == 0)
-            // Not in an hour: the burst of the new rate has to pass, no more.
+            // The wait is one burst of the new rate, not the hour of the old rate.
             let fast = Self.request(1000, 1000)
             let grant = try #require(try await ledger.takeTurns(["main": fast])["main"])
             #expect(grant.count == 0)

@@ -3,12 +3,12 @@
 import PostgresClient
 import TestSupport
 
-/// What a piece of work read of the tables that grow, by the server's own counters.
+/// The reads of a piece of work in the growing tables, from the server's own counters.
 ///
 /// A plan that reads a whole table shows here whatever its shape: as rows of a sequential scan, or as entries of an
 /// index. Partitions count for their table. The counters are those of the real statements with their real parameters.
 struct ReadCost: Equatable, CustomStringConvertible {
-    /// Rows read by sequential scans, by table; entries read of indexes, by table.
+    /// Rows read by sequential scans and index entries read, each by table.
     private(set) var rows: [String: Int64] = [:]
     private(set) var entries: [String: Int64] = [:]
 
@@ -23,7 +23,7 @@ struct ReadCost: Equatable, CustomStringConvertible {
             .joined(separator: "; ")
     }
 
-    /// Measures work that uses `pool`, which has one connection, and nothing else uses the database.
+    /// Measures work on `pool`, which must have one connection and be the database's only user.
     static func measure(_ pool: PostgresPool, _ work: () async throws -> Void) async throws -> ReadCost {
         let before = try await current(pool)
         try await work()
@@ -38,7 +38,7 @@ struct ReadCost: Equatable, CustomStringConvertible {
 
     private static func current(_ pool: PostgresPool) async throws -> ReadCost {
         try await pool.withSession { session in
-            // The session's counters reach the server's when its next transaction ends.
+            // Without this call the server publishes a session's counters only when its next transaction ends.
             try session.script("SELECT pg_stat_force_next_flush()")
             var cost = ReadCost()
             for row in try session.execute(counters) {
@@ -67,17 +67,17 @@ struct ReadCost: Equatable, CustomStringConvertible {
 }
 
 extension LedgerDatabase {
-    /// Puts all sends in parcels, thirty in each.
+    /// Leases all sends in parcels of about thirty.
     static let lease = """
         INSERT INTO courier.parcel
         SELECT gen_random_uuid(), clock_timestamp() + interval '1 hour', array_agg(id), array_agg(fence)
         FROM courier.send GROUP BY substr(request_id, 5)::int % 533;
         """
 
-    /// Fills every table that grows with 16,000 rows of yesterday and today, and keeps the planner in the dark about them.
+    /// Fills every growing table with 16,000 rows of yesterday and today, without updating the planner's statistics.
     ///
-    /// Half of them, those of one day, are still more than any method may read. All verifications live and all sends are
-    /// claimed, so that the sweeps' indexes are full; nothing is due yet.
+    /// Even one day's half of the rows is more than any method may read. All verifications are live and all sends are
+    /// claimed, so that the sweeps' indexes are full, but nothing is due yet.
     func fill() async throws {
         try await script(
             """

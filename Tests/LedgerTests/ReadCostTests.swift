@@ -7,24 +7,24 @@ import TestSupport
 import Testing
 import Verification
 
-/// Each method reads a few rows for each item of its batch, however many there are in the tables, and however little the
-/// planner knows of them.
+/// Checks that each method reads a few rows per item, however large the tables and however old their statistics.
 ///
-/// The trap: with missing statistics the planner likes to join a batch with a whole table or a whole partial index.
+/// Without statistics the planner tends to join a batch with a whole table or a whole partial index.
 @Suite struct ReadCostTests {
-    /// Entries that one method reads of one table for each item: found, locked, checked for a conflict and changed, in
-    /// two partitions and in more than one version of a row.
+    /// Maximum of entries that one method reads of one table per item.
+    ///
+    /// An item is found, locked, checked for a conflict and changed, in two partitions and several row versions.
     private static let readsPerItem: Int64 = 10
 
-    /// Entries that a method reads whatever its batch: an intake forgets a hundred old admissions of a tenant.
+    /// Entries that a method reads for any batch: an intake deletes a hundred old admissions of a tenant.
     private static let readsPerBatch: Int64 = 150
 
-    /// What the planner knows of the tables.
+    /// The planner's statistics about the tables.
     enum Statistics: String, CaseIterable {
-        /// Nothing: they were never analysed.
+        /// The tables were never analysed.
         case none
 
-        /// That they were empty, which they are no more.
+        /// The tables were last analysed while they were empty.
         case old
         case current
     }
@@ -73,7 +73,7 @@ import Verification
         try await LedgerDatabase.with { database in
             try await database.fill()
             if statistics == .old {
-                // Analysed at a time when nothing was under way.
+                // The last analysis ran while no send was in flight.
                 try await database.script("DELETE FROM courier.parcel")
                 try await database.script("ANALYZE")
                 try await database.script(LedgerDatabase.lease)
@@ -95,7 +95,7 @@ import Verification
                     "SELECT count(*) FROM courier.send WHERE state IN ('failed', 'unknown')"
                 )
                 #expect(ended == (capacity == 0 ? 20 : 500))
-                // 500 at a time, with their verifications; without capacity a look at four times as many.
+                // A sweep reads 500 sends with their verifications. Without capacity it reads four times as many sends.
                 #expect(cost.largest <= 7000, "sweepSends: \(cost)")
             }
         }
@@ -105,7 +105,7 @@ import Verification
         try await LedgerDatabase.with { database in
             try await database.fill()
             let claim = try await LedgerWorker(database.ledger()).claim()
-            // Without the settings of a worker's sessions: a verifier has its own.
+            // Uses no worker's session settings, since a verifier sets its own.
             try await database.withPool(connections: 1) { pool in
                 let cost = try await ReadCost.measure(pool) { _ = try await Verifier.test(pool).check(claim) }
                 #expect(cost.largest <= 10, "\(cost)")
@@ -114,7 +114,7 @@ import Verification
     }
 }
 
-/// A batch's way through the ledger, each step measured.
+/// The steps of a batch through the ledger, each measured.
 private struct Steps {
     let database: LedgerDatabase
     let worker: LedgerWorker

@@ -146,7 +146,7 @@ extension Receipt {
 }
 
 extension ReceivedReceipt {
-    /// A receipt in a record of its own, which holds a number as a provider's callback does.
+    /// A receipt in its own record, which contains a number as a provider's callback does.
     init(_ receipt: Receipt) {
         let record = InboundRecord(
             topic: "receipts",

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Verification
 
-/// `worker.unknownOutcome: resend_once`.
+/// Tests `worker.unknownOutcome: resend_once`.
 @Suite struct RepeatTests {
     private func ledger(_ database: LedgerDatabase) -> PostgresLedger {
         PostgresLedger(
@@ -80,7 +80,7 @@ import Verification
         }
     }
 
-    /// A send whose holder was cut off and that another worker has claimed to hand over once more.
+    /// A send whose first worker was interrupted, and which another worker has claimed for a second provider call.
     private func repeated(
         _ worker: LedgerWorker,
         _ database: LedgerDatabase

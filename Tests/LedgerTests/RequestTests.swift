@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Verification
 
-/// The rows of request ids.
+/// Tests the rows of request ids.
 @Suite(.timeLimit(.minutes(5))) struct RequestTests {
     @Test func `an operator's statement makes the same keys as a worker, in the same order`() async throws {
         let keys = [
@@ -50,7 +50,7 @@ import Verification
         }
     }
 
-    /// Neither waits for a person: both are of other people.
+    /// The concurrent ids belong to other people, so no worker waits for a person's row.
     @Test func `ids that two other workers write meanwhile are answered by what those decided`() async throws {
         try await LedgerDatabase.with(connections: 5) { database in
             let worker = LedgerWorker(database.ledger())
@@ -67,7 +67,7 @@ import Verification
         }
     }
 
-    /// Writes the id for another person and commits when somebody waits for this very row.
+    /// Inserts the id for another person and commits when another session waits for this row.
     private static func hold(_ id: String) -> String {
         let isWaitedFor = """
             SELECT FROM pg_locks

@@ -7,9 +7,9 @@ import TestTools
 import Testing
 import Verification
 
-/// Retention over many days, which a clock of the test's own lets pass.
+/// Tests retention over many days, by a clock that the test moves.
 @Suite struct RetentionTests {
-    /// The time between two rounds, so that they come at every hour of a day.
+    /// Time between two rounds, chosen so that rounds cover every hour of the day.
     private static let step = Duration.seconds(7 * 3600)
 
     @Test(.timeLimit(.minutes(10))) func `in sixty days no row goes early, and none stays behind`() async throws {
@@ -39,7 +39,9 @@ import Verification
         }
     }
 
-    /// Readers of an old day, and whether new days can be made meanwhile: not while somebody reads the place for strays.
+    /// Queries that read an old day, with the number of new days that can be created meanwhile.
+    ///
+    /// No day can be created while a query reads the partition for rows outside all days.
     private static let readers: [(query: String, days: Int64)] = [
         ("SELECT FROM courier.%", 3), ("SELECT FROM courier.verification WHERE id = '#'", 3),
         ("SELECT FROM courier.verification_other", 0), ("SELECT FROM courier.verification", 0),
@@ -65,7 +67,7 @@ import Verification
             try await clocked.set(start + .seconds(3 * 86_400))
             let query = reader.query.replacing("%", with: try await database.oldestDay())
                 .replacing("#", with: "\(claim.reference.verificationID)")
-            // The reader goes on until the maintenance is over and a request is decided, or for a minute.
+            // The reader continues until maintenance has returned and a request is decided, or for a minute.
             let released = LedgerDatabase.waiting(for: "SELECT FROM pg_class WHERE relname = 'released'")
             async let reading: Void = database.play(
                 "BEGIN; \(query); SELECT pg_advisory_xact_lock(1); \(released) COMMIT"
@@ -77,13 +79,13 @@ import Verification
             }
             #expect(try await age > .seconds(86_400))
             #expect(try await database.holders == 1, "nobody waits for the reader")
-            // Of the three days that are over two have gone where nobody reads all of them.
+            // Three days are past retention; two of them are dropped unless the query reads all partitions.
             let gone = try await database.count(days) - 6 - reader.days
             #expect(reader.query.contains("%") ? (-2...(-1)).contains(gone) : gone == 0, "\(gone)")
             #expect(try await database.count("SELECT count(*) FROM courier.send") == 1, "the new one")
             try await database.script("CREATE TABLE public.released ()")
             try await reading
-            // It is tried again five minutes later.
+            // Maintenance retries five minutes later.
             try await clocked.set(start + .seconds(3 * 86_400 + 301))
             #expect(try await worker.ledger.maintain() < .seconds(60))
             #expect((6...8).contains(try await database.count(days)))
@@ -95,12 +97,12 @@ import Verification
     {
         try await LedgerDatabase.with { database in
             let ledger = LedgerWorker(database.ledger()).ledger
-            // Any login may hold any advisory lock.
+            // Any login may take any advisory lock, so the ledger's functions use none.
             let advisory: StaticString = """
                 SELECT count(*) FROM pg_proc WHERE pronamespace = 'courier'::regnamespace AND prosrc ~ 'advisory'
                 """
             #expect(try await database.count(advisory) == 0)
-            // Nobody but a function of the owner's can keep the row of a table.
+            // Only the owner's functions can lock a row of this table.
             try await database.script(
                 """
                 UPDATE courier.day_table SET whole_at = clock_timestamp() - interval '10 days';
@@ -108,7 +110,6 @@ import Verification
                 """
             )
             let holder = PostgresConnection(PostgresConfiguration(url: database.url))
-            // The row stays locked while the maintenance runs.
             async let holding: Void = holder.run { session in
                 try session.script(
                     """
@@ -124,7 +125,7 @@ import Verification
         }
     }
 
-    /// One round of a worker: new people, some of whom come again, and a receipt for nobody.
+    /// Runs one round of a worker: new people, repeated requests, and a receipt that matches no send.
     private static func work(_ worker: LedgerWorker, round: Int, at now: Timestamp) async throws -> [Timestamp] {
         let claims = try await worker.intake(.people(4, from: round * 4, round: round, at: now)).value
         try await worker.publish(try await worker.settle(Array(claims.dropLast()), .sent))
@@ -136,7 +137,7 @@ import Verification
         return claims.map { _ in now }
     }
 
-    /// Everything of the last 24 hours is there, and nothing that is older than a partition of a whole day can hold.
+    /// Checks that the last 24 hours are kept, and that rows older than a whole-day partition allows are gone.
     private func expectKept(_ made: [Timestamp], _ database: LedgerDatabase, at now: Timestamp) async throws {
         let (kept, limit) = (now - .seconds(86_400), now - .seconds(2 * 86_400 + 3600) - Self.step)
         let young = Int64(made.count { $0 >= kept })
@@ -152,14 +153,14 @@ import Verification
         let partitions = try await database.count(
             "SELECT count(*) FROM pg_inherits i WHERE i.inhparent = 'courier.verification'::regclass"
         )
-        // At most two days that are over, today, three days ahead and the one for strays; the first rounds have those
-        // that the migration made at the real time.
+        // At most two past days, today, three days ahead and the partition for other days. In the first rounds the
+        // migration's own partitions, made at the real time, also count.
         #expect((6...8).contains(partitions), "\(partitions) at \(now)")
     }
 }
 
 extension ClockedDatabase {
-    /// Noon of the day of the migration, which made partitions from the day before to three days ahead.
+    /// Noon of the migration's day; its partitions range from the day before to three days ahead.
     fileprivate func noon() async throws -> Timestamp {
         let microseconds = try await database.count(
             """
@@ -181,7 +182,7 @@ extension ClockedDatabase {
         return Timestamp(microseconds: microseconds)
     }
 
-    /// Lets every deletion of a row that has a partition fail: days end as a whole.
+    /// Makes every deletion from a partitioned table fail, since days must be dropped as partitions.
     fileprivate func forbidDeletes() async throws {
         try await database.script(
             """
@@ -196,7 +197,7 @@ extension ClockedDatabase {
 }
 
 extension LedgerDatabase {
-    /// A request of the first minute of a day has a row on two days, and counts once.
+    /// Counts the rows of a table; a request from the first minute of a day has rows on two days and counts once.
     fileprivate func rows(of table: String) async throws -> Int64 {
         let counted = table == "request" ? "DISTINCT key" : "*"
         return try await count(
@@ -208,7 +209,7 @@ extension LedgerDatabase {
         )
     }
 
-    /// The name of the first day of verifications.
+    /// The name of the oldest partition of `verification`.
     fileprivate func oldestDay() async throws -> String {
         try await text(
             """
@@ -218,7 +219,7 @@ extension LedgerDatabase {
         ) ?? ""
     }
 
-    /// The tables of people that are not empty.
+    /// The tables with personal data that still have rows.
     fileprivate func leftBehind() async throws -> [String] {
         var left: [String] = []
         for table in ["verification", "send", "request", "person", "limit_window", "receipt", "outbox"]

@@ -112,12 +112,12 @@ extension LedgerDatabase {
 }
 
 extension PostgresPool {
-    /// The commands that the server does anything with but refuse for want of a privilege.
+    /// The commands that the server does not refuse for lack of a privilege.
     func notRefused(_ commands: [String]) async -> [String] {
         var others: [String] = []
         for command in commands {
             do {
-                // A second statement of the same script undoes what is not refused.
+                // The failing second statement rolls back a command that was not refused.
                 try await withSession { try $0.script("\(command); SELECT 1 / 0") }
             } catch let error as PostgresError where error.sqlState == SQLState(rawValue: "42501") {
                 continue

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Verification
 
-/// The last moment that is refused and the first that is allowed, by the database's clock.
+/// Tests the last refused and the first allowed moment, by the database's clock.
 @Suite struct RuleEdgeTests {
     @Test func `each resend window ends to the microsecond, and the last send is the last`() async throws {
         let policy = Policy.desk { $0.code.validity = .seconds(3600) }
@@ -59,7 +59,7 @@ import Verification
             _ = try await desk.guess(4, isRight: false)
             try await desk.move(to: desk.now + .seconds(480) + later)
             #expect(try await desk.ask() == answer)
-            // The same code keeps its wrong guesses, a new one begins anew.
+            // A repeated code keeps its count of wrong guesses; a new code starts at zero.
             #expect(try await desk.guess(isRight: false) == [later == .zero ? "locked" : "incorrect"])
         }
     }

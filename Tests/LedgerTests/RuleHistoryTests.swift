@@ -6,12 +6,12 @@ import Testing
 import Verification
 
 @Suite struct RuleHistoryTests {
-    /// Histories in all; `COURIER_TEST_HISTORIES` asks for fewer or more.
+    /// Number of histories; `COURIER_TEST_HISTORIES` overrides it.
     private static let count = getenv("COURIER_TEST_HISTORIES").flatMap { Int(String(cString: $0)) } ?? 2000
 
     private static let groupSize = 50
 
-    /// Reasons that random histories meet, each of them often.
+    /// The reasons that random histories must cover, each of them often.
     private static let expected: Set<String> = [
         "nothing", "duplicate_request", "request_id_conflict", "invalid_request", "invalid_phone_number",
         "unknown_tenant", "stale_request", "deadline", "test_number_only", "region_not_allowed",

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Verification
 
-/// The limits at their edges, by the database's clock, and what becomes of their state.
+/// Tests the limits at their edges, by the database's clock, and the cleanup of their state.
 @Suite struct RuleLimitTests {
     struct Edge: Sendable, CustomTestStringConvertible {
         let reason: String
@@ -15,7 +15,7 @@ import Verification
         var limit: RateLimit { RateLimit(count: count, per: .seconds(seconds)) }
         var testDescription: String { "\(reason) \(limit)" }
 
-        /// The defaults, and smaller ones.
+        /// The default limits, and smaller ones.
         static let all = [
             Edge(reason: "quota_recipient", count: 2, seconds: 10),
             Edge(reason: "quota_recipient", count: 10, seconds: 3600),
@@ -26,7 +26,7 @@ import Verification
             Edge(reason: "quota_tenant", count: 7, seconds: 3600),
         ]
 
-        /// A policy with this limit alone, and so many sends without a window that no other rule is met.
+        /// A policy with this limit only, and enough sends without a resend window that no other rule applies.
         var policy: Policy {
             .desk { tenant in
                 tenant.resend.windows = Array(repeating: .zero, count: 1100)
@@ -57,7 +57,7 @@ import Verification
         }
     }
 
-    /// How many of some requests are let through; the others must be refused for the edge's reason.
+    /// Number of admitted requests; all others must be refused with the edge's reason.
     private func admitted(_ count: Int, _ edge: Edge, _ desk: inout RuleDesk) async throws -> Int {
         var answers: [String] = []
         if edge.reason == "quota_recipient" {

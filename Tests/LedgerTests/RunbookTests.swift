@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `docs/operators.md`, as far as a database can tell.
+/// Tests the SQL of `docs/operators.md` against a database.
 @Suite struct RunbookTests {
     @Test func `every statement of the runbook runs on a migrated database`() async throws {
         let page = URL(filePath: #filePath).appending(path: "../../../docs/operators.md").standardized

@@ -6,7 +6,7 @@ import TestSupport
 import TestTools
 import Testing
 
-/// Servers and databases that cannot hold a ledger, told before anything is written.
+/// Checks that an unsuitable server or database is reported before anything is written.
 @Suite struct ServerCheckTests {
     @Test func `a UTF8 database of a writable server fits`() async throws {
         try await LedgerDatabase.empty { database in
@@ -46,7 +46,7 @@ import Testing
         for version: Int32 in [140_000, 150_004, 180_000] {
             #expect(ServerFacts(version: version, encoding: "UTF8").unfitness == nil)
         }
-        // A standby is read-only, too; that it is one says more.
+        // A standby is also read-only, but reporting it as a standby is more helpful.
         let standby = ServerFacts(version: 170_000, encoding: "UTF8", isStandby: true, readOnlySource: "default")
         #expect(standby.unfitness == .standby)
         #expect(ServerCheck.Unfit.standby.description.contains("target_session_attrs=read-write"))

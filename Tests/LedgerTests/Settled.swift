@@ -3,14 +3,14 @@
 import Testing
 import Verification
 
-/// A disposition and what it must come to, for a first send whose verification had 200 s left.
+/// A disposition and its expected effect on a first send whose verification had 200 s left.
 struct Settled: Sendable, CustomTestStringConvertible {
     let disposition: SendDisposition
     let sendState: String
     let status: String
     let reason: String?
 
-    /// Sends used, whether the window is open, the validity left in minutes rounded up, sequence, `send_open`.
+    /// Expected row: sends used, window open, validity left in minutes (rounded up), sequence, `send_open`.
     let verification: String
 
     var testDescription: String { "\(disposition)" }

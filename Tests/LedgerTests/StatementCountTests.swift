@@ -7,7 +7,7 @@ import Testing
 import Verification
 
 @Suite struct StatementCountTests {
-    /// What one method needs, whatever the size of its batch.
+    /// The statements and round trips of each method, independent of the batch size.
     private typealias Counts = [String: MessageCounter.Count]
 
     @Test func `a batch takes as many statements and round trips as one request`() async throws {
@@ -23,11 +23,11 @@ import Verification
             #expect(counts[100]?[name] == count, "\(name)")
             #expect(counts[500]?[name] == count, "\(name)")
         }
-        // Facts behind the slots' and requests' locks, the verifications that they name, changes and COMMIT.
+        // One trip reads the facts and locks slots and requests, one reads their verifications, one writes and commits.
         #expect(try #require(one["intake of new people"]).roundTrips <= 2)
         #expect(try #require(one["intake of the same people"]).roundTrips <= 3)
         #expect(one["markDispatching"]?.roundTrips == 1)
-        // Sends that were swept: their verifications are read first.
+        // These sends were swept, so an extra trip reads their verifications first.
         #expect(one["record"]?.roundTrips == 3)
         #expect(one["published"]?.roundTrips == 1)
         #expect(one["receive"]?.roundTrips == 3)
@@ -45,7 +45,8 @@ import Verification
                 let worker = LedgerWorker(database.ledger(on: pool), policy: .counting)
                 let ledger = worker.ledger
                 let now = try await worker.now()
-                // A session's first record to publish asks for the timeline besides.
+                // The first publication of a session also queries the server's timeline, so it runs before the
+                // measurement.
                 try await worker.publish(try await worker.intake([.raw("{", offset: 1, at: now)]))
                 let new = try await worker.candidates(.people(size, at: now))
                 let same = try await worker.candidates(.people(size, round: 1, at: now))

@@ -5,9 +5,9 @@ import PostgresClient
 import TestSupport
 import Testing
 
-/// Every SQL statement of the sources: found, and prepared by a server with the tables of today.
+/// Finds every SQL statement in the sources and lets a server with the current tables prepare it.
 @Suite struct StatementTests {
-    /// A statement as it stands in a source file.
+    /// A statement of a source file.
     private struct Found: CustomStringConvertible {
         let file: String
         let sql: String
@@ -20,7 +20,7 @@ import Testing
         for (file, text) in try Self.sources() {
             places += text.matches(of: try Regex(#"[^A-Za-z]Statement\("#)).count
             #expect(!text.contains("PQexec"), "\(file)")
-            // A script has no parameters: the texts of the migrator are all there are.
+            // A script has no parameters, so only the migrator's constant texts may run as one.
             if text.contains(".script(") { #expect(file == "Migrator.swift", "\(file)") }
         }
         let found = try Self.statements()
@@ -33,7 +33,7 @@ import Testing
         let found = try Self.statements()
         try await LedgerDatabase.with(connections: 1) { database in
             for statement in found where !Self.notPrepared.contains(where: statement.sql.hasPrefix) {
-                // Any that locks may be sent with this ending.
+                // The ledger may append this ending to any locking statement.
                 let endings = statement.sql.contains(/FOR UPDATE( OF v)?$/) ? ["", " SKIP LOCKED"] : [""]
                 for ending in endings {
                     do {
@@ -48,7 +48,7 @@ import Testing
 
     private static let notPrepared = ["BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "SET LOCAL"]
 
-    /// The sources of the targets that may hold a `Statement`.
+    /// The sources of the targets that may contain a `Statement`.
     private static func sources() throws -> [(file: String, text: String)] {
         let folder = URL(filePath: #filePath).appending(path: "../../../Sources").standardized
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
@@ -63,7 +63,7 @@ import Testing
         return sources
     }
 
-    /// What stands between the quotes behind `Statement(`.
+    /// The literals that follow `Statement(`.
     private static func statements() throws -> [Found] {
         let literal = try Regex<(Substring, Substring?, Substring?)>(
             #"[^A-Za-z]Statement\(\s*(?:"""\n(.*?)\n\s*"""|"([^"\n]*)")"#

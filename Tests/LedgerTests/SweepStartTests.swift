@@ -30,7 +30,7 @@ import Verification
         #expect(start.next(now: now + .seconds(1)) == time - .seconds(605))
         start.note(.unknown, at: time + .seconds(1), now: now + .seconds(1))
         #expect(start.next(now: now + .seconds(2)) == time - .seconds(605))
-        // What is due since ever has no place to begin at.
+        // The oldest due row has no lower time limit, so the next sweep has no start.
         start.note(.some(since: Timestamp(microseconds: .min)), at: time, now: now + .seconds(2))
         #expect(start.next(now: now + .seconds(3)) == nil)
     }
@@ -42,7 +42,7 @@ import Verification
         start.note(.nothing, at: time, now: now + .seconds(2))
         #expect(start.next(now: now + .seconds(99)) != nil)
         #expect(start.next(now: now + .seconds(100)) == nil)
-        // One that failed is not begun anew at once.
+        // A failed full sweep is not repeated at once.
         #expect(start.next(now: now + .seconds(399)) != nil)
         #expect(start.next(now: now + .seconds(400)) == nil)
     }
@@ -58,7 +58,7 @@ import Verification
         #expect(start.next(now: now + .seconds(79)) != nil)
         start.note(.nothing, at: time, now: now + .seconds(79))
         #expect(start.next(now: now + .seconds(80)) == nil)
-        // One that did not end, without a word: what another look takes is not its time.
+        // The sweep at 80 s never reported its end, so the duration of a later sweep must not count as its own.
         #expect(start.next(now: now + .seconds(140)) != nil)
         start.note(.nothing, at: time, now: now + .seconds(140))
         #expect(start.next(now: now + .seconds(380)) == nil)

@@ -90,7 +90,7 @@ import Verification
                 let claims = try await worker.claims(2)
                 _ = try await worker.ledger.markDispatching(claims)
                 try await database.lapseSends()
-                // The next use finds the connection dead and makes another one, as after a restart of the server.
+                // The next use finds the connection closed and opens a new one, as after a restart of the server.
                 try? await pool.withSession { try $0.script("SELECT pg_terminate_backend(pg_backend_pid())") }
                 let early = try await worker.ledger.sweepSends(capacity: 10)
                 #expect(early.value.isEmpty && early.outbox.isEmpty)
@@ -381,13 +381,13 @@ import Verification
 }
 
 extension LedgerDatabase {
-    /// Lets every lease, and every delay of a retry, be over.
+    /// Expires every lease and every retry delay.
     func lapseSends() async throws {
         try await script("UPDATE courier.parcel SET lease_until = clock_timestamp() - interval '1 s'")
     }
 }
 
-/// Runs the same work in parallel tasks.
+/// Runs the same work in parallel tasks, and returns all results.
 func inParallel<Result: Sendable>(
     _ tasks: Int,
     _ work: @escaping @Sendable (Int) async throws -> Result

@@ -5,9 +5,9 @@ import PostgresClient
 import TestSupport
 import Testing
 
-/// What tenants were let through is counted on, so that a window costs the same however many batches it holds.
+/// Tests the running totals of a tenant's admissions, which make a window's cost independent of its batches.
 @Suite struct TenantTotalTests {
-    /// Moments after which the totals say another number than the rows themselves.
+    /// Number of window starts for which the running total differs from the sum of the rows.
     private static let differences: StaticString = """
         SELECT count(*) FROM generate_series(0, 70) AS s(seconds)
         CROSS JOIN LATERAL (SELECT now() - s.seconds * interval '1 second') AS m(since)
@@ -106,7 +106,7 @@ import Testing
     @Test func `old admissions are forgotten by the longest limit, a minute of them at once`() async throws {
         try await LedgerDatabase.with { database in
             try await database.script(Self.minute)
-            // By limits of 1 and of 20 seconds, so many seconds from now.
+            // Admits under limits of 1 and 20 seconds, `%s` seconds from now.
             let admit = """
                 SELECT courier.admit_tenants(
                     '{default}', '{1}', now() + interval '%s seconds', '{default,default}', '{100000,100000}', '{1000,20000}'
@@ -118,9 +118,9 @@ import Testing
                     "SELECT count(*) FROM courier.tenant_admission WHERE tenant = 'default' AND admitted_at < now()"
                 )
             }
-            // The oldest is a minute old: no limit looks back to it, but the minute is not yet over.
+            // The oldest row is older than the longest limit, but the minute for which rows are kept is not over.
             #expect(try await old(after: 70) == 240)
-            // A hundred at a time; the rest is younger.
+            // Each call deletes a hundred rows at most; the remaining ones are younger than a minute.
             #expect(try await old(after: 85) == 140)
             #expect(try await old(after: 86) == 140)
             #expect(try await old(after: 110) == 40)
@@ -131,7 +131,7 @@ import Testing
     @Test func `a limit breaks by the admission that is one too many, in any of its windows`() async throws {
         try await LedgerDatabase.with { database in
             try await database.script(Self.minute)
-            // One moment for all, however long the statements take.
+            // All statements use the same moment, however long they take.
             let moment = try #require(try await database.text("SELECT now()::text"))
             func admit(_ counts: String, per milliseconds: String) async -> Bool {
                 do {

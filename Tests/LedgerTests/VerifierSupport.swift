@@ -11,7 +11,7 @@ extension Verifier {
         Verifier(pool: pool, hashKeys: CodeKeys.test.hash)
     }
 
-    /// Guesses for a send's verification: its own code, unless another is given.
+    /// Checks a guess for a send's verification; the default guess is the send's own code.
     func check(
         _ send: ClaimedSend,
         code: String? = nil,
@@ -30,7 +30,7 @@ extension Verifier {
 }
 
 extension ClaimedSend {
-    /// Codes of the right length, none of which is the send's own.
+    /// Codes of the right length that differ from the send's code.
     func wrongCodes(_ count: Int) -> [String] {
         let own = Int(code.digits) ?? 0
         return (1...count).map { step in

@@ -7,7 +7,7 @@ import Testing
 import Verification
 
 @Suite struct WindowOrderTests {
-    /// Of a tenant's two requests at once one is too many, so rows are made before anything is decided.
+    /// Allows one of two concurrent requests of a tenant, so the batch inserts rows before it decides.
     private static let policy = Policy.desk { tenant in
         tenant.limits.perIP = [RateLimit(count: 5, per: .seconds(10))]
         tenant.limits.perTenant = [RateLimit(count: 1, per: .seconds(10))]
@@ -19,7 +19,7 @@ import Verification
     )
         async throws
     {
-        // Rows are locked in the order of their keys.
+        // Workers lock rows in the order of their keys.
         let people = [1, 2].sorted { Self.key(of: $0, in: table) < Self.key(of: $1, in: table) }
         try await ClockedDatabase.with(connections: 5) { clocked in
             let worker = clocked.worker(Self.policy)
@@ -60,10 +60,10 @@ import Verification
     }
 }
 
-// MARK: - What other workers do
+// MARK: - Other workers' transactions
 
 extension WindowOrderTests {
-    /// Holds a verification that the batch reads until `lockRows` has its first row.
+    /// Locks a verification that the batch reads, until `lockRows` has locked its first row.
     private static let holdVerification = """
         BEGIN;
         SELECT FROM courier.verification FOR UPDATE;
@@ -83,7 +83,7 @@ extension WindowOrderTests {
             : "INSERT INTO courier.limit_window (key, entries, expires_at) VALUES ('\(key.digest)', '', 'infinity')"
     }
 
-    /// Locks both rows as a worker does, one after the other.
+    /// Locks both rows in the order in which a worker locks them.
     private static func lockRows(of table: String) -> String {
         """
         BEGIN;
@@ -96,7 +96,7 @@ extension WindowOrderTests {
 }
 
 extension LedgerDatabase {
-    /// Waits until somebody waits for another one's transaction.
+    /// Waits until one session waits for another session's transaction.
     fileprivate func waitForWaiter() async throws {
         try await eventually("a worker waits") {
             try await count(

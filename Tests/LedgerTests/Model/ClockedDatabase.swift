@@ -6,14 +6,14 @@ import TestSupport
 import Testing
 import Verification
 
-/// A database whose ledger reads a clock that stands still until the test moves it.
+/// A database whose ledger reads a clock that only the test moves.
 ///
 /// The ledger's SQL calls `clock_timestamp()` and `statement_timestamp()` unqualified, so a schema before `pg_catalog`
-/// in the search path can stand in for both, and every edge of a window can be met to the microsecond.
+/// in the search path can replace both, and a test can reach every edge of a window to the microsecond.
 struct ClockedDatabase: Sendable {
     let database: LedgerDatabase
 
-    /// What a session needs for the ledger to see the test's clock.
+    /// Session settings that make the ledger read the test's clock.
     static let settings = PostgresLedger.sessionSettings + [(name: "search_path", value: "fake, pg_catalog")]
 
     static func with<Result>(
@@ -40,7 +40,7 @@ struct ClockedDatabase: Sendable {
         }
     }
 
-    /// Moves the clock, to the microsecond.
+    /// Sets the clock, to the microsecond.
     func set(_ time: Timestamp) async throws {
         let statement = Statement(
             "UPDATE fake.moment SET now = $1",
@@ -49,12 +49,12 @@ struct ClockedDatabase: Sendable {
         _ = try await database.pool.withSession { session in try session.execute(statement) }
     }
 
-    /// A worker on the database's own connections.
+    /// A worker that uses the database's own connections.
     func worker(_ policy: Policy) -> RuleWorker {
         RuleWorker(ledger: database.ledger(), policy: policy)
     }
 
-    /// Lends a worker with connections of its own, as another process would have.
+    /// Provides a worker with its own connections, as in another process.
     func withWorker<Result>(
         _ policy: Policy,
         connections: Int = 2,
@@ -65,7 +65,7 @@ struct ClockedDatabase: Sendable {
         }
     }
 
-    /// Guesses one after the other, in one statement: what each came to.
+    /// Runs guesses one after the other in one statement, and returns the answer to each.
     func check(_ guesses: [Guess]) async throws -> [GuessAnswer] {
         let statement = Statement(
             """
@@ -82,13 +82,12 @@ struct ClockedDatabase: Sendable {
     }
 }
 
-/// One guess of a person.
 struct Guess: Sendable {
-    /// The newest send of the verification.
+    /// The newest claim of the verification.
     let claim: ClaimedSend
     let isRight: Bool
 
-    /// What a verifier makes of the guess.
+    /// The hash that a verifier computes from the guess.
     var hash: [UInt8] {
         VerificationCode.hash(
             secret: isRight ? claim.code.digits : claim.code.digits + "0",
@@ -107,13 +106,12 @@ struct GuessAnswer: Sendable, Equatable, CustomStringConvertible {
     var description: String { "\(status), \(checksLeft) left" }
 }
 
-/// A worker's intake with the numbering plan of the model.
+/// Runs a worker's intake with the numbering plan of the model.
 struct RuleWorker: Sendable {
     let ledger: PostgresLedger
     var policy: Policy
     var numbers: any NumberDirectory = ModelPlan()
 
-    /// Decides records in one batch.
     func intake(_ records: [InboundRecord], at now: Timestamp) async throws -> Recorded<[ClaimedSend]> {
         let screener = Screener(policy: policy, keys: .test, numbers: numbers)
         let candidates = records.map { screener.candidate(for: $0, now: now) }
@@ -122,7 +120,7 @@ struct RuleWorker: Sendable {
         return Recorded(recorded.value.sends, outbox: recorded.outbox)
     }
 
-    /// The same beside other workers: records whose rows others lock are tried until nobody does.
+    /// Decides records while other workers run, and retries the ones whose rows are locked until none is left.
     func intakeBesideOthers(_ records: [InboundRecord], at now: Timestamp) async throws -> Recorded<[ClaimedSend]> {
         let screener = Screener(policy: policy, keys: .test, numbers: numbers)
         let candidates = records.map { screener.candidate(for: $0, now: now) }

@@ -5,7 +5,7 @@ import TestSupport
 import TestTools
 import Verification
 
-/// The place of an event among all.
+/// Identifies an event by its stream and sequence number.
 private struct Place: Hashable {
     let stream: UUIDValue
     let sequence: Int32
@@ -13,10 +13,11 @@ private struct Place: Hashable {
     init(_ record: OutboxRecord) { (stream, sequence) = (record.stream, record.sequence) }
 }
 
-/// Many workers that decide for the same people at the same time, and the facts that hold in any order of deciding.
+/// Many workers that decide requests of the same people at once, with checks that hold in any order of decisions.
 ///
-/// While the clock stands still, counts only grow. So a refusal by a limit is right in some order exactly when the limit
-/// is full in the end, and the limit is kept when it is never more than full.
+/// While the clock does not move, counts only grow. So a refusal by a limit is right in some order exactly when the
+/// limit
+/// is full at the end, and a limit is kept when its count never exceeds it.
 struct Crowd {
     let clocked: ClockedDatabase
     let policy: Policy
@@ -26,7 +27,7 @@ struct Crowd {
     private(set) var reasons: [String: Int] = [:]
     private var past: [ModelRecord] = []
 
-    /// The places in `past` of a partition's records.
+    /// The indices in `past` of each partition's records.
     private var places: [Int32: [Int]] = [:]
     private var requests: [String: ModelRequest] = [:]
     private var delivered: Set<Int64> = []
@@ -40,7 +41,7 @@ struct Crowd {
         policy = Self.policy
     }
 
-    /// Tenants with one limit each, and one with all of them.
+    /// Tenants with one limit each, and a tenant with all limits.
     private static let policy: Policy = {
         func limits(_ limits: [(Int, Int)]) -> [RateLimit] {
             limits.map { RateLimit(count: $0.0, per: .seconds($0.1)) }
@@ -67,10 +68,11 @@ struct Crowd {
         return Policy(version: "crowd", tenants: tenants)
     }()
 
-    /// One round: a few hundred records in batches of 1 to 40, decided by so many workers at once.
+    /// Runs one round: a few hundred records in batches of 1 to 40, decided by several workers at once.
     ///
-    /// Each worker owns some partitions; with `everywhere`, each takes all records in the order of the others, as workers
-    /// do that do not know yet that their partitions have been taken from them.
+    /// Each worker owns some partitions. With `everywhere` each worker decides all records, in the same order, as
+    /// workers do
+    /// that have not yet noticed a rebalance.
     mutating func round(workers: Int, everywhere: Bool = false) async throws {
         now = now + .microseconds(random.pick([0, 4_999_999, 5_000_000, 10_000_000, 60_000_000]))
         try await clocked.set(now)
@@ -92,7 +94,7 @@ struct Crowd {
         reasons["sent", default: 0] += claims.count
     }
 
-    /// A record of a partition: an `earlier` round's again, a request again, or a new one.
+    /// Picks a record for a partition: a redelivery from an `earlier` round, a repeated request, or a new request.
     private mutating func record(in partition: Int32, _ earlier: Int) -> ModelRecord {
         if earlier > 0, random.chance(8) { return past[random.below(earlier)] }
         var request = ModelRequest(
@@ -103,7 +105,7 @@ struct Crowd {
         request.purpose = random.pick([.signIn, .signUp, .mfaSignIn, .accountLink])
         request.number = "+49151\(10_000_000 + random.below(request.tenant == "tenant" ? 40 : 8))"
         request.ip = random.pick([nil, "192.0.2.1", "192.0.2.2", "192.0.2.3"])
-        // A gateway repeats itself in the partition of the recipient.
+        // A gateway publishes a repeated request to the same partition, the recipient's.
         let before = places[partition, default: []]
         if !before.isEmpty, random.chance(12) { request = past[random.pick(before)].request }
         let record = ModelRecord(partition: partition, offset: Int64(past.count), request: request)
@@ -115,7 +117,7 @@ struct Crowd {
 }
 
 extension Crowd {
-    /// Publishes all that there is, once another worker may.
+    /// Publishes all unpublished records, as another worker may after their leases expire.
     private mutating func publishAll(_ handedOver: [OutboxRecord]) async throws -> [OutboxRecord] {
         try await clocked.database.script(
             "UPDATE courier.outbox SET lease_until = '-infinity'; UPDATE courier.outbox_pack SET lease_until = '-infinity'"
@@ -131,13 +133,13 @@ extension Crowd {
 
     private mutating func check(_ records: [ModelRecord], _ claims: [ClaimedSend], _ outbox: [OutboxRecord]) {
         let events = outbox.compactMap { ModelEvent($0, names: [:]) }
-        // 1. Every record is answered once, however often it is delivered.
+        // 1. Every record gets exactly one answer, however often it is delivered.
         let new = Set(records.map(\.offset)).subtracting(delivered)
         delivered.formUnion(new)
         if claims.count + events.count != new.count {
             faults.append("\(new.count) new records, \(claims.count) sends, \(events.count) events")
         }
-        // 2. Every request id has one decision; the others repeat it.
+        // 2. Every request id has one decision; all later answers are duplicates of it.
         for event in events where event.reason != "duplicate_request" {
             first["\(event.tenant) \(event.requestID)", default: 0] += 1
         }
@@ -145,7 +147,7 @@ extension Crowd {
         for record in records where first["\(record.request.tenant) \(record.request.id)"] != 1 {
             faults.append("request \(record.request.id) of \(record.request.tenant) has not one decision")
         }
-        // 3. A slot has one open send at most.
+        // 3. A slot has at most one open send.
         var slots: Set<String> = []
         for claim in claims
         where !slots.insert("\(claim.tenant) \(claim.purpose) \(claim.recipient.canonical)").inserted {
@@ -188,7 +190,7 @@ extension Crowd {
         return (used.contains { $0.0 >= $0.1 }, used.contains { $0.0 > $0.1 })
     }
 
-    /// Events of one verification are numbered, each number once.
+    /// Records the sequence numbers of a verification's events, each of which must be unique.
     private mutating func note(_ outbox: [OutboxRecord]) {
         for record in outbox {
             if !sequences[record.stream.description, default: []].insert(Int64(record.sequence)).inserted {
@@ -197,12 +199,12 @@ extension Crowd {
         }
     }
 
-    /// How many verifications have events with other numbers than 1, 2, 3 and so on.
+    /// Number of verifications whose event numbers are not 1, 2, 3 and so on.
     var gaps: Int { sequences.values.count { $0.max() != Int64($0.count) } }
 }
 
 extension ClockedDatabase {
-    /// Decides each queue of batches on a worker with a connection of its own, and returns all results.
+    /// Decides each queue of batches on a worker with its own connection, and returns all results.
     func decide(
         _ queues: [[[InboundRecord]]],
         _ policy: Policy,

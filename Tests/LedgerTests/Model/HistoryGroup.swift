@@ -6,10 +6,10 @@ import TestSupport
 import TestTools
 import Verification
 
-/// Random histories that share a database, a clock and their batches, each with a model of its own.
+/// Random histories that share a database, a clock and batches, each with its own model.
 ///
-/// Histories share no tenant, so that none may disturb another, and whatever the batch decides must be what each
-/// history's model says by itself.
+/// No two histories share a tenant, so they cannot affect each other, and each decision of a batch must match the model
+/// of its history.
 struct HistoryGroup {
     let name: String
     let policy: Policy
@@ -21,7 +21,7 @@ struct HistoryGroup {
     private(set) var reasons: [String: Int] = [:]
     private(set) var recordCount = 0
 
-    /// The model's names of verifications, by their ids.
+    /// Maps verification ids to the model's names.
     private var names: [String: String] = [:]
 
     init(_ name: String, count: Int, seed: UInt64, in clocked: ClockedDatabase) {
@@ -43,12 +43,12 @@ struct HistoryGroup {
         self.name = name
         self.clocked = clocked
         worker = clocked.worker(policy)
-        // Some groups cross midnight, where the memory of requests changes partitions.
+        // Some groups cross midnight, when request ids are looked up in two day partitions.
         now = .test + random.pick([.zero, .seconds(43_110), .microseconds(43_199_999_999), .seconds(43_205)])
         self.random = random
     }
 
-    /// Something that the model and the implementation do not agree on.
+    /// A difference between the model and the implementation.
     struct Disagreement: Error, CustomStringConvertible {
         let description: String
 
@@ -61,7 +61,7 @@ struct HistoryGroup {
     }
 
     mutating func run(steps: Int) async throws {
-        // A request is remembered until the second midnight, so only a group that begins at noon may skip a day.
+        // A request id is remembered until the second midnight, so only a group that starts at noon may skip a day.
         var daysLeft = now == .test ? 1 : 0
         for _ in 0..<steps {
             var step = random.pick([
@@ -81,7 +81,7 @@ struct HistoryGroup {
             try await settle()
         }
         try await compareRows()
-        // What never ended is not the next group's to expire.
+        // Ends open verifications, so that the next group does not expire them.
         try await clocked.database.script(
             "UPDATE courier.verification SET ended_at = expires_at WHERE ended_at IS NULL"
         )
@@ -100,7 +100,7 @@ struct HistoryGroup {
         }
     }
 
-    /// Mixes the histories' records without changing the order within a history.
+    /// Interleaves the histories' records and keeps the order within each history.
     private mutating func mix(_ records: inout [(history: Int, record: ModelRecord)]) {
         var order = records.map(\.history)
         for index in order.indices.dropFirst() { order.swapAt(index, random.below(index + 1)) }
@@ -123,7 +123,7 @@ struct HistoryGroup {
         try await compare("decisions", events, recorded.outbox)
     }
 
-    /// The actual sends in the model's terms, each remembered beside the model's.
+    /// Converts the actual claims to the model's terms, and stores each with the model's claim.
     private mutating func match(
         _ claims: [(history: Int, claim: NaiveModel.Claim)],
         _ actual: [ClaimedSend]
@@ -143,7 +143,7 @@ struct HistoryGroup {
         return described
     }
 
-    /// `ledger` is that of the worker whose transaction wrote the events.
+    /// Compares expected and actual events; `ledger` belongs to the worker whose transaction wrote the events.
     private mutating func compare(
         _ what: String,
         _ expected: [ModelEvent],
@@ -151,7 +151,7 @@ struct HistoryGroup {
         by ledger: PostgresLedger? = nil
     ) async throws {
         for event in expected { reasons[event.reason ?? event.status, default: 0] += 1 }
-        // The events of one verification come one after the other, between those of others.
+        // A verification's events are published in sequence, interleaved with other verifications' events.
         let published = try await (ledger ?? worker.ledger).publishAll(actual)
         let seen = published.map { ModelEvent($0, names: names)?.description ?? "unreadable" }
         try compare(what, expected.map(\.description).sorted(), seen.sorted())
@@ -241,7 +241,7 @@ extension HistoryGroup {
 }
 
 extension ModelHistory {
-    /// Remembers a send, whose code must be the one that its generation had before.
+    /// Stores a send, whose code must be equal to the earlier code of its generation.
     mutating func keep(_ send: ClaimedSend, _ claim: NaiveModel.Claim) throws {
         if claim.verification < newest.count {
             let before = newest[claim.verification]
@@ -257,7 +257,7 @@ extension ModelHistory {
 }
 
 extension NaiveModel.Claim {
-    /// An actual send in the model's terms.
+    /// Converts an actual send to the model's terms.
     init(_ send: ClaimedSend, verification: Int) {
         self.init(
             verification: verification,
@@ -273,7 +273,7 @@ extension NaiveModel.Claim {
 }
 
 extension SendDisposition {
-    /// Outcomes as they come, most of them good.
+    /// Outcomes in a realistic mix, mostly successes.
     static let likely: [SendDisposition] = [
         .sent, .sent, .sent, .sent, .sent, .failed(.providerUnavailable), .failed(.providerRefused),
         .failed(.fraudBlocked), .unknown(.timeout), .unknown(.workerLost), .expiredUnsent,

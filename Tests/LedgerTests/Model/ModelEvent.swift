@@ -2,7 +2,7 @@
 
 import Verification
 
-/// What an event says, in terms that the model and a published record have in common.
+/// An event in terms that the model and a published record have in common.
 struct ModelEvent: Sendable, Equatable, CustomStringConvertible {
     var requestID: String
     var tenant: String
@@ -30,7 +30,7 @@ struct ModelEvent: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension ModelEvent {
-    /// What a published record says; `names` are the model's names of verifications, by their ids.
+    /// Reads a published record; `names` maps verification ids to the model's names.
     init?(_ record: OutboxRecord, names: [String: String]) {
         guard let object = record.json, let requestID = object.text("requestId"), let tenant = object.text("tenant"),
             let status = object.text("status"), let occurredAt = object.text("occurredAt")

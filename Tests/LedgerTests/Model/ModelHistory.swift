@@ -4,9 +4,9 @@ import TestSupport
 import TestTools
 import Verification
 
-/// A random history of a few people at one or two tenants of their own: what they ask, and the model of it.
+/// A random history of a few people at one or two tenants: their requests, and the model of them.
 struct ModelHistory: Sendable {
-    /// A send without an outcome, and the model's view of it.
+    /// A send without an outcome, and the model's claim for it.
     struct OpenClaim: Sendable {
         let actual: ClaimedSend
         let model: NaiveModel.Claim
@@ -16,7 +16,7 @@ struct ModelHistory: Sendable {
     var model: NaiveModel
     var open: [OpenClaim] = []
 
-    /// The newest send of each of the model's verifications.
+    /// The newest claim of each of the model's verifications.
     var newest: [ClaimedSend] = []
 
     private let tenants: [String]
@@ -35,7 +35,7 @@ struct ModelHistory: Sendable {
         numbers = lines.map(\.number)
     }
 
-    /// The records of one step: mostly a few, at times a burst.
+    /// The records of one step: usually a few, sometimes a burst.
     mutating func records(at now: Timestamp, _ random: inout TestSeed) -> [ModelRecord] {
         let count = random.chance(4) ? 1 + random.below(40) : random.below(5)
         return (0..<count).map { _ in record(at: now, &random) }
@@ -91,7 +91,7 @@ struct ModelHistory: Sendable {
 }
 
 extension TenantPolicy {
-    /// A tenant with small limits, short windows and odd rules.
+    /// A random tenant with small limits, short windows and unusual rules.
     static func random(_ random: inout TestSeed) -> TenantPolicy {
         func some(_ limits: [(count: Int, seconds: Int)], _ random: inout TestSeed) -> [RateLimit] {
             limits.filter { _ in random.chance(60) }.map { RateLimit(count: $0.count, per: .seconds($0.seconds)) }

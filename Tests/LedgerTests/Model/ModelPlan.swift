@@ -2,11 +2,11 @@
 
 import Verification
 
-/// A phone number and what the numbering plan says of it.
+/// A phone number and its facts in the numbering plan.
 struct ModelLine: Sendable, Equatable {
     let number: String
 
-    /// More than one where the calling code is shared; none where it belongs to nobody.
+    /// Several regions when they share the calling code; empty for an unassigned calling code.
     let regions: [String]
     let isValid: Bool
     let type: NumberType
@@ -23,7 +23,7 @@ struct ModelLine: Sendable, Equatable {
         ModelLine("+4915100000004"),
     ]
 
-    /// Numbers that one rule or another may refuse.
+    /// Numbers that at least one rule may refuse.
     static let odd = [
         ModelLine("+4930000001", .fixedLine), ModelLine("+12120000001", ["US"], .fixedLineOrMobile),
         ModelLine("+49900000001", .premiumRate), ModelLine("+49180000001", .sharedCost),
@@ -43,11 +43,11 @@ struct ModelLine: Sendable, Equatable {
 
     private static let all = Dictionary(uniqueKeysWithValues: (mobiles + odd).map { ($0.number, $0) })
 
-    /// The line of a number; a number that is not listed is a German mobile.
+    /// Looks up a number's line; an unlisted number is a German mobile.
     static func of(_ number: String) -> ModelLine { all[number] ?? ModelLine(number) }
 }
 
-/// The model's lines as the port that the implementation asks.
+/// Answers the implementation's number lookups with the model's lines.
 struct ModelPlan: NumberDirectory {
     func facts(of number: PhoneNumber) -> NumberFacts {
         let line = ModelLine.of(number.e164)

@@ -3,9 +3,9 @@
 import TestSupport
 import Verification
 
-/// A request in the model's own terms.
+/// A request in the model's terms.
 struct ModelRequest: Sendable {
-    /// What a gateway can do wrong in a request that can still be answered.
+    /// The mistakes of a gateway that still leave the request answerable.
     enum Fault: Sendable, CaseIterable {
         case purpose
         case phoneNumber
@@ -13,7 +13,7 @@ struct ModelRequest: Sendable {
         case future
     }
 
-    /// What the app shows of itself.
+    /// The app verification that a request shows.
     struct Shown: Sendable {
         var method = "recaptcha"
         var verdict: String? = "pass"
@@ -32,20 +32,20 @@ struct ModelRequest: Sendable {
     var deadline: Timestamp?
     var fault: Fault?
 
-    /// The recipient's line; for an unlisted number a German mobile.
+    /// The recipient's line; an unlisted number is a German mobile.
     var line: ModelLine { .of(number) }
 
-    /// The fault, unless it is one that this purpose cannot have.
+    /// The fault, or nil when it does not apply to this purpose.
     var realFault: Fault? { fault == .subject && !purpose.requiresSubject ? nil : fault }
 
-    /// What another request with the same id must repeat.
+    /// The fields that a request with the same id must repeat, or else its id conflicts.
     var payload: String {
-        // A time is no part of a payload, however wrong it is.
+        // A request's time is not part of its payload, even if the time is invalid.
         if let realFault, realFault != .future { return json }
         return "\(purpose) \(number) \(language ?? "-")"
     }
 
-    /// The value of the record.
+    /// The JSON value of the request's record.
     var json: String {
         var fields = [
             #""requestId":"\#(id)""#, #""tenant":"\#(tenant)""#,
@@ -72,7 +72,7 @@ struct ModelRequest: Sendable {
     }
 }
 
-/// A request in its place in the topic.
+/// A request with its partition and offset.
 struct ModelRecord: Sendable {
     let partition: Int32
     let offset: Int64

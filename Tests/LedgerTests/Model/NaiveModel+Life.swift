@@ -2,9 +2,9 @@
 
 import Verification
 
-// What happens to a verification after its request, and what is told of it.
+// The life of a verification after its request, and its events.
 extension NaiveModel {
-    /// The event of a send that came to something.
+    /// Applies an outcome to a send, and returns its event.
     mutating func settle(_ claim: Claim, _ outcome: SendDisposition, at now: Timestamp) -> ModelEvent? {
         let status: String
         var reason: String?
@@ -34,7 +34,7 @@ extension NaiveModel {
         return event
     }
 
-    /// What a guess comes to.
+    /// Applies a guess, and returns the answer.
     mutating func guess(_ index: Int, isRight: Bool, at now: Timestamp) -> GuessAnswer {
         func answer(_ status: String) -> GuessAnswer {
             GuessAnswer(
@@ -59,7 +59,7 @@ extension NaiveModel {
         return answer("locked")
     }
 
-    /// The events of verifications that ran out unapproved.
+    /// Expires verifications, and returns the events of the unapproved ones.
     mutating func expire(at now: Timestamp) -> [ModelEvent] {
         var events: [ModelEvent] = []
         for (index, current) in verifications.enumerated() {
@@ -72,7 +72,7 @@ extension NaiveModel {
         return events
     }
 
-    /// An event about a verification, its next in number.
+    /// Makes the next event of a verification.
     mutating func tell(
         _ index: Int,
         _ requestID: String,
@@ -98,7 +98,7 @@ extension NaiveModel {
         )
     }
 
-    /// An event about no verification.
+    /// Makes an event without a verification.
     func plain(_ request: ModelRequest, _ status: String, _ reason: String, _ now: Timestamp) -> ModelEvent {
         ModelEvent(
             requestID: request.id,
@@ -109,7 +109,7 @@ extension NaiveModel {
         )
     }
 
-    /// A verification as its row should be.
+    /// The expected row of a verification, as text.
     func row(_ index: Int) -> String {
         let current = verifications[index]
         let parts: [Any] = [

@@ -2,7 +2,7 @@
 
 import Verification
 
-// The rules that a request can break by itself, and the limits.
+// The rules that refuse a single request by its content, and the limits.
 extension NaiveModel {
     /// The reason of the first rule about tenant, shape or number that refuses the request, or nil.
     func earlyReason(_ request: ModelRequest, _ now: Timestamp) -> String? {
@@ -15,7 +15,7 @@ extension NaiveModel {
         return isFictional(request, now) || request.line.isValid ? nil : "invalid_phone_number"
     }
 
-    /// The status and the reason of the first rule behind the request id that refuses the request, or nil.
+    /// The status and reason of the first refusing rule after the request id check, or nil.
     func refusal(_ request: ModelRequest, _ now: Timestamp) -> (status: String, reason: String)? {
         if now - request.requestedAt > .seconds(300) { return ("expired_unsent", "stale_request") }
         if let deadline = request.deadline, now >= deadline { return ("expired_unsent", "deadline") }
@@ -35,7 +35,7 @@ extension NaiveModel {
     private func region(_ request: ModelRequest, _ tenant: TenantPolicy) -> String? {
         let rule = tenant.purposeRegions[request.purpose] ?? tenant.regions
         let regions = request.line.regions
-        // No rule of the model names what belongs to no region.
+        // The model's policies name no rule for a number without a region.
         if regions.isEmpty { return "region_not_allowed" }
         for region in regions {
             switch rule.base {
@@ -70,7 +70,9 @@ extension NaiveModel {
         return shown.method != "none" && shown.verdict == "pass" ? nil : "app_verification_required"
     }
 
-    /// The reason of the first limit that one more send would break; without one the send counts.
+    /// The reason of the first limit that one more send would exceed.
+    ///
+    /// If there is none, the send is counted.
     mutating func quota(_ request: ModelRequest, _ isFictional: Bool, _ now: Timestamp) -> String? {
         guard !isFictional, let limits = policy.tenants[request.tenant]?.limits else { return nil }
         let own = admissions.filter { $0.tenant == request.tenant }

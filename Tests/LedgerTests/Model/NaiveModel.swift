@@ -2,10 +2,11 @@
 
 import Verification
 
-/// The rules of one request after the other, restated as loops over everything that ever happened.
+/// Restates the rules as loops over all past events, one request at a time.
 ///
-/// It shares no code with the decision: it keeps no windows, slots or counters, and forgets nothing. Of the policy it
-/// reads the operator's values only.
+/// It shares no code with the implementation: it has no windows, slots or counters, and forgets nothing. From the
+/// policy
+/// it reads the operator's values only.
 struct NaiveModel: Sendable {
     struct Verification: Sendable {
         let name: String
@@ -24,7 +25,7 @@ struct NaiveModel: Sendable {
         var expiresAt: Timestamp
     }
 
-    /// A send that a request leads to.
+    /// A send that results from a request.
     struct Claim: Sendable, Equatable {
         let verification: Int
         let requestID: String
@@ -32,7 +33,7 @@ struct NaiveModel: Sendable {
         let generation: Int
         let window: Duration
 
-        /// Nil when the send repeats a code.
+        /// The validity of a new code, or nil when the send repeats a code.
         let validity: Duration?
         let deadline: Timestamp
         let isFictional: Bool
@@ -59,7 +60,7 @@ struct NaiveModel: Sendable {
         let time: Timestamp
     }
 
-    /// Begins the names of verifications.
+    /// Prefix of the verifications' names.
     let name: String
     let policy: Policy
     var verifications: [Verification] = []
@@ -72,7 +73,6 @@ struct NaiveModel: Sendable {
         self.policy = policy
     }
 
-    /// Decides one record.
     mutating func decide(_ record: ModelRecord, at now: Timestamp) -> Verdict {
         if places.contains(where: { $0.partition == record.partition && $0.offset == record.offset }) {
             return .nothing
@@ -145,7 +145,7 @@ struct NaiveModel: Sendable {
         let left = verifications[index].expiresAt - now
         if !verifications[index].isFictional, left >= tenant.resend.sameCodeWhileLeft {
             if verifications[index].sends > 0 { return send(index, request, validity: nil, now) }
-            // A code lives from its first message, and none has left yet.
+            // No message with this code has left yet, and a code's validity starts with its first message.
             verifications[index].expiresAt = now + tenant.code.validity
             return send(index, request, validity: tenant.code.validity, now)
         }

@@ -4,7 +4,7 @@ import Ledger
 import TestSupport
 import Verification
 
-/// One worker that is asked one thing after the other, with a clock that only the test moves.
+/// A single worker that handles one request at a time, with a clock that only the test moves.
 struct RuleDesk {
     let clocked: ClockedDatabase
     var worker: RuleWorker
@@ -20,7 +20,7 @@ struct RuleDesk {
         self.now = now
     }
 
-    /// Lends a desk with a database of its own.
+    /// Provides a desk with its own database.
     static func with<Result>(
         _ policy: Policy,
         _ body: (inout RuleDesk) async throws -> Result
@@ -44,7 +44,9 @@ struct RuleDesk {
         return request
     }
 
-    /// Asks once: `send 1 of code 1`, or the reason why not; what is sent is settled at once.
+    /// Sends one request, and returns `send 1 of code 1` or the reason of its refusal.
+    ///
+    /// A send gets its outcome at once.
     mutating func ask(
         settle outcome: SendDisposition? = .sent,
         _ change: (inout ModelRequest) -> Void = { _ in }
@@ -53,7 +55,7 @@ struct RuleDesk {
         return try await answers([asked], settle: outcome).first ?? "nothing"
     }
 
-    /// Asks at once, in one batch: the answers in order, what is sent first.
+    /// Sends requests in one batch, and returns the answers in order, those of sends first.
     mutating func answers(_ requests: [ModelRequest], settle outcome: SendDisposition? = .sent) async throws -> [String]
     {
         let records = requests.map { request in
@@ -71,7 +73,7 @@ struct RuleDesk {
             + answers.map { $0.json?.text("reason") ?? "unreadable" }
     }
 
-    /// Guesses for the newest send.
+    /// Guesses `count` times for the newest send.
     func guess(_ count: Int = 1, isRight: Bool) async throws -> [String] {
         guard let claim else { return [] }
         let guesses = (0..<count).map { _ in Guess(claim: claim, isRight: isRight) }
@@ -80,7 +82,7 @@ struct RuleDesk {
 }
 
 extension Policy {
-    /// One tenant for a desk, without limits and with every region.
+    /// A policy with one tenant, no limits and all regions.
     static func desk(version: String = "desk.1", _ change: (inout TenantPolicy) -> Void = { _ in }) -> Policy {
         var tenant = TenantPolicy(
             appName: "Acme",
