@@ -78,7 +78,7 @@ import Verification
     }
 }
 
-/// What interpolation, debugging and `dump` show.
+/// Checks that interpolation, debug descriptions and `dump` show no secret.
 @Suite struct CodesHidingTests {
     static let number = "+4915123456789"
 

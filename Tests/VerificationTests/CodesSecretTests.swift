@@ -7,7 +7,7 @@ import Testing
 
 @testable import Verification
 
-/// What is handed over in a code's place.
+/// Tests the secrets of links and pushes, which replace the code.
 @Suite struct CodesSecretTests {
     private func secret(
         _ use: DerivedSecret.Use,

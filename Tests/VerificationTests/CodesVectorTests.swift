@@ -6,7 +6,7 @@ import Testing
 
 @testable import Verification
 
-/// The vectors by which a verifier in any language proves that it computes the same bytes.
+/// Test vectors by which a verifier in any language proves that it computes the same bytes.
 struct CodesVectors: Decodable {
     let keys: Keys
     let joins: [Join]
@@ -73,7 +73,7 @@ struct CodesVectors: Decodable {
         let canonical: String
         let fingerprint: String
 
-        /// The recipient as a request's reader makes it.
+        /// The recipient, parsed as in a request.
         var value: Recipient? {
             switch Channel(rawValue: channel) {
             case .sms: PhoneNumber(recipient).map { .phone($0) }
@@ -96,7 +96,7 @@ struct CodesVectors: Decodable {
         return try JSONDecoder().decode(CodesVectors.self, from: Data(contentsOf: file))
     }
 
-    /// A ring of the file in which one id is the active one.
+    /// Builds a ring from the file's keys with one active id.
     static func ring(_ keys: [String: String], active: Int16) throws -> KeyRing {
         var entries: [(id: KeyID, bytes: [UInt8])] = []
         for (id, text) in keys {

@@ -4,11 +4,11 @@ import Testing
 
 @testable import Verification
 
-/// The calls to providers for one send.
+/// Tests the provider calls of one send.
 @Suite struct DecisionAttemptTests {
     private static func call(_ provider: String) -> AttemptPlan.Step { .call(provider: provider) }
 
-    /// Plays one claim: the providers that were called, and how it ended.
+    /// Runs one claim, and returns the providers that were called and the end of the send.
     private static func play(
         _ answers: [ProviderOutcome],
         route: [String] = ["a", "b", "c", "d"],
@@ -26,7 +26,7 @@ import Testing
         return (called, plan.attempts, end)
     }
 
-    /// The answers after which the message was surely not taken, so that somebody else may be asked.
+    /// Outcomes after which the provider certainly has no message, so that the next provider may be called.
     static let surelyNotSent: Set<ProviderOutcome> = [.notSent, .throttled, .refused, .impossible, .misconfigured]
 
     @Test(arguments: ProviderOutcome.allCases)
@@ -93,7 +93,7 @@ import Testing
             attempts = played.attempts
             guard case .retry? = played.end else { break }
         }
-        // Each claim that met nobody but misconfigured providers counts once.
+        // A claim whose providers are all misconfigured counts as one attempt.
         #expect(calls <= (outcome == .misconfigured ? 6 : 3))
         #expect(attempts == (outcome == .misconfigured ? 3 : Int16(calls)))
         #expect(AttemptPlan.maximumAttempts == 3)

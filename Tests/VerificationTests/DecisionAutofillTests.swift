@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Verification
 
-/// Which sites and apps a text may hand its code to.
+/// Tests which sites and apps may autofill the code of a text.
 @Suite struct DecisionAutofillTests {
     private static let allowed = AutofillPolicy(
         domains: ["example.com", "b.example"],

@@ -5,12 +5,12 @@ import TestTools
 import Testing
 import Verification
 
-/// A batch comes to the same as its records one by one.
+/// Checks that a batch has the same result as its records one by one.
 @Suite struct DecisionBatchTests {
     @Test func `deciding a batch at once and record by record comes to the same`() {
         let first = TestSeed("batches")
         for index in 0..<500 {
-            // With this seed in the environment the history that failed is the first one.
+            // `COURIER_TEST_SEED` with this seed runs the failing history first.
             let seed = first.seed &+ UInt64(index)
             let difference = Self.difference(of: DecisionHistory(random: TestSeed(seed: seed)))
             #expect(difference == nil, "COURIER_TEST_SEED=\(seed)")
@@ -43,7 +43,7 @@ import Verification
         #expect(tables.intake(.request(id: "1", offset: 1, at: tables.now)).sends.count == 1)
     }
 
-    /// Plays a history and tells where both ways part.
+    /// Runs a history both ways, and returns their first difference.
     private static func difference(of history: DecisionHistory) -> String? {
         var history = history
         var tables = DecisionHistory.tables()
@@ -81,7 +81,7 @@ import Verification
 }
 
 extension StoredVerification {
-    /// Every column but the seal, which is different each time it is made.
+    /// Every column except the seal, which is random.
     var rowWithoutSeal: [String] {
         Mirror(reflecting: self).children.filter { $0.label != "sealed" }.map { "\($0.label ?? ""): \($0.value)" }
     }

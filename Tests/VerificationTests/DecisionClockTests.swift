@@ -4,11 +4,11 @@ import TestSupport
 import Testing
 import Verification
 
-/// Workers whose clocks are wrong decide as all others do: the time is the database's.
+/// Checks that a worker's clock does not affect its decisions, which use the database's time.
 @Suite struct DecisionClockTests {
     static let errors: [Duration] = [.seconds(-7200), .seconds(-600), .zero, .seconds(600), .seconds(7200)]
 
-    /// What the database's clock decides of a record that a worker with another clock has read.
+    /// Decides, at the database's time, a record that a worker with a wrong clock has read.
     private func decide(
         _ record: InboundRecord,
         error: Duration,

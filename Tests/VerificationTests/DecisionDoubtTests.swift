@@ -4,9 +4,9 @@ import TestTools
 import Testing
 import Verification
 
-/// What follows a lost answer, and a provider that is not called.
+/// Tests sends after a lost answer, and sends whose provider is not called.
 @Suite struct DecisionDoubtTests {
-    /// Plays one claim on the route a, b, c of which `a` takes an idempotency key.
+    /// Runs one claim on the route a, b, c, where `a` supports idempotency keys.
     private static func play(
         _ answers: [ProviderOutcome],
         attempts: Int16 = 0

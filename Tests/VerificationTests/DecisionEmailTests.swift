@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Verification
 
-/// E-mail links: which requests get one, and how long what was sent lives.
+/// Tests e-mail links: the requests that get one, and the validity of links and codes.
 @Suite struct DecisionEmailTests {
     typealias Refused = (actionCode: String, reason: String, field: String)
 
@@ -88,7 +88,7 @@ import Verification
             tables.intake(.email(id: "r2", actionCode: nil, offset: 1, at: tables.now)).sends.first
         )
         #expect(alone.credential == first.credential && alone.link == nil)
-        // The link lives on, and the code is over first.
+        // The link stays valid longer than the code.
         #expect(alone.validityLeft == .seconds(800) && alone.timeLeft == .seconds(200))
         tables.settle(alone, .sent)
         tables.now = tables.now + .seconds(1)
@@ -294,7 +294,7 @@ import Verification
 }
 
 extension DecisionTables {
-    /// The hash that the verifier would make of a guess.
+    /// The hash that a verifier computes from a guess.
     func hash(of guess: String, _ verification: StoredVerification) -> [UInt8]? {
         keys.hash[verification.hashKey].map { key in
             VerificationCode.hash(

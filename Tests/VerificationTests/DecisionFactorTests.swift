@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Verification
 
-/// Second factors of one account.
+/// Tests the second factors of one account.
 @Suite struct DecisionFactorTests {
     private func request(_ id: String, _ number: String, _ purpose: String, _ more: String) -> InboundRecord {
         .request(id: id, phoneNumber: number, purpose: purpose, at: .test, more: more)
@@ -42,7 +42,7 @@ import Verification
             verifications: [:]
         )
         let changes = IntakeRules.test(.test()).decide(candidates, facts: facts)
-        // The recipient's own limit is met by three of the four: 2 in 10 s, whatever the purpose.
+        // Three of the four requests are for one recipient, whose limit of 2 in 10 s counts all purposes.
         #expect(changes.sends.count == 3)
         #expect(Set(changes.sends.map(\.reference.verificationID)).count == 3)
         #expect(changes.insertedVerifications.map(\.subject).count { $0 == "ada" } == 3)

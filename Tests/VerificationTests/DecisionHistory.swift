@@ -4,7 +4,7 @@ import TestSupport
 import TestTools
 import Verification
 
-/// A directory that knows a region for each country code that random histories use.
+/// A directory with one region for each country code of the random histories.
 struct CountryCodeNumbers: NumberDirectory {
     func facts(of number: PhoneNumber) -> NumberFacts {
         let region =
@@ -19,7 +19,7 @@ struct CountryCodeNumbers: NumberDirectory {
     }
 }
 
-/// Random records, as badly behaved gateways and a rebalancing Kafka would deliver them.
+/// Random records, as faulty gateways and a rebalancing Kafka would deliver them.
 struct DecisionHistory {
     var random: TestSeed
     private var offset: Int64 = 0
@@ -30,7 +30,7 @@ struct DecisionHistory {
         self.random = random
     }
 
-    /// The tables in which histories begin: short windows and lives, so that every edge is met often.
+    /// Initial tables with short windows and validities, so that histories reach every edge often.
     static func tables() -> DecisionTables {
         DecisionTables(numbers: CountryCodeNumbers()) { tenant in
             tenant.resend.windows = [.seconds(30)]
@@ -61,7 +61,7 @@ struct DecisionHistory {
         return record
     }
 
-    /// The same payload in another place.
+    /// A record with the same payload at another offset.
     private mutating func again(_ record: InboundRecord) -> InboundRecord {
         InboundRecord(
             topic: record.topic,
@@ -96,7 +96,7 @@ struct DecisionHistory {
         return place("{\(members.joined(separator: ","))}", at: now - random.pick(age))
     }
 
-    /// An e-mail or a push instead of a text message.
+    /// A request by e-mail or push instead of SMS.
     private mutating func otherChannel() -> [String] {
         if random.chance(40) {
             let token = String(repeating: random.pick(["0f", "1e"]), count: 32)
@@ -122,9 +122,9 @@ struct DecisionHistory {
         return offset
     }
 
-    // MARK: What happens between batches
+    // MARK: Between batches
 
-    /// A step of the clock, often one that lands on an edge.
+    /// A pause of the clock that often ends exactly at an edge.
     mutating func pause() -> Duration {
         let edges: [Duration] = [
             .zero, .seconds(1), .seconds(30), .seconds(31), .seconds(60), .seconds(180), .seconds(300),

@@ -5,20 +5,20 @@ import TestTools
 import Testing
 import Verification
 
-/// What holds in every history of requests, outcomes, lost workers, guesses and steps of the clock.
+/// Checks invariants over random histories of requests, outcomes, lost workers, guesses and clock steps.
 @Suite struct DecisionInvariantTests {
     @Test func `no history breaks a promise`() {
         let first = TestSeed("histories")
         var seen: Set<String> = []
-        // Histories that never get anywhere would keep every promise.
+        // Requires that histories reach these cases, since an empty history would keep every invariant.
         let expected: Set = [
             "sent", "suppressed", "rejected", "expired_unsent", "failed", "unknown", "expired", "duplicate_request",
             "request_id_conflict", "max_sends", "locked", "resend_window", "worker_lost", "second generation",
             "taken over", "dead letter", "unauthorized_domain", "email", "apns", "second email",
         ]
-        // Five hundred, and more where something rare has not come yet.
+        // Runs 500 histories, and up to 2,000 until every rare case has occurred.
         for index in 0..<2000 where index < 500 || !expected.isSubset(of: seen) {
-            // With this seed in the environment the history that failed is the first one.
+            // `COURIER_TEST_SEED` with this seed runs the failing history first.
             let seed = first.seed &+ UInt64(index)
             var play = DecisionPlay(random: TestSeed(seed: seed))
             for _ in 0..<6 { play.step() }
@@ -30,13 +30,13 @@ import Verification
     }
 }
 
-/// One history, watched.
+/// One history whose invariants are checked at every step.
 private struct DecisionPlay {
     private var history: DecisionHistory
     private var tables = DecisionHistory.tables()
     private(set) var watch = DecisionWatch()
 
-    /// Statuses, reasons and other things that happened.
+    /// Statuses, reasons and other cases that occurred.
     private(set) var seen: Set<String> = []
 
     init(random: TestSeed) {
@@ -70,7 +70,7 @@ private struct DecisionPlay {
         }
     }
 
-    /// Claims end, or their worker dies before or after the mark.
+    /// Ends claims; some workers die before or after the mark.
     private mutating func dispatch() {
         for claim in claims() {
             guard history.random.chance(80) else { continue }
@@ -84,7 +84,7 @@ private struct DecisionPlay {
         watch.ended(claim, disposition, tables)
         watch.published(changes.outbox)
         see(changes.outbox)
-        // The same outcome again, or one under an old claim, changes nothing.
+        // A repeated outcome, or an outcome under an old claim, changes nothing.
         if case .retry = disposition { return }
         if !tables.settle(claim, .sent).outbox.isEmpty { seen.insert("late outcome") }
     }

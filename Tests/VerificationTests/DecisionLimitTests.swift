@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 import Verification
 
-/// The limits of a whole tenant within one batch.
+/// Tests the limits of a whole tenant within one batch.
 @Suite struct DecisionLimitTests {
-    /// How many of ten people in one batch get a message.
+    /// Number of sends for ten people in one batch.
     private func sends(_ limits: [RateLimit]) -> Int {
         var tables = DecisionTables { $0.limits.perTenant = limits }
         let records = (0..<10).map { index in

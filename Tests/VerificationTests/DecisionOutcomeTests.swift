@@ -4,14 +4,14 @@ import TestSupport
 import Testing
 import Verification
 
-/// What an outcome makes of a verification, and the event that tells it.
+/// Tests the effect of an outcome on its verification, and the event of it.
 @Suite struct DecisionOutcomeTests {
     struct Case: Sendable {
         let disposition: SendDisposition
         let status: String
         let reason: String?
 
-        /// Whether the person's sends and window are as if there had been no send.
+        /// True when the outcome restores the person's send count and resend window.
         let isRefunded: Bool
         let sendState: String
     }
@@ -62,7 +62,7 @@ import Verification
         ),
     ]
 
-    /// A first send, claimed at the start and settled eight seconds later.
+    /// A first send, settled eight seconds after its claim.
     private func claimed() throws -> (tables: DecisionTables, claim: ClaimedSend) {
         var tables = DecisionTables()
         let claim = try #require(tables.intake(.request(id: "r1", at: tables.now)).sends.first)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Verification
 
-/// App verification by silent push.
+/// Tests app verification by silent push.
 @Suite struct DecisionPushTests {
     @Test(arguments: Purpose.allCases) func `a push verifies an app and nothing else`(purpose: Purpose) throws {
         var tables = DecisionTables()

@@ -8,7 +8,7 @@ import Verification
     private static let now = Timestamp(milliseconds: 1_760_000_000_000)
     private static let grace = Duration.seconds(3600)
 
-    /// One send in a state, and what receipts make of it.
+    /// One send in a given state, with the effects of its receipts.
     private struct Desk {
         var send: ReportedSend
         var verification: StoredVerification
@@ -216,7 +216,7 @@ import Verification
         #expect(desk.statuses == ["delivered"])
     }
 
-    /// What can come after a message was handed over, in every order.
+    /// The events after a handover to a provider, which can arrive in any order.
     private enum Step: CaseIterable { case recorded, queued, sent, delivered, undelivered }
 
     @Test func `whatever the order of answer and receipts, the end is one, and each change is told once`() throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Verification
 
-/// One request, one decision: records and request ids that come again.
+/// Tests redelivered records and repeated request ids: one request has one decision.
 @Suite struct DecisionRepeatTests {
     @Test func `the same record again changes nothing`() throws {
         var tables = DecisionTables()
@@ -55,7 +55,7 @@ import Testing
         #expect(tables.intake(next).outbox.count == 1)
     }
 
-    /// A record at offset 5, and the places that a row has: the newest one's time, and all of them.
+    /// Arguments: the row's newest offset and its time, all places of the row, and the result for a record at offset 5.
     @Test(
         arguments: [
             (5, nil, nil, true), (9, nil, nil, true), (4, nil, nil, false), (5, 7, nil, false), (9, 7, nil, false),
@@ -147,7 +147,7 @@ import Testing
         #expect(event.reason == "request_id_conflict")
         #expect(event.verificationID == nil)
 
-        // The conflict takes nothing from either: the id keeps its verification, the other number its free slot.
+        // A conflict changes neither: the id keeps its verification, and the second number's slot stays free.
         let repeated = tables.intake(.request(id: "r1", offset: 3, at: tables.now))
         #expect(repeated.events.first?.reason == "duplicate_request")
         let fresh = InboundRecord.request(id: "r2", phoneNumber: "+4915123456780", offset: 4, at: tables.now)

@@ -4,13 +4,13 @@ import TestSupport
 import Testing
 import Verification
 
-/// The slot: one live verification of a tenant, a purpose and a recipient.
+/// Tests the slot: one live verification per tenant, purpose and recipient.
 @Suite struct DecisionSlotTests {
     static let windows: [Duration] = [.seconds(60), .seconds(120), .seconds(300), .seconds(600)]
 
-    /// Tables in which a person has been sent `count` messages, the last one right now.
+    /// Tables after `count` messages to one person, the last one at the current time.
     ///
-    /// The code is made to live long enough that its end plays no part.
+    /// The default validity is long enough that the code does not expire during a test.
     private func tables(afterSends count: Int, validity: Duration = .seconds(86_400)) throws -> DecisionTables {
         var tables = DecisionTables { $0.code.validity = validity }
         for send in 1...count {
@@ -193,7 +193,7 @@ import Verification
 }
 
 extension DecisionTables {
-    /// The hash that the verifier would make of what a claim hands over.
+    /// The hash that a verifier computes from the secret of a claim.
     func codeHash(of claim: ClaimedSend, _ verification: StoredVerification) -> [UInt8]? {
         hash(of: claim.credential.secret, verification)
     }

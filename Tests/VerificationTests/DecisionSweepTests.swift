@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Verification
 
-/// What a sweep makes of sends whose worker or whose delay is over.
+/// Tests the sweep of sends whose lease or retry delay has ended.
 @Suite struct DecisionSweepTests {
     /// One send of a live verification, in the state in which its worker left it.
     private func tables(_ state: DueSend.State) throws -> (tables: DecisionTables, claim: ClaimedSend) {

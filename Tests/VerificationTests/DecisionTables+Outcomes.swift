@@ -4,7 +4,7 @@ import TestSupport
 import Verification
 
 extension DecisionTables {
-    /// Settles one claim, as if one call to a provider had been made for it.
+    /// Settles one claim, as after one provider call.
     @discardableResult
     mutating func settle(_ claim: ClaimedSend, _ disposition: SendDisposition) -> OutcomeDecision.Changes {
         let attempt = SendResult.Attempt(
@@ -20,7 +20,7 @@ extension DecisionTables {
         ])
     }
 
-    /// Writes results; one whose claim has been lost changes nothing.
+    /// Records results; a result whose claim was lost changes nothing.
     mutating func record(_ results: [SendResult]) -> OutcomeDecision.Changes {
         let taken = results.filter { sends[$0.send.id]?.claim.reference.fence == $0.send.fence }
         for result in taken {
@@ -38,12 +38,12 @@ extension DecisionTables {
         return changes
     }
 
-    /// Marks a claim as about to leave.
+    /// Marks a claim as dispatching.
     mutating func markDispatching(_ id: SendID) {
         sends[id]?.state = .dispatching
     }
 
-    /// Takes over what is due: the claims, and the events of what is settled.
+    /// Takes over the sends that are due, and returns their claims and the events of the settled ones.
     mutating func sweep(
         capacity: Int = 100,
         repeatsUnknown: Bool = false
@@ -67,7 +67,7 @@ extension DecisionTables {
         return (swept.claims, record(swept.results).outbox)
     }
 
-    /// Ends what ran out, and returns the events.
+    /// Expires verifications, and returns their events.
     mutating func expire() -> [OutboxRecord] {
         let over = verifications.values.filter { verification in
             (verification.state == .live || verification.state == .locked)
@@ -87,7 +87,7 @@ extension DecisionTables {
 // MARK: - The verifier
 
 extension DecisionTables {
-    /// A wrong guess, counted as the database's function counts it.
+    /// Counts a wrong guess as the database's function does.
     mutating func guessWrong(_ id: VerificationID) {
         guard var verification = verifications[id], verification.state == .live, verification.expiresAt > now else {
             return
@@ -97,7 +97,7 @@ extension DecisionTables {
         verifications[id] = verification
     }
 
-    /// The right guess.
+    /// Approves a verification by the right guess.
     mutating func approve(_ id: VerificationID) {
         guard let verification = verifications[id], verification.state == .live, verification.expiresAt > now else {
             return

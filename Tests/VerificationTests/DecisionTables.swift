@@ -5,10 +5,11 @@ import TestTools
 import Testing
 import Verification
 
-/// The ledger's tables as values: what a database would know between two decisions, with a clock that a test sets.
+/// The ledger's tables as values, with a clock that the test sets.
 ///
-/// It is as naive as can be: whole rows in dictionaries, every write at once. Limits are off, so that slots, windows and
-/// identity are all that decides.
+/// The implementation is deliberately simple: whole rows in dictionaries, with immediate writes. Limits are off, so
+/// only
+/// slots, windows and identity decide.
 struct DecisionTables {
     static let source = "/test"
 
@@ -17,7 +18,7 @@ struct DecisionTables {
     var keys: CodeKeys
     var now = Timestamp.test
 
-    /// Where the ids of verifications and sends come from: the same in every run.
+    /// Random source of verification and send ids, the same in every run.
     private var identifiers = TestSeed(seed: 0)
 
     private(set) var requests: [RequestKey: KnownRequest] = [:]
@@ -43,7 +44,7 @@ struct DecisionTables {
         self.keys = keys
     }
 
-    /// Forgets the ids of requests, as the database does after a day or two.
+    /// Forgets request ids, as the database does after a day or two.
     mutating func forgetRequests() { requests = [:] }
 
     /// Changes the policy from now on.
@@ -69,7 +70,7 @@ struct DecisionTables {
         intake(candidates(records))
     }
 
-    /// Decides a batch and writes what it changes.
+    /// Decides a batch and stores the changes.
     mutating func intake(_ candidates: [Candidate]) -> IntakeChanges {
         let changes = IntakeRules.test(policy, keys: keys).decide(candidates, facts: facts(of: candidates))
         expectContract(of: changes.outbox)
@@ -84,12 +85,12 @@ struct DecisionTables {
         return changes
     }
 
-    /// Every event that the tables' tests see is one that the published schema allows.
+    /// Checks that the published schema allows the events.
     func expectContract(of records: [OutboxRecord]) {
         #expect(EventContract.violations(in: records) == [])
     }
 
-    /// New requests are written before the facts are read, as the database does it: the first candidate of a key wins.
+    /// Reads the facts after inserting new requests, as the database does: the first candidate of a key wins.
     private mutating func facts(of candidates: [Candidate]) -> IntakeFacts {
         var batchSlots: [SlotKey: VerificationID] = [:]
         var batchRequests: [RequestKey: KnownRequest] = [:]

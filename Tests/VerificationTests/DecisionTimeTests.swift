@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Verification
 
-/// The rules about time, and the rules that stand before and after them.
+/// Tests the rules about time, and their order among the other rules.
 @Suite struct DecisionTimeTests {
     static let oldest = Timestamp.test - .seconds(300)
 
@@ -70,7 +70,7 @@ import Verification
     }
 }
 
-/// The rules that need no memory, as the decision answers them.
+/// Tests the rules that need no stored state.
 @Suite struct DecisionRefusalTests {
     static let cases: [(numbers: FixedNumbers, more: String, reason: String?)] = [
         (FixedNumbers(), "", nil),

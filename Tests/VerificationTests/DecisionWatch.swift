@@ -3,9 +3,9 @@
 import TestSupport
 import Verification
 
-/// Watches a history from outside and notes every promise that is broken.
+/// Checks a history's invariants from outside, and collects the broken ones.
 ///
-/// It keeps its own books of windows, codes and sequences, and takes nothing from the rows that the decisions keep.
+/// It keeps its own record of windows, codes and sequences, independent of the rows of the decisions.
 struct DecisionWatch {
     private(set) var broken: [String] = []
     private var sequences: [UUIDValue: Int32] = [:]
@@ -25,7 +25,7 @@ struct DecisionWatch {
         if !holds { broken.append(promise()) }
     }
 
-    /// What one record was decided to.
+    /// Checks the decision of one record.
     mutating func decided(_ candidate: Candidate, _ changes: IntakeChanges, _ tables: DecisionTables) {
         let answers = changes.sends.count + changes.outbox.count
         check(answers <= 1, "a record is either sent or answered once")
@@ -58,7 +58,7 @@ struct DecisionWatch {
         handed(claim, tables)
     }
 
-    /// A claim, new or taken over, carries the code that its verification waits for.
+    /// Checks that a claim, new or taken over, carries the current code of its verification.
     mutating func handed(_ claim: ClaimedSend, _ tables: DecisionTables) {
         let id = claim.reference.verificationID
         let key = CodeKey(verification: id, generation: claim.generation)
@@ -74,7 +74,7 @@ struct DecisionWatch {
         check(row.sendOpen, "the verification knows of its open send")
     }
 
-    /// How a send ended, by an outcome that was taken.
+    /// Checks the end of a send by a recorded outcome.
     mutating func ended(_ claim: ClaimedSend, _ disposition: SendDisposition, _ tables: DecisionTables) {
         let id = claim.reference.verificationID
         switch disposition {
@@ -88,7 +88,7 @@ struct DecisionWatch {
         openSends[id] = nil
     }
 
-    /// Events in the order in which they are published.
+    /// Checks events in order of publication.
     mutating func published(_ outbox: [OutboxRecord]) {
         for record in outbox where !record.isDeadLetter {
             let last = sequences[record.stream] ?? 0
@@ -100,12 +100,12 @@ struct DecisionWatch {
         }
     }
 
-    /// A refusal decided again from the same record is the same event again.
+    /// Returns true for a refusal that was decided again from the same record, which repeats the same event.
     private func isRepeatedRefusal(_ record: OutboxRecord, _ last: Int32) -> Bool {
         last == 1 && record.sequence == 1 && EventsView(record)?.verificationID == nil
     }
 
-    /// What must hold of the tables at any time.
+    /// Checks the invariants of the tables, which hold at any time.
     mutating func look(at tables: DecisionTables) {
         var open: [VerificationID: Int] = [:]
         for send in tables.sends.values { open[send.claim.reference.verificationID, default: 0] += 1 }

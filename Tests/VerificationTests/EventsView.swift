@@ -2,7 +2,7 @@
 
 import Verification
 
-/// What a published event says, read back from its bytes.
+/// The content of a published event, parsed from its bytes.
 struct EventsView {
     let object: JSONObject
 
@@ -34,7 +34,7 @@ struct EventsView {
 }
 
 extension IntakeChanges {
-    /// The events in their order.
+    /// The events in order.
     var events: [EventsView] { outbox.compactMap(EventsView.init) }
 }
 

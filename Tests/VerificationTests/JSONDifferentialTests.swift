@@ -5,7 +5,7 @@ import Testing
 
 @testable import Verification
 
-/// What the scanner accepts, Foundation reads as the same value.
+/// Checks that Foundation reads the same value from every document that the scanner accepts.
 @Suite struct JSONDifferentialTests {
     @Test func `mutated documents that are accepted mean the same to Foundation`() throws {
         var seed = DecodingSeed("differential")
@@ -39,7 +39,7 @@ import Testing
         case .bool(let bool): return (other as? NSNumber)?.boolValue == bool
         case .number(let number):
             guard let foundations = other as? NSNumber else { return false }
-            // Foundation keeps some integers as decimals, whose nearest double it misses by one unit.
+            // Foundation stores some integers as decimals, which it converts to a double with an error of one unit.
             if let integer = number.int64 { return foundations.int64Value == integer }
             return foundations.doubleValue == number.double
         case .string(let text):

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Verification
 
-/// A repeatable source of randomness: `DECODING_SEED` in the environment, or a new seed that is printed.
+/// A repeatable random source, seeded by the environment's `DECODING_SEED` or by a new, printed seed.
 struct DecodingSeed: RandomNumberGenerator {
     private var state: UInt64
 
@@ -24,12 +24,12 @@ struct DecodingSeed: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// A small number below the bound, cheap where the bias does not matter.
+    /// A number below a small bound, slightly biased but cheap.
     mutating func below(_ bound: Int) -> Int {
         bound <= 0 ? 0 : Int(next() >> 33) % bound
     }
 
-    /// The bytes after one to three changes: a byte flipped, removed, doubled or replaced, a cut, or a repeated stretch.
+    /// The bytes after one to three changes: a byte flipped, removed, doubled or replaced, a cut, or a repeated range.
     mutating func mutate(_ original: [UInt8]) -> [UInt8] {
         var bytes = original
         for _ in 0...below(3) {

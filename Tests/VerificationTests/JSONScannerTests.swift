@@ -88,7 +88,7 @@ import Testing
             let text = "{" + (names + ["\"k\(repeated)\":0"]).joined(separator: ",") + "}"
             #expect(throws: JSONFault.duplicateKey) { try JSONScanner.parse(Array(text.utf8)) }
         }
-        // Canonically equivalent, the second pair of the same length too.
+        // Canonically equivalent keys are different keys, even with equal lengths, as in the second pair.
         _ = try JSONScanner.parse(Array("{\"\u{e9}\":1,\"e\u{301}\":2}".utf8))
         _ = try JSONScanner.parse(Array("{\"a\u{301}\u{323}\":1,\"a\u{323}\u{301}\":2}".utf8))
         _ = try JSONScanner.parse(Array(#"{"a":{"a":1},"b":{"a":1}}"#.utf8))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Verification
 
-/// Windows with more admissions than they keep apart, against one that keeps them all.
+/// Compares windows that merge admissions with an exact window that keeps every admission.
 @Suite struct LimitWindowTests {
     /// Every admission with its own time, the oldest first.
     private struct Exact {
@@ -32,7 +32,7 @@ import Testing
         ],
     ]
 
-    /// At what pace, in parts of the slowest one that keeps a limit full; now and then a burst or a rest.
+    /// Request rates, as multiples of the lowest rate that keeps a limit full.
     private static let paces: [Double] = [0.3, 1.5, 10]
 
     @Test(arguments: limits.indices, paces)
@@ -52,7 +52,7 @@ import Testing
             let rest = Int.random(in: 0..<500, using: &random) == 0 ? 300.0 : 1
             now = now + .microseconds(Int64(Double.random(in: 0...2, using: &random) * step * rest))
             if let broken = window.firstBroken(of: limits, at: now) {
-                // A window that is longer by its grain is full: what was refused came early by no more than that.
+                // The refusal is early by at most the window's grain (1/256), so a window longer by one grain is full.
                 let margin = Duration.microseconds(broken.per.microseconds / 256)
                 #expect(exact.used(in: broken.per + margin, at: now) >= broken.count)
             } else {
@@ -67,7 +67,7 @@ import Testing
 
     @Test func `a hundred thousand admissions take some kilobytes`() {
         let limits = [RateLimit(count: 100_000, per: .seconds(86_400))]
-        // 99,999 of them, each at a time of its own, as a row from before has them: 1.2 MB.
+        // Rows of earlier versions keep every admission apart: here 99,999 entries, 1.2 MB.
         var window = LimitWindow(
             encoded: (0..<99_999).flatMap { LimitWindow.row(at: .test + .microseconds(Int64($0) * 864_000), count: 1) }
         )

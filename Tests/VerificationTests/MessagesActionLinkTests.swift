@@ -7,7 +7,7 @@ import Testing
 
 @testable import Verification
 
-/// The link that stands in an e-mail, read back by a parser of others.
+/// Reads the link of an e-mail with an independent URL parser.
 @Suite struct MessagesActionLinkTests {
     private let token = DerivedSecret(
         .link,
@@ -89,7 +89,7 @@ import Testing
         for _ in 0..<2_000 {
             var url = "https://example.com/"
             for _ in 0..<random.below(60) { url += random.pick(characters) }
-            // Square brackets and the like are what a request lets through.
+            // Requests may contain square brackets and similar characters that a URL does not allow.
             guard LinkTarget(url) != nil else { continue }
             let link = try #require(made(try actionCode(#"{"url":"\#(url)"}"#), tenant: "a.b-c_\(random.below(9))"))
             let parameters = try parameters(link)

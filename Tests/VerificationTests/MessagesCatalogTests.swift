@@ -118,10 +118,11 @@ import Testing
     func `a text from right to left displays in order whatever letters the name has`(language: String) throws {
         let texts = try texts(language)
         for template in [texts.full, texts.withoutMinutes] {
-            // The first strong letter sets the direction; a name is none that can be relied on.
+            // The first strong letter sets the direction. It must be the template's, since an app's name may be of
+            // either.
             let firstWords = template.pieces.prefix { $0 != .place(.appName) }.compactMap(\.words)
             #expect(firstWords.contains { $0.hasLetter })
-            // Numbers take the direction of the letter before them: it is never the name's.
+            // A number takes the direction of the letter before it, which must not be a letter of the name.
             let numbers = template.pieces.indices.filter {
                 [.place(.code), .place(.minutes)].contains(template.pieces[$0])
             }

@@ -38,7 +38,7 @@ import Verification
     }
 
     @Test func `a part ends before a character that does not fit it whole`() {
-        // 306 septets, which two parts would hold if the sixth of 152 and 2 could be cut.
+        // 306 septets fit two parts (153 each) only if the euro sign's two septets could be split between them.
         #expect(TextEncoding(Self.times(152, "a") + "€" + Self.times(152, "a")).segments == 3)
         #expect(TextEncoding(Self.times(152, "a") + "€" + Self.times(151, "a")).segments == 2)
         #expect(TextEncoding(Self.times(66, "ж") + "🔑" + Self.times(66, "ж")).segments == 3)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Verification
 
-/// How names of apps are spelt in messages.
+/// Tests the spelling of app names in messages.
 @Suite struct MessagesNameTests {
-    /// Names as people type them, and as a message in GSM-7 has them.
+    /// Names as typed, and their spelling in a GSM-7 message.
     static let typographic: [(String, String)] = [
         ("L’Oréal", "L'Oréal"), ("L‘Oréal", "L'Oréal"), ("Lʼoro", "L'oro"), ("“Acme”", "\"Acme\""),
         ("„Acme‟", "\"Acme\""),
@@ -29,7 +29,7 @@ import Testing
         #expect(Array(name.given.unicodeScalars) == Array(given.unicodeScalars))
     }
 
-    /// Names that GSM-7 does not have anyway, and what is left of them.
+    /// Names with letters that GSM-7 lacks, and their spelling in a message.
     static let others: [(String, String)] = [
         ("東京“店”", "東京“店”"), ("Яндекс – Еда", "Яндекс – Еда"), ("می\u{200c}خوانم", "می\u{200c}خوانم"),
         ("אקמי\u{200f}", "אקמי"), ("か\u{3099}", "が"), ("\u{1112}\u{1161}\u{11ab}", "한"),
@@ -103,6 +103,6 @@ import Testing
 }
 
 extension String {
-    /// The text with each letter й in two parts.
+    /// The text with each letter й decomposed.
     fileprivate var decomposed: String { replacing("й", with: "и\u{306}") }
 }

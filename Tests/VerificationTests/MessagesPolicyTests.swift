@@ -34,7 +34,7 @@ import Testing
         ("in", "id"), ("tl-PH", "fil"), ("mo", "ro"), ("sr-Latn-RS", "sr-Latn"), ("sr-Cyrl", "sr"), ("sr-RS", "sr"),
         ("sr-ME", "sr-Latn"), ("sh", "sr-Latn"), ("de-CH-1996-u-co-phonebk", "de"), ("pa-Arab-PK", "ur"),
         ("es-419", "es"), ("EN-us", "en"),
-        // Without a text: the tenant's default; without that one too: English.
+        // For a language without a text, the tenant's default is used, and English if that has none either.
         ("tlh", "fr"), ("x-private", "fr"), ("not a tag", "fr"),
     ])
     func `a language is looked up along its tag, then along the tenant's default`(tag: String, language: String) {
@@ -42,31 +42,32 @@ import Testing
     }
 
     @Test(arguments: [
-        // Three letters, of ISO 639-2 in both its kinds and of 639-3; members of a macro language.
+        // Three-letter codes of ISO 639-2 (both sets) and ISO 639-3; members of a macrolanguage.
         ("deu", "de"), ("ger-AT", "de"), ("fra", "fr"), ("fre", "fr"), ("chi", "zh-Hans"), ("zho-TW", "zh-Hant"),
         ("arb", "ar"), ("ara-EG", "ar"), ("zsm", "ms"), ("may-MY", "ms"), ("cmn", "zh-Hans"), ("cmn-TW", "zh-Hant"),
         ("pes-IR", "fa"), ("prs", "fa"), ("nob", "nb"), ("nno", "nb"), ("nor", "nb"), ("ekk", "et"), ("lvs", "lv"),
         ("npi", "ne"), ("als", "sq"), ("azj", "az"), ("uzn", "uz"), ("swh", "sw"), ("tgl", "fil"), ("heb", "he"),
         ("hbs", "sr-Latn"), ("cnr", "sr-Latn"), ("srp-Latn-RS", "sr-Latn"), ("mol", "ro"), ("por-BR", "pt-BR"),
         ("por", "pt"), ("eng-GB", "en"), ("jpn", "ja"), ("kor-KR", "ko"),
-        // Extended languages, and regions where a language's place is.
+        // Extended language subtags, and regions in a language's position.
         ("zh-nan-Hant-TW", "zh-Hant"), ("zh-cmn-Hans-CN", "zh-Hans"), ("zh-yue", "zh-Hant"), ("zh-min-nan", "zh-Hans"),
         ("ar-arb", "ar"), ("ar-arz-EG", "ar"), ("ms-zsm-MY", "ms"), ("en-USA", "en"),
-        // Languages that have no text, in the script of the tag or of its region.
+        // Languages without a text, by the script of the tag or of its region.
         ("nan-Hant-TW", "zh-Hant"), ("nan-TW", "zh-Hant"), ("nan", "zh-Hans"), ("hak-Hant", "zh-Hant"),
         ("wuu", "zh-Hans"), ("yue", "zh-Hant"), ("yue-CN", "zh-Hans"), ("yue-Hans-HK", "zh-Hans"), ("lzh", "zh-Hans"),
         ("arz", "ar"), ("apc-LB", "ar"), ("gsw-CH", "de"), ("lb", "de"), ("ltz", "de"), ("nn", "nb"), ("fo", "da"),
         ("fy-NL", "nl"), ("jv", "id"), ("su", "id"), ("ceb", "fil"), ("tg", "ru"), ("tt-RU", "ru"), ("ky", "ru"),
         ("mn", "ru"), ("khk", "ru"), ("oc", "fr"), ("br", "fr"), ("mai", "hi"), ("sa", "hi"), ("ku", "tr"),
         ("quz", "es"), ("quy-PE", "es"), ("gn", "es"), ("plt", "fr"), ("min", "ms"), ("ckb", "ar"), ("tk", "ru"),
-        // Scripts: the nearest text is of another language where the own one cannot be read.
+        // The language's own text may be in a script that its readers cannot read; then another language's text is
+        // used.
         ("bs-Cyrl", "sr"), ("hr-Cyrl", "sr"), ("uz-Cyrl", "ru"), ("az-Cyrl-AZ", "ru"), ("az-RU", "ru"),
         ("zh-US", "zh-Hant"),
         ("zh-Latn", "zh-Hans"), ("sr-Cyrl-ME", "sr"), ("uz-Latn", "uz"), ("kk-Latn", "kk"), ("hi-Latn", "hi"),
         ("pa-PK", "ur"), ("ms-Arab", "ms"),
     ])
     func `a language without a text of its name finds the nearest by CLDR`(tag: String, language: String) {
-        // No tag above leads to Icelandic, which would show a fallback to the tenant's language.
+        // No tag above matches Icelandic, so an Icelandic text would reveal a fallback to the tenant's language.
         #expect(text(language: tag, tenantLanguage: "is").language == language)
     }
 
@@ -94,7 +95,7 @@ import Testing
         #expect(text(policy, region: india).text == "R 123456 10 Acme")
         #expect(text(policy, language: "de-AT", region: india).text == "D 123456")
         #expect(text(policy, language: "fr").form == .full)
-        // A language with a text of its own stays, though the region has another.
+        // A language with its own text is kept, even if the region has a registered text.
         #expect(text(policy, language: "hi", region: india).language == "hi")
     }
 
@@ -118,7 +119,7 @@ import Testing
         let sent = text(policy, language: "zh", region: china)
         #expect(sent.text == "【Acme】您的 Acme 验证码是 123456，10 分钟内有效。")
         #expect(TextEncoding(text(policy, region: china).text).alphabet == .ucs2)
-        // It counts: with its six characters the text of a domain no longer fits.
+        // The signature counts: with its six characters the text with a domain is too long.
         #expect(text(policy, language: "uk", domain: "accounts.example.com", region: china).form == .withoutMinutes)
         #expect(text(policy, language: "uk", domain: "accounts.example.com").form == .full)
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Verification
 
-/// Whatever a request says, its text says what its template says, and binds the code to nothing else.
+/// Checks that a text follows its template, whatever the request contains, and binds the code to nothing else.
 @Suite struct MessagesPropertyTests {
     private static let pieces = [
         "Acme", " ", "é", "ж", "漢", "🔑", "€", "א", "ع", "{code}", "{appName}", "{", "}", "<b>", "&", "\"", "#", "@",
@@ -82,7 +82,7 @@ import Testing
 }
 
 extension String {
-    /// Runs of digits of any script.
+    /// Runs of decimal digits of any script.
     fileprivate var digitRuns: [String] {
         split { !$0.unicodeScalars.allSatisfy { $0.properties.numericType == .decimal } }.map(String.init)
     }

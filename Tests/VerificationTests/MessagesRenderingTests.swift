@@ -24,7 +24,7 @@ import Verification
         ).text
     }
 
-    /// What a request that was read renders.
+    /// The rendering that results from a parsed request.
     private func rendering(of more: String) throws -> Rendering {
         var tables = DecisionTables()
         return try #require(tables.intake(.request(id: "r1", at: tables.now, more: more)).sends.first).rendering

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Verification
 
-/// What the policy's own rows do to the decision.
+/// Tests the effect of the policy's own number plan rows on the decision.
 @Suite struct NumberPlanScreeningTests {
     private func screening(
         _ verdict: NumberPlanOverride.Verdict?,
@@ -64,5 +64,5 @@ import Verification
     }
 }
 
-/// A record that could not be read as a request.
+/// A record that could not be parsed as a request.
 private struct NotARequest: Error {}

@@ -88,7 +88,7 @@ import Testing
         var seed = DecodingSeed("times")
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         for _ in 0..<2000 {
-            // From 1700 to 2600, whole seconds and a half, which a double holds exactly.
+            // Years 1700 to 2600 in half seconds, which a double represents exactly.
             let seconds = Int64(seed.next() % 28_400_000_000) - 8_520_000_000
             let date = Date(timeIntervalSince1970: Double(seconds) + 0.5)
             #expect(Timestamp(microseconds: seconds * 1_000_000 + 500_000).rfc3339 == date.formatted(style))

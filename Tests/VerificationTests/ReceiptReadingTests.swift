@@ -79,7 +79,7 @@ import Testing
         )
     }
 
-    /// A callback as frameworks hand it on.
+    /// The same callback in the forms in which web frameworks pass it on.
     static let handedOn = [
         #""raw":{"MessageSid":["SM1"],"MessageStatus":["failed"],"ErrorCode":[30005],"To":[],"From":null}"#,
         #""raw":{"MessageSid":"SM1","MessageStatus":"failed","ErrorCode":30005,"Price":null}"#,

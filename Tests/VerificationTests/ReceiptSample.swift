@@ -6,7 +6,7 @@ import TestSupport
 
 @testable import Verification
 
-/// Receipts' records, and the secrets that their signatures are made with.
+/// Sample receipt records, and the secrets that sign them.
 enum ReceiptSample {
     static let sendID = "0193a5b0-1c40-7b11-9d22-33e44f556a77"
     static let messageID = "SM0123456789abcdef0123456789abcdef"
@@ -69,7 +69,7 @@ enum ReceiptSample {
         return ["X-Twilio-Signature": code.base64EncodedString()]
     }
 
-    /// A token as the Messages API makes it.
+    /// A signed token in the format of the Vonage Messages API.
     static func token(of body: String, algorithm: String = "HS256", secret: [UInt8] = vonageSecret) -> String {
         let hash = SHA256.hash(data: Data(body.utf8)).map { String(format: "%02x", $0) }.joined()
         let parts = [#"{"typ":"JWT","alg":"\#(algorithm)"}"#, #"{"iat":1795176003,"payload_hash":"\#(hash)"}"#]

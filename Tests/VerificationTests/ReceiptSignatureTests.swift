@@ -47,7 +47,7 @@ import Testing
         #expect(!TwilioSignature.isValid(record, [Array("wrong".utf8)], &attempts))
     }
 
-    /// The HMACs that are computed for a callback, whose provider has secrets none of which made its signature.
+    /// Number of signatures that are computed for a callback when none of its provider's secrets match.
     private func attempts(_ callback: String, _ scheme: ReceiptSecrets.Scheme, secrets: Int) throws -> Int {
         guard case .object(let object) = try JSONScanner.parse(Array(callback.utf8)) else { return 0 }
         let record = try ReceiptRecord(object, ReceiptSecrets())
@@ -62,7 +62,7 @@ import Testing
     func `a forged callback costs 16 HMACs at most, however many secrets and spellings there are`(
         secrets: Int
     ) throws {
-        // An address that a proxy may have spelt in more than eight ways.
+        // A proxy may have spelt this address in more than eight ways.
         let url = "http://Gateway.Example.com:8080/r%2dx?a=x%2fy+z%20%7e"
         for isLong in [false, true] {
             let headers = ReceiptSample.twilioSignature("https://other.example", twilio, isLong: isLong)

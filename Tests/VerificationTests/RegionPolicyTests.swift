@@ -58,7 +58,7 @@ import Verification
         #expect(row.policy.refusal(of: row.facts, confirmed: row.isConfirmed)?.reason == row.refusal)
     }
 
-    /// A number of a satellite or an international network, and one of no plan.
+    /// A number of a satellite network, and a number that belongs to no plan.
     private static let satellite = facts("XX")
     private static let unknown = NumberFacts(region: .unknown, candidates: [], isValid: false, type: .unknown)
 

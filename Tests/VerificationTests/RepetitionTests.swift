@@ -3,7 +3,7 @@
 import Testing
 import Verification
 
-/// Whom a repeat may go to.
+/// Tests the providers that a repeated send may use.
 @Suite struct RepetitionTests {
     @Test(
         arguments: [

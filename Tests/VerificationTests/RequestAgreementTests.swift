@@ -10,7 +10,7 @@ import Testing
     private static let table = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "schemas/kafka/examples/agreement/requests.json")
 
-    /// True where a worker says of the request that a field is wrong, whatever its policy.
+    /// Returns true when a worker calls a field of the request invalid under any policy.
     private func isFaulty(_ request: VerificationRequest) -> Bool {
         let screener = Screener(policy: .test(), keys: .test, numbers: FixedNumbers())
         guard case .refused(let refusal) = screener.screen(request) else { return false }

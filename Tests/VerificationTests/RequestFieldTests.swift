@@ -4,7 +4,7 @@ import Testing
 
 @testable import Verification
 
-/// Each field at the edges of its rule.
+/// Tests each field at the limits of its rule.
 @Suite struct RequestFieldTests {
     private static func quoted(_ text: String) -> String { "\"\(text)\"" }
 
@@ -83,7 +83,7 @@ import Testing
         #expect(invalid?.field == path && invalid?.reason == .invalidRequest)
     }
 
-    /// What cannot be read of a hint, with the names under which it is counted.
+    /// Unreadable optional hints, with the names under which they are counted.
     static let unread: [(String, String, [String])] = [
         ("languageCode", quoted("C"), ["languageCode"]), ("languageCode", quoted("*"), ["languageCode"]),
         ("languageCode", quoted("de;q=0"), ["languageCode"]), ("languageCode", quoted("тест"), ["languageCode"]),
@@ -129,7 +129,7 @@ import Testing
         #expect(request.autofill?.androidAppHash == nil)
     }
 
-    /// Every way to say nothing, of every field that may be absent.
+    /// Every spelling of an absent value, for every optional field.
     static let nothing: [(String, String)] =
         [
             "tenant", "channel", "languageCode", "appName", "subject", "client", "appVerification", "autofill",

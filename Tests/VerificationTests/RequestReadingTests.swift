@@ -4,7 +4,7 @@ import Testing
 
 @testable import Verification
 
-/// Records to read: a usable request, changed field by field.
+/// Sample records: a valid request with changed fields.
 enum RequestSample {
     /// 2026-11-20T12:35:00Z.
     static let now = Timestamp(microseconds: 1_795_178_100_000_000)
@@ -13,7 +13,7 @@ enum RequestSample {
         ("requestId", #""r-1""#), ("purpose", #""sign_in""#), ("recipient", #"{"phoneNumber":"+16505553434"}"#),
     ]
 
-    /// The document with some fields replaced or added, or taken away by nil.
+    /// The document with fields replaced or added; nil removes a field.
     static func document(_ changes: [(String, String?)] = []) -> String {
         var fields = sms
         for (name, json) in changes {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Verification
 
-/// Addresses of clients, host names and language tags.
+/// Tests client addresses, host names and language tags.
 @Suite struct RequestWordsTests {
     @Test(
         arguments: [

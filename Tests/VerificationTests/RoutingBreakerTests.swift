@@ -4,12 +4,12 @@ import TestTools
 import Testing
 import Verification
 
-/// When a provider is passed over.
+/// Tests when a provider's circuit opens and closes.
 @Suite struct RoutingBreakerTests {
     private let start = ContinuousClock.now
     private var breaker = Breaker(seed: 7)
 
-    /// Makes one call with an answer; false when it was not let through.
+    /// Makes one call with the given outcome, and returns false when the circuit rejects the call.
     @discardableResult
     private mutating func call(_ outcome: ProviderOutcome, retryAfter: Duration? = nil, at time: Duration) -> Bool {
         guard case .go(let call) = breaker.begin(at: start + time) else { return false }
@@ -200,7 +200,8 @@ import Verification
     }
 
     @Test mutating func `a slow provider that answers is not silent`() {
-        // Six seconds an answer, ten calls a second: all are let through once the first answers are known.
+        // Each answer takes six seconds, at ten calls a second. All calls are allowed once the first answers have
+        // arrived.
         var calls: [(Breaker.Call, Duration)] = []
         var passedOver = 0
         for tenth in 0..<1200 {
@@ -237,7 +238,7 @@ import Verification
                             #expect(probe.startedAt + Breaker.probeLimit <= now, "COURIER_TEST_SEED=\(random.seed)")
                         }
                         probing = wasOpen ? call : nil
-                        // Some calls are never heard of again.
+                        // Some calls never end.
                         if random.chance(90) { calls.append(call) }
                     }
                 } else {
@@ -248,8 +249,9 @@ import Verification
                     if call == probing { probing = nil }
                 }
             }
-            // Whatever was before: a healthy provider is asked within a minute. Calls that were never heard of again may
-            // look like a silence once more, so the second pause is the last one.
+            // A healthy provider is called again within a minute, whatever happened before. Calls that never ended may
+            // count as
+            // silence once more, so the second pause must be the last one.
             var pauses = 0
             for _ in 0..<20 {
                 switch breaker.begin(at: now) {

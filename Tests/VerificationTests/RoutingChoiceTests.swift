@@ -4,7 +4,7 @@ import TestTools
 import Testing
 import Verification
 
-/// In which order the providers of a route are asked.
+/// Tests the order in which a route's providers are called.
 @Suite struct RoutingChoiceTests {
     private static let paused = ProviderHealth.State(availability: .paused(for: .seconds(1)))
 

@@ -4,7 +4,7 @@ import TestTools
 import Testing
 import Verification
 
-/// The points that a provider keeps.
+/// Tests the health score of a provider.
 @Suite struct RoutingScoreTests {
     private let start = ContinuousClock.now
     private var score = HealthScore()

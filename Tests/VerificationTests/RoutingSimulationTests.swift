@@ -4,28 +4,28 @@ import TestTools
 import Testing
 import Verification
 
-/// A worker's sends against providers that fail and heal, in simulated time.
+/// Runs a worker's sends against providers that fail and recover, in simulated time.
 @Suite struct RoutingSimulationTests {
-    /// What came of it.
+    /// Counts of a simulation.
     private struct Tally {
         var requests = 0
         var calls: [String: Int] = [:]
         var ends: [String: Int] = [:]
 
-        /// When a message was sent by the main provider, after it healed.
+        /// Time from the main provider's recovery to its first successful send.
         var firstAfterHealing: Duration?
         var callsInBusiestSecond = 0
         var total: Int { calls.values.reduce(0, +) }
     }
 
-    /// 200 requests a second for 100 s; `main` gives `fault` from second 10 to 70, after `latency`.
+    /// Simulates 200 requests a second for 100 s; `main` answers `fault` after `latency` from second 10 to 70.
     private static func run(route: Route, fault: ProviderOutcome, latency: Duration, seed: UInt64) -> Tally {
         var random = TestSeed(seed: seed)
         var board = HealthBoard(channels: ["main": .sms, "backup": .sms])
         let start = ContinuousClock.now
         var tally = Tally()
         var perSecond: [Int: Int] = [:]
-        // Claims by the millisecond at which they are taken, and answers by when they come.
+        // Claims by the millisecond of their start, and answers by the millisecond of their arrival.
         var claims: [Int: [Int16]] = [:]
         var answers: [Int: [(AttemptPlan, String, Breaker.Call, ProviderOutcome)]] = [:]
 
@@ -50,7 +50,7 @@ import Verification
             guard case .finish(let end) = step else { return }
             switch end {
             case .retry(let delay):
-                // The sweep looks for what is due twice a second.
+                // The sweep runs twice a second.
                 let due = (time + max(1, Int(delay.microseconds / 1000)) + 499) / 500 * 500
                 claims[due, default: []].append(plan.attempts)
             case .sent: tally.ends["sent", default: 0] += 1
@@ -111,7 +111,7 @@ import Verification
         var random = TestSeed("silence")
         let tally = Self.run(route: ["main", "backup"], fault: .unknown, latency: .seconds(10), seed: random.next())
         print("a silent provider: \(tally)")
-        // Two seconds at 200 a second, and the probes.
+        // Two seconds at 200 a second before the circuit opens, and the probes.
         #expect(tally.ends["unknown", default: 0] <= 450, "COURIER_TEST_SEED=\(random.seed)")
         #expect(tally.ends["sent", default: 0] >= tally.requests - 450)
     }

@@ -4,7 +4,7 @@ import TestTools
 import Testing
 import Verification
 
-/// Who goes when a provider has a limit that the fleet shares.
+/// Tests the queue for rate-limit tokens of a provider whose limit the fleet shares.
 @Suite struct RoutingTurnsTests {
     private static let rate = RateLimit(count: 40, per: .seconds(1))
 
@@ -86,7 +86,8 @@ import Verification
 
     @Test mutating func `the more are sent away, the longer each stays away, up to ten seconds`() {
         let absences = (0..<1000).map { _ in turns.sendAway(from: "main", at: start) }
-        // 40 turns a second: those of two seconds, then each one's own turn.
+        // At 40 tokens a second, the first 80 rejected messages back off two seconds, and each later one until its own
+        // token.
         #expect(absences[0..<80].allSatisfy { $0 == .seconds(2) })
         #expect(absences[119] == .seconds(3))
         #expect(absences[399...].allSatisfy { $0 == .seconds(10) })

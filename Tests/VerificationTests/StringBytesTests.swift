@@ -6,7 +6,7 @@ import Testing
 @testable import Verification
 
 @Suite struct StringBytesTests {
-    /// Short texts of few letters, so that many are alike or begin alike; `é` is written in two ways.
+    /// Short texts of few letters, so that many are equal or share a prefix; `é` occurs in both normal forms.
     private static func text(_ dice: inout TestSeed) -> String {
         let letters = ["a", "b", "\u{e9}", "e\u{301}", "\u{0}", "zzzzzzzzzzzzzzzz"]
         return (0..<dice.below(5)).map { _ in letters[dice.below(letters.count)] }.joined()

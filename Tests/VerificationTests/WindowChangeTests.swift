@@ -5,7 +5,7 @@ import TestTools
 import Testing
 import Verification
 
-/// Windows that another worker has begun while a batch was decided.
+/// Tests windows that another worker inserts while a batch is decided.
 @Suite struct WindowChangeTests {
     private static let now = Timestamp.test
     private static let addresses = 3
@@ -51,7 +51,7 @@ import Verification
                 #expect(isAlike, "history \(history)")
                 #expect(Self.rows(same) == Self.rows(again), "history \(history)")
             } else {
-                // Where something was refused already, it is looked at again.
+                // A batch that already has a full window is decided again, even if the result is the same.
                 #expect(!isAlike || !first.fullWindows.isEmpty, "history \(history)")
             }
         }

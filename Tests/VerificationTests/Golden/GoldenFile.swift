@@ -5,16 +5,16 @@ import TestSupport
 import Testing
 import Verification
 
-/// One file of `schemas/golden/v1`: what gateways have sent and consumers have got since v1, which never changes.
+/// One file of `schemas/golden/v1`: inputs and outputs since v1, which never change.
 ///
-/// With `COURIER_WRITE_GOLDEN=folder` the tests also write there what today's code makes, for a case that is added.
+/// With `COURIER_WRITE_GOLDEN=folder` the tests also write the current code's output there, to add a case.
 struct GoldenFile {
     static let folder = URL(filePath: #filePath).appending(path: "../../../../schemas/golden/v1").standardized
 
     let name: String
     let cases: [JSONObject]
 
-    /// Reads a file without the cases of some names, which are only read today and made no more.
+    /// Reads a file without its `superseded` cases, which the current code still reads but no longer writes.
     init(_ name: String, but superseded: Set<String> = []) throws {
         self.name = name
         let bytes = try Data(contentsOf: Self.folder.appending(path: name))
@@ -26,7 +26,7 @@ struct GoldenFile {
         try #require(cases.count + superseded.count == all.count)
     }
 
-    /// Compares every case, byte for byte, with what today's code makes of it.
+    /// Compares every case byte for byte with the current code's output.
     func expect(_ made: [String], sourceLocation: SourceLocation = #_sourceLocation) throws {
         #expect(made == cases.map { JSONValue.object($0).compact }, sourceLocation: sourceLocation)
         guard let folder = ProcessInfo.processInfo.environment["COURIER_WRITE_GOLDEN"] else { return }
@@ -36,7 +36,7 @@ struct GoldenFile {
 }
 
 extension JSONValue {
-    /// The value without white space, its members in their order and its numbers as they are spelt.
+    /// The value without white space, with members in their order and numbers in their original spelling.
     var compact: String {
         switch self {
         case .null: "null"
@@ -60,7 +60,7 @@ extension JSONObject {
         "{\(members.map { "\(JSONValue.quoted($0.name)):\($0.value.compact)" }.joined(separator: ","))}"
     }
 
-    /// The same with a member of a name in place of the one that it has.
+    /// The object's compact text with one member replaced.
     func with(_ name: String, _ json: String) -> String {
         let kept = JSONObject(members: members.filter { $0.name != name }).compact.dropLast()
         return "\(kept),\(JSONValue.quoted(name)):\(json)}"
@@ -70,7 +70,7 @@ extension JSONObject {
         if case .string(let text)? = self[name] { text } else { nil }
     }
 
-    /// The text members of an inner object, in their order.
+    /// The text members of an inner object, in order.
     func fields(_ name: String) -> [RecordField] {
         guard case .object(let inner)? = self[name] else { return [] }
         return inner.members.compactMap { member in
@@ -78,7 +78,7 @@ extension JSONObject {
         }
     }
 
-    /// The record of a case: `headers`, and as its value `text` as it stands or `value` without white space.
+    /// The record of a case: its `headers`, and as value either `text` verbatim or `value` without white space.
     func record(topic: String) -> InboundRecord {
         let value = string("text") ?? self["value"]?.compact
         return InboundRecord(
@@ -93,7 +93,7 @@ extension JSONObject {
     }
 }
 
-/// A JSON object of the texts that are there, in their order.
+/// A JSON object of the members that are not nil, in order.
 func compactObject(_ members: KeyValuePairs<StaticString, String?>) -> String {
     var writer = JSONWriter()
     writer.object { object in

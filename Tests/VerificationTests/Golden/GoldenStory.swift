@@ -3,18 +3,18 @@
 import TestSupport
 import Verification
 
-/// Each kind of event once, made by today's decisions at a fixed time.
+/// Makes each kind of event once, by the current decisions at a fixed time.
 ///
-/// The ids of a verification and of its send are random in life; here they are written as those of the golden file.
+/// The random ids of a verification and of its send are replaced by those of the golden file.
 struct GoldenStory {
     static let verificationID = "0193a5b0-1c40-7b11-9d22-33e44f556a66"
     static let sendID = "0193a5b0-1c40-7b11-9d22-33e44f556a77"
     private static let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-    /// The cases of refused messages from when they still opened a window and counted among the sends.
+    /// Cases of refused messages from a version in which they opened a window and counted as sends.
     static let superseded: Set<String> = ["failed: refused", "failed: fraud"]
 
-    /// The other cases of `events.json`, in its order.
+    /// All other cases of `events.json`, in its order.
     private(set) var cases: [String] = []
 
     init() {
@@ -62,7 +62,7 @@ struct GoldenStory {
         )
     }
 
-    /// Notes the newest event of some that were published.
+    /// Adds a case with the newest event of some published records.
     private mutating func note(_ name: String, _ records: [OutboxRecord], of claim: ClaimedSend? = nil) {
         guard let record = records.last(where: { !$0.isDeadLetter }) else { return }
         var headers = JSONWriter()
@@ -92,7 +92,7 @@ struct GoldenStory {
         }
     }
 
-    /// What a receipt makes of a send.
+    /// Adds the cases of receipts.
     private mutating func undecided() {
         let receipts: [(String, Receipt.Status, UndeliveredReason?)] =
             [("delivered", .delivered, nil)]

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Verification
 
-/// The compatibility rule of `docs/compatibility.md`: what v1 has read and written once, it reads and writes for ever.
+/// Checks the rule of `docs/compatibility.md`: inputs and outputs of v1 stay valid for ever.
 @Suite struct GoldenTests {
     @Test func `golden requests come to the same decisions, and keep their digests`() throws {
         let file = try GoldenFile("requests.json")
@@ -43,7 +43,7 @@ import Verification
         )
     }
 
-    /// What becomes of a request: its first send or the event that answers it; or why it is a dead letter.
+    /// The decision on a request: its first send, the event that answers it, or the reason of its dead letter.
     private static func decision(on record: InboundRecord) -> String {
         var tables = DecisionTables { tenant in
             tenant.routes.email = ["mailer"]
