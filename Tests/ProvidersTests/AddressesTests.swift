@@ -8,9 +8,9 @@ import Verification
 
 @testable import Providers
 
-/// Names that have many addresses, each of which is tried on a channel of its own.
+/// Tests host names with several addresses, each of which gets its own connection attempt.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct `A provider with two addresses` {
-    /// Sends two messages, one after the other, to a server at the second address.
+    /// Sends two messages in sequence to a server at the second address.
     private func sendTwice(_ first: SocketAddress, then server: ScriptedServer) async throws -> [ProviderAnswer] {
         let addresses = [first, try SocketAddress(ipAddress: "127.0.0.1", port: server.port)]
         let client = ProviderClient(maximumConnections: 8, resolver: FixedAddresses(addresses: addresses))
@@ -36,7 +36,8 @@ import Verification
 
     @Test func `is reached by the second when there is no way to the first`() async throws {
         try await ScriptedServer.with([created]) { server in
-            // A group to which no stream can be opened: refused by the kernel at once, as an address without a route is.
+            // The kernel refuses a TCP connection to a multicast group at once, as it does for an address without a
+            // route.
             let first = try SocketAddress(ipAddress: "ff02::1", port: server.port)
             try await expectOneConnection(try await sendTwice(first, then: server), server)
         }
@@ -52,7 +53,7 @@ import Verification
     }
 }
 
-/// Knows these addresses of any name, in this order.
+/// Resolves every name to these addresses, in this order.
 private struct FixedAddresses: Resolver, Sendable {
     let addresses: [SocketAddress]
 

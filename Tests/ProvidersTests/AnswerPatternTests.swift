@@ -16,7 +16,7 @@ import Testing
         let padding = { String(repeating: "x", count: $0) }
         #expect(pattern.word(in: padding(4091) + "id: 789") == "7")
         #expect(!pattern.matches(padding(4092) + "id: 789"))
-        // In bytes, not in characters.
+        // The limit counts bytes, not characters.
         #expect(!pattern.matches(String(repeating: "😀", count: 1024) + "id: 789"))
     }
 

@@ -11,7 +11,7 @@ import Verification
 
 @testable import Providers
 
-/// How connections are made, how long they are used, and whom they trust.
+/// Tests how connections are opened, reused and authenticated.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct `A connection to a provider` {
     private static func gateway(
         _ url: String,
@@ -72,7 +72,7 @@ import Verification
                 #expect(try await Self.send(provider) == Self.accepted)
                 #expect(server.seen.connections == 2)
                 #expect(try await silent.outcome == .unknown)
-                // Without that it would be idle for 15 s.
+                // An idle connection would otherwise stay open for 15 s.
                 try await eventually("both are closed", within: .seconds(12)) { server.seen.closedConnections == 2 }
                 #expect(try await Self.send(provider) == Self.accepted)
                 #expect(server.seen.connections == 3)
@@ -110,7 +110,7 @@ import Verification
     @Test func `trusts the authorities of its file, which is read again when it changes`() async throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).pem").path
         defer { try? FileManager.default.removeItem(atPath: path) }
-        // Somebody else's authority.
+        // The file holds an authority that did not sign the server's certificate.
         try Self.otherAuthority.write(toFile: path, atomically: true, encoding: .utf8)
         try await ScriptedServer.with([created], tls: try selfSignedContext()) { server in
             let options = ConnectionOptions(authorities: path)
@@ -120,10 +120,10 @@ import Verification
                 #expect(refused == ProviderAnswer(.notSent, errorCode: "tls_failed"))
                 try SelfSigned.certificate.write(toFile: path, atomically: true, encoding: .utf8)
                 #expect(try await Self.send(provider) == Self.accepted)
-                // While it is being written, what was read before holds.
+                // An empty file, as while it is being written, leaves the previous authorities in use.
                 try "".write(toFile: path, atomically: true, encoding: .utf8)
                 #expect(try await Self.send(provider) == Self.accepted)
-                // A folder in its place holds none.
+                // A directory in its place also leaves the previous authorities in use.
                 try FileManager.default.removeItem(atPath: path)
                 try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
                 #expect(try await Self.send(provider) == Self.accepted)
@@ -158,7 +158,7 @@ import Verification
         try await withAuthorityFile { path in
             try await ScriptedServer.with([created], tls: try askingContext()) { server in
                 for _ in 0..<20 {
-                    // A new identity each time, as a file that has changed makes one.
+                    // A changed file creates a new identity, so each round makes one.
                     let identity = try #require(ClientIdentity(certificate: pem, key: nil))
                     let options = ConnectionOptions(authorities: path, identity: identity)
                     let provider = try Self.gateway("https://localhost:\(server.port)", options, client)
@@ -274,7 +274,7 @@ private func withAuthorityFile(_ body: (String) async throws -> Void) async thro
     try await body(path)
 }
 
-/// A server's TLS that takes only clients with its own certificate.
+/// TLS settings of a server that accepts only clients with the server's own certificate.
 private func askingContext() throws -> NIOSSLContext {
     let key = try NIOSSLPrivateKey(bytes: Array(SelfSigned.privateKey.utf8), format: .pem)
     let chain = try NIOSSLCertificate.fromPEMBytes(Array(SelfSigned.certificate.utf8))

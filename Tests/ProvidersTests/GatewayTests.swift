@@ -240,7 +240,7 @@ import Verification
         #expect(request.body.wholeMatch(of: /012345 until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/) != nil)
     }
 
-    /// Answers of gateways that do not speak JSON.
+    /// Answers of gateways that do not use JSON.
     @Test(arguments: [
         ("OK: 4711", ProviderAnswer(.accepted, messageID: "4711")),
         ("ERR: 105, no credit", ProviderAnswer(.misconfigured, errorCode: "105")),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A text in gzip's form (RFC 1952), stored as it is.
+/// A text in gzip format (RFC 1952), stored without compression.
 func gzipped(_ text: String) -> [UInt8] {
     let bytes = Array(text.utf8)
     let length = [UInt8(bytes.count & 0xFF), UInt8(bytes.count >> 8)]

@@ -9,7 +9,7 @@ import Verification
 
 @testable import Providers
 
-/// What HTTP/1.1 lets a server do, beside an answer of a stated length on a connection that is kept.
+/// Tests the forms of an answer that HTTP/1.1 allows beside a fixed length on a persistent connection.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct `An HTTP answer` {
     private static let body = #"{"sid": "SM1", "num_segments": "2"}"#
     private static let accepted = ProviderAnswer(.accepted, messageID: "SM1", segments: 2)
@@ -53,7 +53,7 @@ import Verification
         .answer("HTTP/1.1 201 Created\r\n\(length)Transfer-Encoding: x, Chunked\r\n\r\n\(size);a=b\n\(body)\n00\n\n"),
         .answerAndFinish("\(inChunks)\(size)\r\n\(body)\r\n0\r\n"),
         .answerAndFinish("\(inChunks)\(size)\r\n\(body)\r\n0\r\nX-Sum: 1"),
-        // What they state is wrong, and the document is whole.
+        // The stated lengths are wrong, but the document is complete.
         .answerAndFinish("HTTP/1.1 201 Created\r\nContent-Length: 500\r\n\r\n\(body)"),
         .answerAndFinish("\(inChunks)\(size)\r\n\(body)\r\n"),
         .answerAndFinish("\(inChunks)fff\r\n\(body)"),
@@ -144,7 +144,7 @@ import Verification
         try await ScriptedServer.with([step]) { server in
             try await withProvider(configuration(baseURL: server.url)) { provider in
                 #expect(await provider.send(try patientMessage()) == Self.accepted)
-                // Without that time it would be 15 s.
+                // The default idle time is 15 s.
                 try await eventually("the connection is closed", within: .seconds(12)) {
                     server.seen.closedConnections == 1
                 }
@@ -156,7 +156,7 @@ import Verification
         try await ScriptedServer.with([.answerAndFinish(Self.whole), .answer(Self.whole)]) { server in
             try await withProvider(configuration(baseURL: server.url)) { provider in
                 #expect(await provider.send(try patientMessage()) == Self.accepted)
-                // The client ends its side when it has noticed.
+                // The client closes its side once it has noticed.
                 try await eventually("the connection is closed") { server.seen.closedConnections == 1 }
                 #expect(await provider.send(try patientMessage()) == Self.accepted)
             }

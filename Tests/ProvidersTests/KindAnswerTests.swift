@@ -7,7 +7,7 @@ import Testing
 import Verification
 
 @Suite struct `The answers of every kind of provider` {
-    /// Bodies in which nothing is known, of any kind's format.
+    /// Bodies without any known member, in the formats of all kinds.
     private static let shapes = [
         "", " ", "{", "[", "[]", "{}", "null", "true", "0", "\"\"", "<html><body>Bad Gateway</body></html>",
         #"{"sid": 5, "message_uuid": [], "messages": {}, "data": {"id": {}}, "code": "x", "type": 1, "error": []}"#,
@@ -18,7 +18,7 @@ import Verification
         "\u{0}\u{1}\u{7f}",
     ]
 
-    /// Bodies that cost a careless reader its stack or its time.
+    /// Bodies that overflow the stack or take too long in a careless parser.
     private static let costly = [
         String(repeating: "[", count: 60_000), String(repeating: #"{"a":"#, count: 10_000),
         String(repeating: "<PublishResponse>", count: 3500), String(repeating: "<PublishResponse", count: 4000),
@@ -32,7 +32,7 @@ import Verification
         (.throttled, [429]),
     ]
 
-    /// Every status with a few bodies, and every body with a few statuses.
+    /// Every status with some bodies, and every body with some statuses.
     private static func cases(_ kind: KindFixture) -> [(ProviderOutcome, Int, String)] {
         let statuses = statuses.flatMap { outcome, statuses in statuses.map { (outcome, $0) } }
         let bodies = bodies(kind)
@@ -42,7 +42,7 @@ import Verification
             + costly.flatMap { [(.accepted, 200, $0), (.refused, 400, $0), (.unknown, 500, $0)] }
     }
 
-    /// The body of a success, broken off in the middle, and complete with a wrong type or an empty place for the id.
+    /// A success's body, truncated in the middle, and complete with a wrong type or an empty value for the id.
     private static func bodies(_ kind: KindFixture) -> [String] {
         let id = kind.accepted.messageID ?? ""
         return shapes + [
@@ -90,7 +90,7 @@ import Verification
         }
     }
 
-    /// A body as gateways spoil it, where the id can still be read.
+    /// Bodies with typical faults of gateways, whose id is still readable.
     private static let spoilt: [@Sendable (String) -> [UInt8]] = [
         { [0xEF, 0xBB, 0xBF] + Array($0.utf8) },
         { Array("/* made by v2 */ \($0) // end\r\n\u{0}".utf8) },
@@ -124,7 +124,7 @@ import Verification
             let (answer, _) = try await kind.exchange([.bytes(Array(head.utf8) + body)])
             #expect(answer == kind.accepted)
         }
-        // Deflate's bytes without zlib's header, and a body that is not compressed at all.
+        // Deflate data without the zlib header, and an uncompressed body.
         let bare = body.dropFirst(10).dropLast(8)
         for (coding, bytes) in [("deflate", Array(bare)), ("gzip", Array(kind.success.utf8))] {
             let head = "HTTP/1.1 200 OK\r\nContent-Encoding: \(coding)\r\nContent-Length: \(bytes.count)\r\n\r\n"
@@ -197,7 +197,7 @@ import Verification
 }
 
 extension TestSeed {
-    /// A text after one to four changes: a piece removed, doubled or replaced by what formats give a meaning.
+    /// A text after one to four changes: a piece removed, doubled, or replaced by a token with meaning in some format.
     fileprivate mutating func mutated(_ text: String) -> String {
         let pieces = [
             "", "{", "}", "[", "]", "\"", ",", ":", "<", ">", "</", "/>", "&lt;", "\\u0000", "\u{0}", "é", "null", "-1",

@@ -6,19 +6,20 @@ import Verification
 
 @testable import Providers
 
-/// One kind of provider as the suites that all kinds share see it.
+/// One kind of provider, as the suites for all kinds use it.
 struct KindFixture: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let make: @Sendable (_ baseURL: String, ProviderClient) throws -> any MessageProvider
 
-    /// The body of an answer that says that the message was taken.
+    /// The body of an answer that accepts the message.
     let success: String
 
-    /// What is made of that answer.
+    /// The provider's answer to that body.
     let accepted: ProviderAnswer
 
-    /// Runs the provider with a client of its own, which may trust other authorities than the system, for the length of
-    /// `body`.
+    /// Runs the provider with its own client during `body`.
+    ///
+    /// The client may trust other authorities than the system's.
     func with<Value>(
         baseURL: String,
         maximumConnections: Int = 8,
@@ -36,7 +37,7 @@ struct KindFixture: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Sends one message to a server that follows the script, and returns the answer and what the server saw.
+    /// Sends one message to a scripted server, and returns the answer and the server's record.
     func exchange(
         _ script: [ServerStep],
         _ message: OutboundMessage? = nil
@@ -49,7 +50,7 @@ struct KindFixture: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// The one request that reaches a server which takes every message.
+    /// The only request that reaches a server which accepts every message.
     func request(_ message: OutboundMessage? = nil) async throws -> ReceivedRequest {
         let (answer, seen) = try await exchange([ProvidersTests.answer("200 OK", success)], message)
         #expect(answer == accepted)
@@ -58,7 +59,7 @@ struct KindFixture: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// A message whose call may take long, for tests that are not about time: a busy machine stalls for seconds.
+/// A message with a long deadline, since a busy machine can stall for seconds.
 func patientMessage() throws -> OutboundMessage {
     try message(within: .seconds(30))
 }

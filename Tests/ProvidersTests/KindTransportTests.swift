@@ -10,9 +10,9 @@ import Verification
 @Suite(.serialized, .timeLimit(.minutes(1))) struct `The transport of every kind of provider` {
     private static let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-    /// What a server does, and what must be made of it once the whole request has arrived.
+    /// A server's behaviour after the whole request has arrived, and the expected outcome and code.
     ///
-    /// A success that is cut is one, save where the body alone tells a refusal.
+    /// A truncated success counts as accepted, except for kinds that report refusals only in the body.
     static let steps: [(ServerStep, ProviderOutcome, String)] = [
         (.closeAfterBody, .unknown, "connection_closed"),
         (.resetAfterBody, .unknown, "connection_closed"),
@@ -37,7 +37,7 @@ import Verification
             let deadline = isSlow ? Duration.seconds(1) : .seconds(30)
             let (answer, seen) = try await kind.exchange([step], message(within: deadline))
             #expect(start.duration(to: .now) < .seconds(20), "\(step)")
-            // On a busy machine a short time may be over before the request has left.
+            // On a busy machine a short deadline may pass before the request is sent.
             if isSlow, seen.requests.isEmpty {
                 #expect(answer.outcome == .notSent || answer.outcome == .unknown, "\(step)")
             } else {
@@ -118,7 +118,7 @@ import Verification
             try await kind.with(baseURL: server.url) { provider in
                 for _ in 0..<5 { _ = await provider.send(try patientMessage()) }
                 try await eventually("the connections are dropped") { server.seen.closedConnections == 5 }
-                // What the kernel's buffers hold is all that can be written beyond the limit.
+                // Only the kernel's buffers can take bytes beyond the limit.
                 #expect(server.seen.bytesWritten < 64 * 1024 * 1024)
             }
         }

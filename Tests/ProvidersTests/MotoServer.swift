@@ -11,16 +11,16 @@ import Verification
 
 @testable import Providers
 
-/// A server that plays Amazon SNS and IAM, in a process of its own on 127.0.0.1, with one user who may publish.
+/// A simulator of Amazon SNS and IAM in its own process on 127.0.0.1, with one user who may publish.
 ///
-/// After the calls that make the user, it checks every signature as Amazon does.
+/// After the calls that create the user, it checks every signature as Amazon does.
 struct MotoServer {
     let url: String
 
-    /// The key of the user.
+    /// The user's key.
     let accessKey: AccessKey
 
-    /// Runs a server for the length of `body`; fails when it is not installed, as `deploy/local/wheels.sh` does it.
+    /// Runs a server during `body`, and fails when `deploy/local/wheels.sh` has not installed it.
     static func with<Value>(_ body: (MotoServer) async throws -> Value) async throws -> Value {
         let python = URL(filePath: #filePath).deletingLastPathComponent().appending(
             path: "../../.local/moto/bin/python"
@@ -39,7 +39,7 @@ struct MotoServer {
         process.standardError = try FileHandle(forWritingTo: output)
         try process.run()
         defer { kill(process.processIdentifier, SIGKILL) }
-        // Python takes seconds to start. It takes the port itself, so that no other test can have it meanwhile.
+        // Python takes seconds to start. It picks the port itself, so no other test can take that port meanwhile.
         let url = try await eventually("moto listens", within: .seconds(60)) {
             let said = try String(contentsOf: output, encoding: .utf8)
             try #require(process.isRunning, "moto ended: \(said)")
@@ -48,7 +48,7 @@ struct MotoServer {
         return try await body(MotoServer(url: url, accessKey: try await makeUser(url)))
     }
 
-    /// What the server has been given, as its own JSON.
+    /// The messages that the server received, in its own JSON.
     func contents() async throws -> String {
         try await Self.text(of: HTTPClientRequest(url: "\(url)/moto-api/data.json"))
     }

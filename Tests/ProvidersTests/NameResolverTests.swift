@@ -79,12 +79,12 @@ import Verification
         }
 
         #expect(try await addresses() == [old])
-        // The second lookup has no answer as yet.
+        // The second lookup has no answer yet.
         for _ in 0..<3 { #expect(try await addresses() == [old]) }
         try await eventually("the second lookup has begun") { lookups.withLockedValue { $0 } == 2 }
         isReleased.lock()
         isReleased.unlock(withValue: true)
-        // It fails, which says nothing of the addresses that were known.
+        // A failed lookup does not invalidate the known addresses.
         try await eventually("the third lookup has answered") {
             let known = try await addresses()
             #expect(known == [old] || known == [new])
@@ -111,7 +111,7 @@ import Verification
     }
 }
 
-/// Names that all have the same addresses; a lookup of `slow.example` ends when it is released.
+/// Resolves every name to the same addresses; a lookup of `slow.example` blocks until it is released.
 private final class ScriptedNames: Sendable {
     private let addresses: [SocketAddress]
     private let counts = NIOLockedValueBox<[String: Int]>([:])
@@ -121,7 +121,7 @@ private final class ScriptedNames: Sendable {
         self.addresses = addresses
     }
 
-    /// How often each name has been looked up.
+    /// Number of lookups per name.
     var lookups: [String: Int] { counts.withLockedValue { $0 } }
 
     func release() {

@@ -2,8 +2,9 @@
 
 import Foundation
 
-/// The descriptors that hold a connection to a port of 127.0.0.1, as the kernel counts them: it lists no socket as
-/// established or half closed that nobody holds.
+/// Number of this process's connections to a port of 127.0.0.1, from the kernel's table.
+///
+/// The kernel lists a socket as established or half closed only while a process has it open.
 func openConnections(to port: Int) throws -> Int {
     // The kernel hands the table over a page at a time.
     let file = try FileHandle(forReadingFrom: URL(filePath: "/proc/self/net/tcp"))

@@ -4,7 +4,7 @@ import Providers
 import Testing
 import Verification
 
-/// The token of every test's account; no output may contain it.
+/// The auth token of every test's account, which no output may contain.
 let token = "tok-3n-s3cr3t"
 
 func configuration(baseURL: String) -> TwilioConfiguration {
@@ -34,7 +34,7 @@ func message(
     )
 }
 
-/// Runs a provider with a client of its own for the length of `body`.
+/// Runs a provider with its own client during `body`.
 func withProvider<Value>(
     _ configuration: TwilioConfiguration,
     maximumConnections: Int = 8,
@@ -51,7 +51,7 @@ func withProvider<Value>(
     }
 }
 
-/// Sends one message to a server that follows the script, and returns the answer and what the server saw.
+/// Sends one message to a scripted server, and returns the answer and the server's record.
 func exchange(
     _ script: [ServerStep],
     within callDeadline: Duration = .seconds(30)
@@ -64,7 +64,7 @@ func exchange(
     }
 }
 
-/// An HTTP answer with a JSON body, connection kept.
+/// An HTTP answer with a JSON body; the connection stays open.
 func answer(_ status: String, _ body: String, headers: String = "") -> ServerStep {
     .answer(
         "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\n\(headers)Content-Length: \(body.utf8.count)\r\n\r\n\(body)"

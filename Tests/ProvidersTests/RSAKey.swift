@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A throw-away RSA key of 2,048 bits, which nothing trusts.
+/// A throw-away RSA key of 2,048 bits that nothing trusts.
 enum RSAKey {
     static let pem = """
         -----BEGIN PRIVATE KEY-----

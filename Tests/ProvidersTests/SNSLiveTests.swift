@@ -8,7 +8,8 @@ import Verification
     @Test func `takes what is signed with the right key, and nothing else`() async throws {
         try await MotoServer.with { server in
             let session = server.accessKey
-            // No `~` and no `*`: moto writes the form anew to check the signature, and escapes these otherwise.
+            // The text has no `~` and no `*`: moto encodes these differently when it rebuilds the form to check the
+            // signature.
             let taken = try await send("код 654321 & +=%\"\n", with: session, to: server)
             #expect(taken.outcome == .accepted)
             let id = try #require(taken.messageID)

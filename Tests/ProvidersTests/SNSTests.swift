@@ -180,7 +180,7 @@ import Verification
 }
 
 extension String {
-    /// How often a text stands in this one.
+    /// Number of occurrences of a text.
     fileprivate func components(of text: String) -> Int {
         ranges(of: text).count
     }

@@ -5,18 +5,18 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// What the server does with one request.
+/// The server's response to one request.
 enum ServerStep: Sendable {
-    /// Writes these bytes and keeps the connection.
+    /// Writes these bytes and keeps the connection open.
     case answer(String)
 
-    /// As `answer`, with bytes that may be no text.
+    /// Writes these bytes, which need not be UTF-8, and keeps the connection open.
     case bytes([UInt8])
 
-    /// Writes these bytes and ends its side of the connection; the other one is the client's to end.
+    /// Writes these bytes and closes its side of the connection; the client must close the other side.
     case answerAndFinish(String)
 
-    /// Closes as soon as a connection is there, whatever has come by then.
+    /// Closes a connection at once, whatever has arrived by then.
     case closeOnConnect
 
     /// Reads the whole body, then ends the connection with FIN.
@@ -28,28 +28,28 @@ enum ServerStep: Sendable {
     /// Reads the whole body and never answers.
     case silence
 
-    /// Writes the bytes, then one more byte each 20 ms without end.
+    /// Writes these bytes, then one byte every 20 ms without end.
     case drip(String)
 
-    /// Writes the bytes, then chunks of a body as fast as they are taken, without end.
+    /// Writes these bytes, then chunks of a body without end, as fast as the client reads.
     case endless(String)
 }
 
-/// What the server has seen.
+/// The requests and connections that the server received.
 struct ServerRecord: Sendable {
-    /// Each request whose body came whole, in order.
+    /// Each request with a complete body, in order.
     var requests: [ReceivedRequest] = []
     var connections = 0
     var closedConnections = 0
     var bytesWritten = 0
 }
 
-/// A request as it came over the wire.
+/// A request as received.
 struct ReceivedRequest: Sendable {
     let head: String
     let body: String
 
-    /// The value of a header, by its name in lower case.
+    /// The value of a header; `name` must be in lower case.
     func header(_ name: String) -> String? {
         for line in head.split(separator: "\r\n") {
             let parts = line.split(separator: ":", maxSplits: 1)
@@ -60,7 +60,7 @@ struct ReceivedRequest: Sendable {
     }
 }
 
-/// A TCP server on 127.0.0.1 that counts complete request bodies and follows a script, one step a request.
+/// A TCP server on 127.0.0.1 that counts complete request bodies and follows a script, one step per request.
 ///
 /// The last step repeats.
 final class ScriptedServer: Sendable {
@@ -75,7 +75,7 @@ final class ScriptedServer: Sendable {
         self.record = record
     }
 
-    /// Runs a server for the length of `body`.
+    /// Runs a server during `body`.
     static func with<Value>(
         _ script: [ServerStep],
         tls: NIOSSLContext? = nil,
@@ -103,7 +103,10 @@ private final class ScriptHandler: ChannelInboundHandler {
 
     private static let blank = "\r\n\r\n"
 
-    /// An answer that overtakes the end of its request, as only one on the same machine can, costs the connection.
+    /// Delay before an answer.
+    ///
+    /// Without it, on one machine, an answer could arrive before the end of its request was written, and close the
+    /// connection.
     private static let roundTrip = TimeAmount.milliseconds(10)
 
     private let script: [ServerStep]
@@ -138,7 +141,7 @@ private final class ScriptHandler: ChannelInboundHandler {
         perform(script[min(index, script.count - 1)], context: context)
     }
 
-    /// Takes a whole request off the received bytes.
+    /// Removes a complete request from the received bytes.
     private func nextRequest() -> ReceivedRequest? {
         let bytes = Array(received.utf8)
         let blank = Array(Self.blank.utf8)
@@ -202,7 +205,7 @@ private final class ScriptHandler: ChannelInboundHandler {
         let written = channel.writeAndFlush(chunk)
         written.assumeIsolated().whenSuccess {
             record.withLockedValue { $0.bytesWritten += chunk.readableBytes }
-            // A turn of the loop between two chunks lets the close of the connection in.
+            // Yields to the event loop between two chunks, so that it can process the close of the connection.
             channel.eventLoop.assumeIsolated().execute { self.pour(chunk, on: channel) }
         }
     }

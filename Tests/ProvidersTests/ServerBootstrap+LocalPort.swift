@@ -5,7 +5,7 @@ import NIOCore
 import NIOPosix
 
 extension ServerBootstrap {
-    /// Serves a free port of 127.0.0.1 for the length of `body`.
+    /// Serves on a free port of 127.0.0.1 during `body`.
     func withLocalPort<Value>(_ body: (_ port: Int) async throws -> Value) async throws -> Value {
         let channel = try await serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .bind(host: "127.0.0.1", port: 0)
@@ -22,7 +22,7 @@ extension ServerBootstrap {
 }
 
 extension Channel {
-    /// Closes with RST, which is what a close with a linger time of zero sends.
+    /// Closes with RST: a close with a linger time of zero sends one.
     func reset() {
         guard let options = self as? any SocketOptionProvider else { return close(promise: nil) }
         options.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in self.close(promise: nil) }

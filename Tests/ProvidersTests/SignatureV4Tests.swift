@@ -6,7 +6,7 @@ import Verification
 @testable import Providers
 
 @Suite struct `The signature of AWS` {
-    /// Inputs, and the signature that botocore 1.43's `SigV4Auth` makes of them for the service `sns`.
+    /// Inputs, and the signature that botocore 1.43's `SigV4Auth` computes from them for the service `sns`.
     struct Vector: Sendable {
         let keyID: String
         let secret: String

@@ -6,9 +6,9 @@ import NIOSSL
 import TestTools
 import Testing
 
-/// Runs `body` with a listener and its port, whose queue is full, so that the kernel drops further attempts.
+/// Runs `body` with a listener whose backlog is full, so that the kernel drops further connection attempts.
 ///
-/// When `body` lets it read, it takes connections and ends each with the first bytes that come.
+/// When `body` turns on reading, it accepts connections and closes each one at its first bytes.
 func withBlackHole(_ body: (Int, any Channel) async throws -> Void) async throws {
     let group = MultiThreadedEventLoopGroup.singleton
     let listener = try await ServerBootstrap(group: group)
@@ -23,7 +23,7 @@ func withBlackHole(_ body: (Int, any Channel) async throws -> Void) async throws
         .get()
     let port = listener.localAddress?.port ?? 0
     var fillers: [any Channel] = []
-    // One attempt may be late because the machine is busy; three in a row mean that the queue is full.
+    // A single attempt may time out because the machine is busy; three in a row mean that the backlog is full.
     var failures = 0
     while failures < 3, fillers.count < 16 {
         let attempt = ClientBootstrap(group: group).connectTimeout(.milliseconds(200))
@@ -52,7 +52,7 @@ private final class EndsWithFirstBytes: ChannelInboundHandler {
     }
 }
 
-/// A server's TLS with a certificate for `localhost` that no authority signed.
+/// TLS settings of a server with a self-signed certificate for `localhost`.
 func selfSignedContext(upTo version: TLSVersion? = nil) throws -> NIOSSLContext {
     let key = try NIOSSLPrivateKey(bytes: Array(SelfSigned.privateKey.utf8), format: .pem)
     var configuration = TLSConfiguration.makeServerConfiguration(
@@ -63,7 +63,7 @@ func selfSignedContext(upTo version: TLSVersion? = nil) throws -> NIOSSLContext 
     return try NIOSSLContext(configuration: configuration)
 }
 
-/// What a client trusts that takes the certificate for `localhost`.
+/// The authorities of a client that trusts that certificate.
 func selfSignedAuthorities() throws -> NIOSSLTrustRoots {
     .certificates([try selfSignedCertificate()])
 }

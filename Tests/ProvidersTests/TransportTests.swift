@@ -10,7 +10,7 @@ import Verification
 @Suite(.serialized, .timeLimit(.minutes(1))) struct `A failing transport` {
     private static let head = "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-    /// Asserts that a call ends at its deadline, neither before it nor, on any machine, long after it.
+    /// Checks that a call ends at its deadline: not earlier, and at most 20 s later on a busy machine.
     private func timed(
         _ deadline: Duration,
         _ call: (Duration) async throws -> ProviderAnswer
@@ -23,7 +23,7 @@ import Verification
         return answer
     }
 
-    /// Runs the body while a call to a silent server is under way, which then ends with its caller.
+    /// Runs the body while a call to a silent server is in flight, and then cancels that call.
     private func beside(
         _ provider: TwilioProvider,
         _ server: ScriptedServer,
@@ -214,7 +214,7 @@ import Verification
                     #expect(answer == ProviderAnswer(.accepted))
                 }
                 try await eventually("the connections are dropped") { server.seen.closedConnections == 5 }
-                // What the kernel's buffers hold is all that can be written beyond the cap.
+                // Only the kernel's buffers can take bytes beyond the limit.
                 #expect(server.seen.bytesWritten < 64 * 1024 * 1024)
             }
         }
@@ -247,14 +247,14 @@ import Verification
         }
     }
 
-    /// The first call's connection opens a second later than the second call's, which so serves the first call.
+    /// The second call's connection opens a second before the first call's, and so serves the first call.
     @Test func `that cuts a connection fails no call that waits for another one`() async throws {
         try await withBlackHole { port, listener in
             let url = "http://127.0.0.1:\(port)"
             let answers = try await withProvider(configuration(baseURL: url)) { provider in
                 let message = try message(within: .seconds(30))
                 async let first = provider.send(message)
-                // Time for its attempt to be dropped; nothing tells that it was.
+                // Gives the kernel time to drop the attempt, which no signal reports.
                 try await Task.sleep(for: .milliseconds(300))
                 try await listener.setOption(.autoRead, value: true).get()
                 return await [provider.send(message), first]

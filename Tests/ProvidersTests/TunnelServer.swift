@@ -4,7 +4,7 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// An HTTP proxy on 127.0.0.1 that makes each tunnel to one port, whatever it is asked for.
+/// An HTTP proxy on 127.0.0.1 that tunnels every request to one port, whatever target it names.
 final class TunnelServer: Sendable {
     let port: Int
     private let heads: NIOLockedValueBox<[String]>
@@ -27,7 +27,7 @@ final class TunnelServer: Sendable {
             .withLocalPort { port in try await body(TunnelServer(port: port, heads: heads)) }
     }
 
-    /// The end of a tunnel at the client: it opens the other one.
+    /// The client's side of a tunnel, which opens the connection to the server.
     private final class Mouth: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 

@@ -88,7 +88,7 @@ import Verification
             try await KindFixture.vonageMessages.with(baseURL: server.url) { provider in
                 for (outcome, code) in cases {
                     let answer = await provider.send(try patientMessage())
-                    // Of this number or its carrier alone: nobody else is to wait for them.
+                    // These codes concern only this number or its carrier, so other messages need not wait.
                     let isOfMessage = ["1241", "1320", "1331", "1461"].contains(code)
                     #expect(
                         answer == ProviderAnswer(outcome, errorCode: code, isOfMessage: isOfMessage),

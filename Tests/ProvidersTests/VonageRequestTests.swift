@@ -111,7 +111,7 @@ import Verification
         }
     }
 
-    /// The token of one request, whose signature has been checked with the public key.
+    /// The token of one request, after a check of its signature with the public key.
     private func bearerToken() async throws -> (header: String, claims: Claims) {
         let request = try await KindFixture.vonageApplication.request()
         let header = try #require(request.header("authorization"))

@@ -26,7 +26,7 @@ import Verification
     @Test(arguments: [
         ("ada@müller.example", "xn--mller-kva.example"), ("ada@MÜLLER.Example", "xn--mller-kva.example"),
         ("ada@mu\u{308}ller.example", "xn--mller-kva.example"),
-        // Not transitional: these letters are themselves (UTS 46, section 4).
+        // Nontransitional processing keeps these letters (UTS 46, section 4).
         ("ada@straße.example", "xn--strae-oqa.example"), ("ada@βόλος.example", "xn--nxasmm1c.example"),
         ("ada@例子.公司", "xn--fsqu00a.xn--55qx5d"), ("ada@مثال.إختبار", "xn--mgbh0fb.xn--kgbechtv"),
         ("ada@例子。公司.example", "xn--fsqu00a.xn--55qx5d.example"), ("ada@ＥＸＡＭＰＬＥ.ｃｏｍ", "example.com"),
@@ -41,7 +41,8 @@ import Verification
     }
 
     @Test(arguments: [
-        // A private letter, a mark first, letters that become a slash or an IPv4 address, both directions, too long.
+        // A private-use letter, a leading mark, letters that map to a slash or an IPv4 address, mixed directions,
+        // excess length.
         "ada@\u{e000}.example", "ada@\u{301}a.example", "ada@a℀b.example", "ada@１９２.０.２.７",
         "ada@aא.example", "ada@\(String(repeating: "ü", count: 63)).example",
     ])
@@ -73,7 +74,7 @@ import Verification
     func `with another script before the @ is refused for a server without SMTPUTF8`(hello: String?) async throws {
         let (answer, seen) = try await send(to: "用户@example.org", hello: hello)
         #expect(answer == ProviderAnswer(.refused, errorCode: Self.unavailable))
-        // libcurl may name the recipient before it looks whether the session is to go on; the message never leaves.
+        // libcurl may send the recipient before it checks whether to continue; the message itself is never sent.
         #expect(seen.bodies == 0)
     }
 

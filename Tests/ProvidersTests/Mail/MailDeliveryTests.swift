@@ -123,7 +123,7 @@ import Verification
             try await withThrowingTaskGroup(of: ProviderAnswer.self) { group in
                 for _ in 0..<count {
                     group.addTask {
-                        // As a worker does: what found no connection free comes again.
+                        // Retries when no connection was free, as a worker does.
                         while true {
                             let answer = await provider.send(try mail(within: .seconds(60)))
                             if answer != .busy { return answer }

@@ -74,7 +74,7 @@ import Verification
         for deadline in [Duration.seconds(2), .seconds(30)] {
             let start = ContinuousClock.now
             let (answer, seen) = try await send([.content: .silence], within: deadline)
-            // On a busy machine a short time may be over before the message has left.
+            // On a busy machine a short deadline may pass before the message is sent.
             if deadline == .seconds(2), seen.bodies == 0 { continue }
             #expect(answer == ProviderAnswer(.unknown, errorCode: "timeout"))
             #expect(start.duration(to: .now) < deadline + .seconds(20))
@@ -85,7 +85,7 @@ import Verification
 
     @Test func `that stops reading within the message has surely not got it`() async throws {
         try await ScriptedMailServer.with([.data: .stall("354 go on")]) { server in
-            // More than the system's buffers take.
+            // The content is larger than the system's buffers.
             let content = [UInt8](repeating: UInt8(ascii: "x"), count: 16_000_000)
             let envelope = SMTPEnvelope(sender: "a@example.com", recipient: "b@example.com", content: content)
             let call = SMTPCall(leaveBy: .now + .seconds(60))
@@ -225,7 +225,7 @@ import Verification
         Refusal(.content, "550 spam", .refused, "message_refused"),
         Refusal(.content, "554-this\r\n554 is spam", .refused, "message_refused"),
 
-        // The enhanced code tells whether we or the person was refused.
+        // The enhanced status code distinguishes a refused sender from a refused recipient.
         Refusal(.sender, "550 5.1.1 no such user", .refused, "recipient_refused"),
         Refusal(.sender, "552 5.3.4 too big", .refused, "message_refused"),
         Refusal(.recipient, "550 5.7.1 relay denied", .refused, "recipient_refused"),
@@ -328,7 +328,7 @@ import Verification
     func `that talks nonsense after the message leaves an unknown outcome`(words: String) async throws {
         for deadline in [Duration.milliseconds(1500), .seconds(30)] {
             let (answer, seen) = try await send([.content: .say(words)], within: deadline)
-            // On a busy machine a short time may be over before the message has left.
+            // On a busy machine a short deadline may pass before the message is sent.
             if deadline < .seconds(30), seen.bodies == 0 { continue }
             #expect(answer.outcome == .unknown || (words.hasPrefix("250") && answer.outcome == .accepted))
             #expect(seen.bodies == 1)

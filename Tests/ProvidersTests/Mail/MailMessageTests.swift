@@ -25,7 +25,7 @@ import Verification
         return message.bytes
     }
 
-    /// The headers by name, unfolded.
+    /// The headers with names, unfolded.
     private func headers(_ message: String) -> [(name: String, value: String)] {
         let head = message.replacing("\r\n ", with: " ").split(separator: "\r\n\r\n").first ?? ""
         return head.split(separator: "\r\n").map { line in
@@ -34,7 +34,7 @@ import Verification
         }
     }
 
-    /// What a mail program shows of encoded words, or of the text itself.
+    /// A header value as a mail program displays it, with encoded words decoded.
     private func decoded(_ value: String) throws -> String {
         guard value.hasPrefix("=?") else { return value }
         var bytes = Data()
@@ -106,7 +106,7 @@ import Verification
     }
 }
 
-/// A repeatable source of randomness: `COURIER_TEST_SEED` in the environment, or a new seed.
+/// A repeatable random source, seeded by the environment's `COURIER_TEST_SEED` or by a new seed.
 struct ProcessSeed: RandomNumberGenerator {
     private var state: UInt64
 
@@ -127,7 +127,7 @@ struct ProcessSeed: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// Up to forty pieces that have broken mail programs before.
+    /// Up to forty pieces that are known to break mail programs.
     mutating func hostileText() -> String {
         let pieces = [
             "\r", "\n", "\r\n", "\r\nBcc: x@y.zz", "\r\n\r\n", "\r\n.\r\n", "\u{0}", "\u{85}", "\u{2028}", "\u{2029}",

@@ -4,7 +4,7 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// The places of a session at which a server can misbehave.
+/// The points of a session at which a server can misbehave.
 enum MailMoment: String, Sendable, CaseIterable {
     case greeting
     case hello
@@ -18,29 +18,29 @@ enum MailMoment: String, Sendable, CaseIterable {
     case quit
 }
 
-/// What the server does at a moment.
+/// The server's behaviour at a moment.
 enum MailStep: Sendable, Hashable {
     case say(String)
     case close
     case reset
     case silence
 
-    /// Says it, and reads no more.
+    /// Replies, and then reads no more.
     case stall(String)
 }
 
-/// What the server has seen.
+/// The connections and commands that the server received.
 struct MailRecord: Sendable {
-    /// The messages whose final dot came.
+    /// Number of messages that ended with the final dot.
     var bodies = 0
     var connections = 0
 
-    /// The commands with an address.
+    /// The commands that carry an address.
     var commands: [String] = []
     var closedConnections = 0
 }
 
-/// A mail server on 127.0.0.1 that speaks no TLS and misbehaves by a script.
+/// A mail server on 127.0.0.1, without TLS, that misbehaves as scripted.
 final class ScriptedMailServer: Sendable {
     let port: Int
     private let record: NIOLockedValueBox<MailRecord>
@@ -52,7 +52,7 @@ final class ScriptedMailServer: Sendable {
         self.record = record
     }
 
-    /// Runs a server for the length of `body`.
+    /// Runs a server during `body`.
     static func with<Value>(
         _ script: [MailMoment: MailStep],
         body: (ScriptedMailServer) async throws -> Value
@@ -68,7 +68,6 @@ final class ScriptedMailServer: Sendable {
     }
 }
 
-/// One session.
 private final class MailHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

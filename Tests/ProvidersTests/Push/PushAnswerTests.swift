@@ -105,7 +105,7 @@ import Verification
         let script: PushServer.Script = { _, index in index == 0 ? .accept : .silence }
         try await PushServer.with(script) { server in
             let provider = try pushProvider(server)
-            // The connection stands, so that the deadline is the answer's alone.
+            // The connection is already open, so the deadline applies to the answer only.
             #expect(await provider.deliver(try push()).outcome == .accepted)
             let start = ContinuousClock.now
             let result = await provider.send(try push(within: .seconds(2)))
@@ -146,11 +146,11 @@ import Verification
         defer { try? FileManager.default.removeItem(atPath: path) }
         try await PushServer.with(PushServer.always(.accept)) { server in
             let provider = try pushProvider(server, authorities: path)
-            // Without the file nobody is trusted.
+            // Without the file no certificate is trusted.
             #expect(await provider.deliver(try push()) == ProviderAnswer(.notSent, errorCode: "tls_failed"))
             try SelfSigned.certificate.write(toFile: path, atomically: true, encoding: .utf8)
             #expect(await provider.deliver(try push()).outcome == .accepted)
-            // While it is being written, or a folder stands in its place, what was read before holds.
+            // An empty file, as while it is being written, or a directory leaves the previous authorities in use.
             try "".write(toFile: path, atomically: true, encoding: .utf8)
             #expect(await provider.deliver(try push()).outcome == .accepted)
             try FileManager.default.removeItem(atPath: path)

@@ -10,7 +10,7 @@ import Verification
 
 @testable import Providers
 
-/// The key of every test's team.
+/// The signing key of every test's team.
 let pushKey = P256.Signing.PrivateKey()
 
 func push(
@@ -36,7 +36,7 @@ func push(
     )
 }
 
-/// A clock that a test moves.
+/// A clock that the test moves.
 final class PushClock: Sendable {
     private let offset = NIOLockedValueBox(Duration.zero)
 
@@ -45,7 +45,7 @@ final class PushClock: Sendable {
     func advance(by duration: Duration) { offset.withLockedValue { $0 += duration } }
 }
 
-/// A provider of a team with a key of its own, which trusts the test's certificate.
+/// A provider whose team has its own key, and which trusts the test's certificate.
 func pushProvider(
     _ production: PushServer,
     sandbox: PushServer? = nil,
@@ -69,7 +69,7 @@ func pushProvider(
     )
 }
 
-/// The test's certificate as a file.
+/// The path of a file with the test's certificate.
 enum PushAuthorities {
     static let path: String? = {
         let file = FileManager.default.temporaryDirectory.appending(path: "push-\(UUID().uuidString).pem")
@@ -79,8 +79,9 @@ enum PushAuthorities {
 }
 
 extension APNsProvider {
-    /// Sends a push, and again while no connection stands within the provider's three seconds, which a busy machine may
-    /// miss: nothing has reached the server then.
+    /// Sends a push, and retries when the connection takes longer than the provider's limit of three seconds.
+    ///
+    /// That happens on a busy machine, and then nothing has reached the server.
     func deliver(_ push: OutboundMessage) async -> ProviderAnswer {
         for _ in 0..<4 {
             let answer = await send(push)
@@ -90,7 +91,7 @@ extension APNsProvider {
     }
 }
 
-/// Sends one push to a server that follows the script, and returns the answer and what the server saw.
+/// Sends one push to a scripted server, and returns the answer and the server's record.
 func exchange(
     _ script: @escaping PushServer.Script,
     within callDeadline: Duration = .seconds(60)
@@ -98,7 +99,7 @@ func exchange(
     try await PushServer.with(script) { server in
         let provider = try pushProvider(server)
         var answer = await provider.deliver(try push(within: callDeadline))
-        // A busy machine may miss the time for the handshake, too.
+        // A busy machine may also exceed the time limit of the handshake.
         if answer.errorCode == "tls_failed" { answer = await provider.deliver(try push(within: callDeadline)) }
         return (answer, server.seen)
     }

@@ -52,7 +52,7 @@ import Verification
     @Test func `leaves no connection of a key that has been replaced`() async throws {
         try await PushServer.with(PushServer.always(.accept)) { server in
             for _ in 0..<20 {
-                // A provider of its own each time, as a file that has changed makes one.
+                // A changed file creates a new provider, so each round makes one.
                 let provider = try pushProvider(server)
                 #expect(await provider.deliver(try push()).outcome == .accepted)
                 #expect(try openConnections(to: server.port) > 0)

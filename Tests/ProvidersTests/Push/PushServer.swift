@@ -8,46 +8,48 @@ import NIOPosix
 import NIOSSL
 import TestTools
 
-/// A push as it came, by HTTP/2.
+/// A push that was received by HTTP/2.
 struct ReceivedPush: Sendable {
     var headers: [String: String] = [:]
     var body = ""
 
-    /// The provider token, without the word before it.
+    /// The provider token, without the word `bearer`.
     var token: String { String((headers["authorization"] ?? "").dropFirst("bearer ".count)) }
 }
 
-/// What the server does with one push.
+/// The server's response to one push.
 enum PushStep: Sendable {
-    /// A status with a reason of Apple's.
+    /// Answers a status with one of Apple's reasons.
     case refuse(Int, String, headers: [(String, String)] = [])
     case accept
 
-    /// A status with any body.
+    /// Answers a status with any body.
     case say(Int, String)
 
     /// Resets the stream.
     case reset(HTTP2ErrorCode)
 
-    /// Says that the streams from this one or from the next on were not looked at, and that the connection ends; in the
-    /// second case this one is answered.
+    /// Sends GOAWAY, which announces the end of the connection.
+    ///
+    /// With `isLeftOut` this stream counts as unprocessed; otherwise this push is accepted and only later streams are
+    /// refused.
     case goAway(isLeftOut: Bool)
 
-    /// The same, and resets this stream first.
+    /// Resets this stream, and then sends GOAWAY.
     case resetAndGoAway
 
     case close
     case silence
 }
 
-/// What the server has seen.
+/// The pushes and connections that the server received.
 struct PushRecord: Sendable {
-    /// Each push whose body came whole, in order.
+    /// Each push with a complete body, in order.
     var pushes: [ReceivedPush] = []
     var connections = 0
 }
 
-/// A server on 127.0.0.1 that speaks HTTP/2 over TLS and nothing else, with a certificate for `localhost`.
+/// A server on 127.0.0.1 that speaks only HTTP/2 over TLS, with a certificate for `localhost`.
 final class PushServer: Sendable {
     typealias Script = @Sendable (_ push: ReceivedPush, _ index: Int) -> PushStep
 
@@ -62,12 +64,12 @@ final class PushServer: Sendable {
         self.record = record
     }
 
-    /// The same for each push.
+    /// Responds to each push with the same step.
     static func always(_ step: PushStep) -> Script {
         { _, _ in step }
     }
 
-    /// Runs a server for the length of `body`.
+    /// Runs a server during `body`.
     static func with<Value>(
         _ script: @escaping Script,
         body: (PushServer) async throws -> Value
@@ -106,7 +108,7 @@ final class PushServer: Sendable {
     }
 }
 
-/// One stream, which is one push.
+/// Handles one stream, which carries one push.
 private final class PushStream: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias OutboundOut = HTTP2Frame.FramePayload
