@@ -8,11 +8,11 @@ import Verification
 
 @testable import Courier
 
-/// What waits behind an earlier event of its verification.
+/// Tests events that wait for an earlier event of their verification.
 @Suite struct CatchUpTests {
     private static let number = "+4915123467890"
 
-    /// Requests of one person, of which the first one is sent.
+    /// Requests of one person, the first of which is sent.
     private static func burst(_ count: Int) -> [InboundRecord] {
         (1...Int64(count)).map { .request(id: "r\($0)", phoneNumber: number, offset: $0, at: .now) }
     }
@@ -36,12 +36,12 @@ import Verification
             worker.sink.refuse(3)
             worker.source.add(records: Self.burst(10))
             try await eventually("the broker has refused the third") {
-                // Forgotten, too: what is published and not forgotten would be published again.
+                // The first two must also be deleted from the outbox, or they would be published again.
                 worker.sink.sequences == [1, 2] && worker.ledger.open == 0 && worker.ledger.unpublished == 8
             }
             for _ in 0..<3 {
                 worker.ledger.expireLeases()
-                // Three looks at the table: that none of them publishes more gives no signal.
+                // Time for three sweeps of the outbox. No signal reports that a sweep published nothing.
                 try await Task.sleep(for: .milliseconds(60))
                 #expect(worker.sink.sequences == [1, 2])
             }
@@ -77,7 +77,7 @@ import Verification
             worker.source.add(["+4915123467891"])
             try await eventually("the broker has the first") { worker.sink.held == 1 }
             worker.sink.hold { _ in false }
-            // What has followed on the first of them is taken from the table.
+            // The events behind the first one are read from the outbox.
             worker.source.add(records: Self.burst(10))
             try await eventually("the others are published and forgotten") {
                 worker.sink.answers.count == 10 && worker.ledger.unpublished == 1

@@ -17,7 +17,7 @@ extension ReportedSend {
 }
 
 extension DueSend {
-    /// Nil for a send with an outcome.
+    /// Returns nil for a send with an outcome.
     init?(_ held: FailingLedger.Held) {
         guard let state = held.state else { return nil }
         self.init(

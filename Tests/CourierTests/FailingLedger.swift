@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Verification
 
-/// The ledger in memory behind the pipeline's port, whose methods fail when they are told to.
+/// An in-memory implementation of the pipeline's `Ledger`, whose methods fail on demand.
 final class FailingLedger: Ledger {
     enum Method: String, CaseIterable, Sendable {
         case intake, markDispatching, record, release, sweepSends, sweepExpired, sweepOutbox, published
@@ -14,18 +14,18 @@ final class FailingLedger: Ledger {
         case receive, sweepReceipts
     }
 
-    /// What happens instead of an answer.
+    /// The failure of a call.
     enum Failure: CaseIterable, Sendable {
-        /// Nothing was changed.
+        /// Throws, and changes nothing.
         case refused
 
-        /// The change was made, and the answer lost.
+        /// Makes the change, and throws as if the answer were lost.
         case answerLost
 
-        /// A value is at fault: nothing was changed, and nothing ever is.
+        /// Throws for an invalid value, which fails every time, and changes nothing.
         case faulty
 
-        /// It took too long: nothing was changed.
+        /// Throws for a timeout, and changes nothing.
         case slow
     }
 
@@ -36,25 +36,25 @@ final class FailingLedger: Ledger {
         let isLockConflict = false
     }
 
-    /// A send, and whether some worker holds it.
+    /// A send, with its lease.
     struct Held {
         var claim: ClaimedSend
         var state: DueSend.State?
         var isLeased: Bool
 
-        /// The calls that were made by this claim and those before it.
+        /// Number of provider calls by this claim and earlier ones.
         var attempts: Int16 = 0
 
-        /// Those that refused the message.
+        /// The providers that refused the message.
         var refusers: [String] = []
 
-        /// The one that a retry waits for.
+        /// The provider for which a retry waits.
         var retryProvider: String?
 
-        /// What the newest mark says.
+        /// The providers of the newest dispatch mark.
         var tried: [String]?
 
-        /// Whether an answer was lost, and the next claim repeats it.
+        /// True when an answer was lost, so that the next claim repeats the send.
         var isRepeat = false
     }
 
@@ -81,17 +81,17 @@ final class FailingLedger: Ledger {
         self.journal = journal
     }
 
-    /// Lets the next calls of a method fail.
+    /// Makes the next calls of a method fail.
     func fail(_ method: Method, _ failures: [Failure]) {
         state.withLock { $0.failures[method] = failures }
     }
 
-    /// Refuses every batch that holds a request at one of these offsets.
+    /// Makes every batch fail that contains a request at one of these offsets.
     func poison(offsets: Set<Int64>) {
         state.withLock { $0.poison = offsets }
     }
 
-    /// Lets another transaction lock the verifications that a number of sends are of, or none.
+    /// Locks the verifications of the first `count` sends, as another transaction would.
     func lock(_ count: Int) {
         state.withLock { state in
             let sends = state.sends.values.sorted { $0.claim.id < $1.claim.id }
@@ -99,17 +99,17 @@ final class FailingLedger: Ledger {
         }
     }
 
-    /// Lets days have been made and dropped so long ago.
+    /// Sets the time since the last successful partition maintenance.
     func maintenanceAge(_ age: Duration) {
         state.withLock { $0.maintenanceAge = age }
     }
 
-    /// Keeps what is published until the gate is open.
+    /// Delays the deletion of published records until the gate is open.
     func keepPublished(until gate: Gate) {
         state.withLock { $0.deletion = gate }
     }
 
-    /// Fails no more, and holds nothing.
+    /// Ends all failures, locks and delays.
     func letGo() {
         let deletion = state.withLock { state in
             state.failures = [:]
@@ -119,27 +119,29 @@ final class FailingLedger: Ledger {
         deletion?.open()
     }
 
-    /// Lets verifications have run out, each with a record that tells it; a sweep takes ten.
+    /// Sets verifications that have expired, one event each; a sweep processes ten.
     func runOut(_ records: [OutboxRecord]) {
         state.withLock { $0.runOut = records }
     }
 
-    /// Verifications that have run out and are not swept yet.
+    /// Number of expired verifications that no sweep has processed yet.
     var ranOut: Int { state.withLock { $0.runOut.count } }
 
-    /// For how long sends were handed back; all the same any sweep takes them over.
+    /// The delays with which sends were released.
+    ///
+    /// This ledger's sweeps ignore them.
     var delays: [Duration] { state.withLock(\.delays) }
 
-    /// Whether failures are still to come.
+    /// True while failures remain.
     var hasFailures: Bool { state.withLock { $0.failures.values.contains { !$0.isEmpty } } }
 
-    /// What is not published yet.
+    /// Number of unpublished records.
     var unpublished: Int { state.withLock { $0.outbox.count } }
 
-    /// Sends without an outcome.
+    /// Number of sends without an outcome.
     var open: Int { state.withLock { $0.sends.values.count { $0.state != nil } } }
 
-    /// Lets time pass until nobody holds anything.
+    /// Expires all leases of sends and outbox records.
     func expireLeases() {
         state.withLock { state in
             for id in state.sends.keys { state.sends[id]?.isLeased = false }
@@ -162,7 +164,7 @@ final class FailingLedger: Ledger {
     }
 }
 
-// MARK: - The port
+// MARK: - The `Ledger` protocol
 
 extension FailingLedger {
     func intake(_ candidates: [Candidate], by rules: IntakeRules) async throws -> Recorded<IntakeResult> {

@@ -6,7 +6,7 @@ import Testing
 @testable import Courier
 
 @Suite struct InFlightTests {
-    /// Lets somebody wait for so many places where none is free, and returns when the waiter has got one of them.
+    /// Starts a waiter for `wanted` places while none is free, and returns once the waiter has its first place.
     private func wait(for wanted: Int, _ inFlight: InFlight) async throws -> Task<Bool, Never> {
         let waiting = Task { await inFlight.waitForRoom(wanted) }
         inFlight.remove(1)
@@ -23,7 +23,7 @@ import Testing
         return waiting
     }
 
-    /// Uses all that a takeover gets, and returns how much that is.
+    /// Uses all places that a takeover can reserve, and returns their number.
     private func takeAll(_ inFlight: InFlight, for taker: InFlight.Taker = .takeover) -> Int {
         let reserved = inFlight.reserve(upTo: 10, for: taker)
         inFlight.claim(reserved, of: reserved, for: taker)
@@ -173,7 +173,7 @@ import Testing
                     #expect(inFlight.count <= 100)
                     inFlight.remove(reserved)
                 }
-                // The last look, after which nothing is left to it.
+                // Clears the takeover's demand, so that no share of the free places is kept for it.
                 #expect(inFlight.reserve(upTo: 0, for: .takeover) == 0)
             }
         }

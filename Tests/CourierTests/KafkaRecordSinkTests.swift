@@ -74,7 +74,7 @@ import Verification
         )
     }
 
-    /// The values of our own headers.
+    /// The values of the headers that the worker appends.
     private static func lastHeaders(_ letter: ConsumerRecord) -> [String] {
         let names = ["dead-letter-id", "dead-letter-reason", "dead-letter-value-bytes", "dead-letter-headers"]
         let last = letter.headers.suffix(4)
@@ -82,7 +82,7 @@ import Verification
         return last.map { String(decoding: $0.value ?? [], as: UTF8.self) }
     }
 
-    /// The record of the topic that a sink makes of one; throws what the sink says of it.
+    /// Publishes a record through a sink, and returns the record in the topic; rethrows the sink's error.
     private func published(
         _ record: OutboxRecord,
         options: [String: String] = [:],

@@ -9,19 +9,19 @@ import TestSupport
 import Testing
 import Verification
 
-/// Records from a list.
+/// A source of records from a list.
 final class MemorySource: RecordSource, Service {
     private struct State {
         var records: [InboundRecord] = []
         var offset: Int64 = 0
 
-        /// The sizes of the batches that are handed out and not committed.
+        /// Sizes of the batches that were delivered and are not committed.
         var uncommitted: [Int] = []
 
-        /// The offsets of the records that nothing was committed past.
+        /// Offsets of the records that the last commit left out.
         var waiting: [Int64] = []
 
-        /// How many of the next commits fail.
+        /// Number of commits that will fail.
         var failures = 0
         var isStopped = false
     }
@@ -56,7 +56,7 @@ final class MemorySource: RecordSource, Service {
         signal.yield()
     }
 
-    /// Records that nobody has taken.
+    /// Number of records that were not delivered yet.
     var waiting: Int { state.withLock { $0.records.count } }
 
     func nextBatch(maximum: Int) async throws -> SourceBatch? {
@@ -92,7 +92,7 @@ final class MemorySource: RecordSource, Service {
                 return nil
             }
             state.waiting = waiting.map(\.record.offset)
-            // A position comes again when what waited of its batch is decided.
+            // A position is committed again once the waiting records of its batch are decided.
             let batches = state.uncommitted.prefix(positions.count)
             state.uncommitted.removeFirst(batches.count)
             return batches.reduce(0, +)
@@ -101,36 +101,36 @@ final class MemorySource: RecordSource, Service {
         return count != nil
     }
 
-    /// Lets the next commits fail.
+    /// Makes the next commits fail.
     func failCommits(_ times: Int) {
         state.withLock { $0.failures = times }
     }
 
-    /// Answers no commit until the gate is open.
+    /// Delays every commit until the gate is open.
     func keepCommits(until gate: Gate) {
         broker.withLock { $0 = gate }
     }
 
-    /// Leaves when intake has ended.
+    /// Leaves the consumer group once intake has ended.
     func run() async throws {
         try? await gracefulShutdown()
         journal.note(.left)
         await exit.withLock(\.self)?.pass()
     }
 
-    /// Answers commits, and leaves when it is to.
+    /// Opens the gates of commits and of leaving.
     func letGo() {
         broker.withLock(\.self)?.open()
         exit.withLock(\.self)?.open()
     }
 
-    /// Lets leaving take until the gate is open.
+    /// Delays leaving the group until the gate is open.
     func leave(through gate: Gate) {
         exit.withLock { $0 = gate }
     }
 }
 
-/// A sink that remembers what it was given.
+/// A sink that stores the published records.
 final class MemorySink: RecordSink, Service {
     private struct State {
         var published: [OutboxRecord] = []
@@ -148,25 +148,25 @@ final class MemorySink: RecordSink, Service {
         self.journal = journal
     }
 
-    /// Lets the next calls take nothing.
+    /// Makes the next calls fail.
     func fail(_ times: Int) {
         state.withLock { $0.failures = times }
     }
 
-    /// Lets events of this number not be taken; nil for taking all.
+    /// Refuses events with this sequence number; nil refuses none.
     func refuse(_ sequence: Int32?) {
         state.withLock { $0.refused = sequence }
     }
 
-    /// Lets records of a kind not be answered for until they are let go.
+    /// Delays the acknowledgement of matching records until `letGo`.
     func hold(_ isHeld: @escaping @Sendable (OutboxRecord) -> Bool) {
         state.withLock { $0.isHeld = isHeld }
     }
 
-    /// What is held.
+    /// Number of unacknowledged records.
     var held: Int { state.withLock { $0.held.count } }
 
-    /// Takes what was held, and holds and refuses no more.
+    /// Acknowledges the delayed records, and stops all delays and refusals.
     func letGo() {
         let held = state.withLock { state in
             defer { state.held = [] }
@@ -178,17 +178,17 @@ final class MemorySink: RecordSink, Service {
         for (record, answer) in held { answer(record, nil) }
     }
 
-    /// The numbers of what was published, in its order.
+    /// The sequence numbers of the published records, in order.
     var sequences: [Int32] { state.withLock { $0.published.map(\.sequence) } }
 
-    /// The numbers of what was published of each stream.
+    /// The sequence numbers of the published records of each stream.
     var streams: [Set<Int32>] {
         Dictionary(grouping: state.withLock(\.published), by: \.stream).values.map { Set($0.map(\.sequence)) }
     }
 
     var hasFailures: Bool { state.withLock { $0.failures > 0 } }
 
-    /// Status and reason of what was published, as its JSON has them.
+    /// Status and reason of each published event.
     var answers: [String] {
         state.withLock(\.published).map { record in
             guard let value = record.value, case .object(let event)? = try? JSONScanner.parse(value) else { return "" }
@@ -196,7 +196,7 @@ final class MemorySink: RecordSink, Service {
         }
     }
 
-    /// The providers' codes in what was published.
+    /// The providers' error codes in the published events.
     var errorCodes: [String] {
         state.withLock(\.published).compactMap { record in
             guard let value = record.value, case .object(let event)? = try? JSONScanner.parse(value),
@@ -213,7 +213,7 @@ final class MemorySink: RecordSink, Service {
         }
     }
 
-    /// Gives each stream a destination of its own: what is held or refused makes no other stream wait, however long it takes.
+    /// Returns a separate destination for each stream, so that a delayed or refused record blocks no other stream.
     func destination(of record: OutboxRecord) -> Destination {
         Destination(topic: "deliveries", partition: Int32(truncatingIfNeeded: record.stream.hashValue))
     }

@@ -2,16 +2,16 @@
 
 import Verification
 
-/// The outbox as PostgreSQL keeps it: a record behind another one of its stream waits until that one is gone.
+/// The outbox with PostgreSQL's rule: a record waits until the earlier records of its stream are deleted.
 struct MemoryOutbox {
     private var entries: [(record: OutboxRecord, isHeld: Bool)] = []
 
     var count: Int { entries.count }
 
-    /// Whether something waits that nobody holds.
+    /// True when a record without a lease is waiting.
     var hasWaiting: Bool { entries.contains { !$0.isHeld } }
 
-    /// Adds records and returns those that are handed over.
+    /// Adds records, and returns the ones that are handed over for publication.
     mutating func add(_ records: [OutboxRecord]) -> [OutboxRecord] {
         records.filter { record in
             let isFirst = !entries.contains { $0.record.stream == record.stream }
@@ -20,7 +20,7 @@ struct MemoryOutbox {
         }
     }
 
-    /// Takes what nobody holds, of each stream a run from its first one on.
+    /// Leases the records without a lease, for each stream an uninterrupted run from its first record.
     mutating func takeOver() -> [OutboxRecord] {
         var blocked: Set<UUIDValue> = []
         var taken: [UUIDValue: Int] = [:]
@@ -49,7 +49,7 @@ struct MemoryOutbox {
         }
     }
 
-    /// Lets whoever holds something lose it.
+    /// Expires all leases.
     mutating func lapse() {
         for index in entries.indices { entries[index].isHeld = false }
     }

@@ -3,7 +3,7 @@
 import Synchronization
 import Verification
 
-/// A provider that answers as a test wants.
+/// A provider that gives the test's answers.
 final class MemoryProvider: MessageProvider {
     private struct State {
         var messages: [OutboundMessage] = []
@@ -30,7 +30,7 @@ final class MemoryProvider: MessageProvider {
         self.isIdempotent = isIdempotent
     }
 
-    /// One that answers its first calls alike, and then takes every message.
+    /// A provider that gives one answer to its first `calls` calls, and then accepts every message.
     static func taking(
         after calls: Int,
         of answer: ProviderAnswer,
@@ -49,7 +49,7 @@ final class MemoryProvider: MessageProvider {
 
     var messages: [OutboundMessage] { state.withLock(\.messages) }
 
-    /// The most calls that there were at one time.
+    /// Maximum of concurrent calls.
     var mostRunning: Int { state.withLock(\.mostRunning) }
 
     func send(_ message: OutboundMessage) async -> ProviderAnswer {

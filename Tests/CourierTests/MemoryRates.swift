@@ -3,7 +3,7 @@
 import Synchronization
 import Verification
 
-/// Turns of providers without a database: none while it is closed, and then as many as are wanted.
+/// Rate-limit tokens without a database: none while closed, then as many as requested.
 final class MemoryRates: ProviderRates {
     private let isOpen = Mutex(true)
 

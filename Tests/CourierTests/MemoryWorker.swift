@@ -8,7 +8,7 @@ import TestTools
 import Testing
 import Verification
 
-/// A pipeline between ports in memory.
+/// A pipeline with in-memory Kafka, ledger and providers.
 struct MemoryWorker: Sendable {
     let journal: Journal
     let source: MemorySource
@@ -21,10 +21,11 @@ struct MemoryWorker: Sendable {
     let courier: Courier
     private let group: ServiceGroup
 
-    /// Lends a running pipeline, and stops it in the end.
+    /// Runs a pipeline during the body, and stops it afterwards.
     ///
-    /// Without providers there is one that takes every message; a route names them in their order. A worker that
-    /// `isReporting` writes its figures.
+    /// The route has the providers in their order; without any, a single provider accepts every message. With
+    /// `isReporting`
+    /// the worker logs its statistics.
     static func with(
         _ providers: [MemoryProvider] = [],
         journal: Journal = Journal(),
@@ -119,15 +120,15 @@ struct MemoryWorker: Sendable {
             every: .milliseconds(100),
             logger: log.logger
         )
-        // It would take the figures from a test that wants to see them.
+        // A running report would reset the counters that a test reads.
         let reports: [any Service] = isReporting ? [report] : []
         group = ServiceGroup(configuration: .init(services: reports + courier.services, logger: quiet))
     }
 
-    /// The sends that it holds.
+    /// Number of sends in flight.
     var inFlight: Int { courier.load.inFlight }
 
-    /// How its stages get on.
+    /// The progress of each stage.
     var progress: Progress { courier.progress }
     var isDatabaseAnswering: Bool { courier.isDatabaseAnswering }
 
@@ -136,7 +137,7 @@ struct MemoryWorker: Sendable {
         await group.triggerGracefulShutdown()
     }
 
-    /// Lets go whatever the ports hold, so that a test that misses something ends.
+    /// Opens every gate of the fakes, so that a test with a missed condition ends.
     private func letGo() {
         source.letGo()
         receipts.letGo()
@@ -145,8 +146,9 @@ struct MemoryWorker: Sendable {
         rates.open()
     }
 
-    /// Waits until all that was asked for has been published, as a database's clock would have it: leases run out
-    /// whenever nothing has happened for a while.
+    /// Waits until `count` events are published and no work is left.
+    ///
+    /// Leases expire whenever nothing has happened for a while, as they would by a database's clock.
     func settle(events count: Int) async throws {
         var seen = journal.work.count
         var quiet = OwnTime()
@@ -164,10 +166,10 @@ struct MemoryWorker: Sendable {
 }
 
 extension CourierSettings {
-    /// Sweeps that come quickly, and else the defaults.
+    /// Settings with frequent sweeps, and otherwise the defaults.
     static let test = test(lease: .seconds(30), callDeadline: .seconds(10))
 
-    /// The same with claims that are soon over.
+    /// Settings with frequent sweeps and a short lease.
     static func test(lease: Duration, callDeadline: Duration = .milliseconds(100)) -> CourierSettings {
         CourierSettings(
             decision: .test,

@@ -68,7 +68,7 @@ import Verification
             try await eventually("the first deletion stands still") { worker.progress.atWork[.forget] != nil }
             gate.open()
             try await worker.settle(events: Self.numbers.count)
-            // What was published meanwhile goes together; an answer of the broker may come a moment later.
+            // Records that are published meanwhile are deleted together; an acknowledgement may arrive a moment later.
             let deletions = worker.journal.work.count { $0 == .ledger(.published) }
             #expect(deletions <= 5)
         }
@@ -168,7 +168,7 @@ import Verification
             try await worker.settle(events: 5)
             let answers = [String](repeating: "sent", count: 5)
             if method == .published {
-                // What could not be deleted in time is published again: at least once.
+                // A record whose deletion failed is published again: at least once.
                 #expect(Set(worker.sink.answers) == Set(answers))
                 #expect(worker.sink.answers.count >= 5)
             } else {
@@ -224,7 +224,7 @@ import Verification
         }
     }
 
-    /// A worker that holds four sends at most, and whose provider answers when the gate is open.
+    /// Runs a worker with at most four sends in flight, whose provider answers once the gate is open.
     private func withFourAtTheGate(_ body: (MemoryWorker, MemoryProvider, Gate) async throws -> Void) async throws {
         let gate = Gate()
         let journal = Journal()
@@ -244,12 +244,12 @@ import Verification
         try await withFourAtTheGate { worker, provider, gate in
             worker.source.add(Self.numbers)
             try await eventually("four calls are under way") { provider.messages.count == 4 }
-            // Sweeps come and go, and take nothing more either.
+            // Sweeps continue, but take over no sends.
             let sweeps = worker.journal.entries.count { $0 == .ledger(.sweepSends) }
             try await eventually("sweeps go on") {
                 worker.journal.entries.count { $0 == .ledger(.sweepSends) } > sweeps + 3
             }
-            // Batches of two: one is read ahead.
+            // One batch of two is read ahead.
             #expect(worker.source.waiting == 14)
             gate.open()
             try await worker.settle(events: 20)
@@ -328,7 +328,7 @@ import Verification
             worker.source.add([Self.numbers[0]])
             try await worker.settle(events: 1)
             #expect(provider.messages.count == 3)
-            // Of the validity something is over at each call.
+            // The validity of the first call is repeated, although part of it has passed by the later calls.
             #expect(Set(provider.messages.map(\.validity)).count == 1)
         }
     }
@@ -339,7 +339,7 @@ import Verification
         settings.callDeadline = .seconds(10)
         try await MemoryWorker.with(settings: settings) { worker in
             worker.source.add([Self.numbers[0]])
-            // It is handed back and taken up again and again, and never called.
+            // The send is released and claimed repeatedly, and never called.
             try await eventually("three claims") {
                 worker.journal.work.count { $0 == .ledger(.record) } >= 3
             }

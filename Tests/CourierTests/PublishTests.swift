@@ -12,16 +12,16 @@ import Verification
 
 @testable import Courier
 
-/// The stage that publishes, between a broker and a ledger.
+/// Tests the publish stage between a broker and a ledger.
 @Suite(.timeLimit(.minutes(2))) struct PublishTests {
-    /// What runs, and where its records come from.
+    /// A running stage, and the ledger that supplies its records.
     private struct Stage {
         let ledger: FailingLedger
         let context: StageContext
 
         private var outbox: BatchQueue<OutboxRecord> { context.outbox }
 
-        /// Lends a stage that publishes to a sink, and stops it in the end.
+        /// Runs a stage that publishes to a sink, and stops it afterwards.
         static func with(
             _ sink: any RecordSink & Service,
             limit: Int = 10_000,
@@ -51,7 +51,7 @@ import Verification
             }
         }
 
-        /// Writes events with the change that they tell, and hands over what is first of its stream.
+        /// Stores events in the ledger, and hands over the first of each stream.
         func add(_ records: [OutboxRecord]) async throws {
             outbox.append(try await ledger.receive([], deadLetters: records).outbox)
         }
@@ -82,7 +82,7 @@ import Verification
         }
     }
 
-    /// A broker in this process with three partitions of events and one of dead letters, and a sink to it.
+    /// A mock broker with three partitions of events and one of dead letters, and a sink for it.
     private static func cluster() throws -> (MockCluster, KafkaConfiguration, KafkaRecordSink) {
         let cluster = try MockCluster(brokers: 1)
         try cluster.createTopic("deliveries", partitions: 3)
@@ -96,7 +96,7 @@ import Verification
         return (cluster, configuration, sink)
     }
 
-    /// The numbers of the events of each stream.
+    /// The event numbers of each stream.
     private static func sequences(_ records: [ConsumerRecord]) -> [String: [String]] {
         Dictionary(grouping: records) { String(decoding: $0.key ?? [], as: UTF8.self) }
             .mapValues { $0.map { String(decoding: $0.value ?? [], as: UTF8.self) } }
@@ -116,7 +116,7 @@ import Verification
 
             try cluster.setLeader(of: "deliveries", 0, to: nil)
             try await stage.add(streams.flatMap { stream in (Int32(2)...4).map { Self.event(stream, $0) } })
-            // Long before the producer gives up.
+            // The limit is well below the producer's delivery timeout.
             try await eventually("those of the other partitions are published and forgotten", within: .seconds(15)) {
                 stage.ledger.unpublished == 3 * stuck
             }
@@ -146,7 +146,7 @@ import Verification
             try await stage.add(letters.map { Self.deadLetter($0) })
             try await eventually("the dead letters are left in the table") { stage.context.outbox.count == 0 }
             try await stage.add(streams.map { Self.event($0, 2) })
-            // Long before the producer gives up.
+            // The limit is well below the producer's delivery timeout.
             try await eventually("those of the other partitions are published", within: .seconds(20)) {
                 stage.ledger.unpublished == stuck + letters.count
             }
@@ -178,14 +178,14 @@ import Verification
             try await eventually("the first is refused three times") { sink.refused.count >= 3 }
             #expect(Set(sink.refused) == [1])
             sink.accept()
-            // No lease ends in this ledger by itself.
+            // In this ledger leases end only on request.
             try await eventually("all are published and forgotten") { stage.ledger.unpublished == 0 }
         }
         #expect(sink.accepted == [1, 2, 3])
     }
 }
 
-/// A sink whose topic refuses records until it accepts them.
+/// A sink whose topic refuses records until `accept` is called.
 private final class RefusingSink: RecordSink, Service {
     private let state = Mutex((isOpen: false, refused: [Int32](), accepted: [Int32]()))
 

@@ -8,7 +8,7 @@ import Verification
 
 @testable import Courier
 
-/// What becomes of results that the database does not take at once.
+/// Tests outcomes that the database cannot record at first.
 @Suite(.timeLimit(.minutes(1))) struct RecordTests {
     private static let numbers = (0..<5).map { "+491512345\(1000 + $0)" }
 

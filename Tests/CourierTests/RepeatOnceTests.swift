@@ -7,7 +7,7 @@ import Verification
 
 @testable import Courier
 
-/// Where a repeat of `worker.unknownOutcome: resend_once` goes.
+/// Tests the choice of the provider for a repeat under `worker.unknownOutcome: resend_once`.
 @Suite(.timeLimit(.minutes(5))) struct RepeatOnceTests {
     private static let timeout = ProviderAnswer(.unknown, errorCode: "timeout")
     private static let refusal = ProviderAnswer(.refused, errorCode: "21211")
@@ -20,12 +20,12 @@ import Verification
         return settings
     }()
 
-    /// What happens to one request.
+    /// The events and provider calls of one request.
     private struct Course {
         var answers: [String] = []
         var work: [Journal.Entry] = []
 
-        /// The providers that were called, in their order.
+        /// The called providers, in order.
         var calls: [String] {
             work.compactMap { if case .called(let provider) = $0 { provider } else { nil } }
         }
@@ -33,7 +33,7 @@ import Verification
         var marks: Int { work.count { $0 == .ledger(.markDispatching) } }
     }
 
-    /// Sends one request over a route of these providers, each of which gives its answers one after the other.
+    /// Sends one request on a route of these providers, each with its list of answers.
     private func course(
         of answers: [(name: String, answers: [ProviderAnswer])],
         isIdempotent: Bool = false,

@@ -9,7 +9,7 @@ import Verification
 
 @testable import Courier
 
-/// How a worker's sends come to their providers.
+/// Tests the path of a worker's sends to their providers.
 @Suite(.timeLimit(.minutes(5))) struct RoutingTests {
     private static let moreThanAttempts = Int(AttemptPlan.maximumAttempts) + 2
     private static let numbers = (0..<20).map { "+491512346\(1000 + $0)" }
@@ -171,7 +171,7 @@ import Verification
                     )
                 }
                 worker.source.add(records: records)
-                // On a busy machine their time may be over before.
+                // On a busy machine their deadline may pass first.
                 try await eventually("they are handed back") {
                     worker.ledger.delays.count >= 20 || worker.sink.answers.count == records.count
                 }
@@ -186,17 +186,17 @@ import Verification
         let journal = Journal()
         let time = Duration.seconds(2)
         let first = MemoryProvider("first", journal: journal) { _ in
-            // Answering this late is what the provider is for.
+            // The late answer is the subject of the test, so it needs a real delay.
             try? await Task.sleep(for: time)
             return ProviderAnswer(.notSent, errorCode: "timeout")
         }
         let second = MemoryProvider("second", journal: journal)
         try await MemoryWorker.with([first, second], journal: journal) { worker in
-            // On a busy machine a request may be too late before it is decided or marked: then there is another one.
+            // On a busy machine a request's deadline may pass before its mark. Then the test sends another request.
             for offset: Int64 in 1... {
                 let deadline = (Timestamp.now + time).rfc3339
                 let more = #","deadline":"\#(deadline)""#
-                // Of a person of its own: nobody is kept waiting for the one before.
+                // Each request is for a different person, so it does not wait for the previous one.
                 let number = "+4915\(100_000_000 + offset)"
                 let request = InboundRecord.request(
                     id: "r\(offset)",
@@ -261,7 +261,7 @@ import Verification
             worker.source.add(Self.numbers)
             try await eventually("five calls have failed") { provider.messages.count >= 5 }
             let calls = provider.messages.count
-            // Sweeps bring the sends back again and again; hardly any of them is a call.
+            // Sweeps claim the sends repeatedly, and nearly all claims end without a call.
             let sweeps = worker.journal.entries.count { $0 == .ledger(.sweepSends) }
             try await eventually("sweeps go on") {
                 worker.journal.entries.count { $0 == .ledger(.sweepSends) } > sweeps + 10
@@ -292,7 +292,7 @@ import Verification
             let (start, before) = (ContinuousClock.now, sweeps())
             try await eventually("sweeps go on") { sweeps() >= before + 4 }
             let count = sweeps() - before
-            // One an interval, and what had begun.
+            // One sweep per interval, and those that had already started.
             #expect(count <= 2 + Int((ContinuousClock.now - start) / settings.sweepInterval))
         }
     }

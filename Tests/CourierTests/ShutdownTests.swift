@@ -27,7 +27,7 @@ import Verification
             try await eventually("both calls are under way") {
                 worker.journal.work.count { $0 == .called(provider: "main") } == 2
             }
-            // The database fails a while too: what became of the calls is worth some patience.
+            // The database fails during the shutdown as well; the outcomes of the calls are retried.
             worker.ledger.fail(.record, [.refused, .refused])
             worker.ledger.fail(.published, [.refused])
             await worker.stop()
@@ -92,7 +92,7 @@ import Verification
             await worker.stop()
             try await eventually("it leaves") { worker.journal.entries.contains(.left) }
             let sweeps = worker.journal.entries.count { $0 == .ledger(.sweepSends) }
-            // Time for ten sweeps; one may have begun before.
+            // The time of ten sweeps; one sweep may have started earlier.
             try await Task.sleep(for: .milliseconds(200))
             #expect(worker.journal.entries.count { $0 == .ledger(.sweepSends) } <= sweeps + 1)
         }

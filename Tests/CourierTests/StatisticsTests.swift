@@ -80,7 +80,7 @@ import Verification
         let lines = log.lines(.workerStats)
         let expected = Set(LoggedEvent.workerStats.fields.map(\.rawValue))
         #expect(Set(try #require(lines.first).fields.keys) == expected)
-        // The last one comes with the shutdown, and asks no database.
+        // The last line is written at shutdown, without a query of the database.
         #expect(Set(try #require(lines.last).fields.keys) == expected.subtracting(Self.ofDatabase))
         let requests = lines.compactMap { line -> Int64? in
             guard case .integer(let count)? = line.fields["requests"] else { return nil }
@@ -145,7 +145,7 @@ import Verification
         #expect(Self.line(counts).fields[.latency] == .object([LogMember("publish", percentiles)]))
     }
 
-    /// The gauges that the database tells, of the whole fleet.
+    /// The gauges of the whole fleet, from the database.
     private static let ofDatabase: Set = ["due_sends", "outbox", "oldest_snapshot_ms"]
 
     @Test func `a gauge that the worker cannot know is left out`() {
@@ -196,7 +196,7 @@ extension StatisticsLine {
 }
 
 extension InboundRecord {
-    /// A record that nobody can read.
+    /// A record that is not a valid request.
     fileprivate static let nonsense = InboundRecord(
         topic: "verification.requests",
         partition: 0,

@@ -20,7 +20,7 @@ import Verification
         )
     }
 
-    /// Takes records for one destination, and returns those that go to the broker.
+    /// Begins records for one destination, and returns those to send to the broker.
     private func begin(
         _ unacknowledged: Unacknowledged,
         _ records: [OutboxRecord],
@@ -29,7 +29,7 @@ import Verification
         unacknowledged.begin(records, to: { _ in Destination(topic: "t") }, until: end).first
     }
 
-    /// True where a record of a stream of its own may go to that destination.
+    /// Returns true when the destination accepts a record of another stream.
     private func hasRoom(_ unacknowledged: Unacknowledged) -> Bool {
         let record = record(.max, 1)
         guard !begin(unacknowledged, [record]).isEmpty else { return false }
@@ -125,12 +125,12 @@ import Verification
     }
 }
 
-/// Destinations that take nothing, beside others.
+/// Tests destinations that accept no records, beside others that do.
 @Suite struct StuckDestinationTests {
     private static let later = ContinuousClock.now + .seconds(3600)
     private let start = ContinuousClock.now
 
-    /// An event of a stream whose destination is the partition of its thousand.
+    /// An event of a stream; streams 0 to 999 share a partition, 1000 to 1999 the next, and so on.
     private func event(_ stream: UInt128, _ sequence: Int32 = 1) -> OutboxRecord {
         OutboxRecord(
             stream: UUIDValue(stream),

@@ -3,10 +3,11 @@
 import Synchronization
 import Testing
 
-/// A door that is shut until it is opened once.
+/// A gate that is closed until it is opened once.
 ///
-/// Nobody waits before it for longer than a minute, nor when the test is cancelled: a test that misses what it waits for
-/// ends all the same. It opens its gates by `defer`.
+/// A wait ends after a minute at the latest, or when its task is cancelled, so that a test with a missed condition
+/// ends.
+/// Tests open their gates by `defer`.
 final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -40,7 +41,7 @@ final class Gate: Sendable {
                 if isOpen {
                     waiter.resume()
                 } else if Task.isCancelled {
-                    // A cancellation before this point found nobody.
+                    // The cancellation ran before this waiter was stored, so it resumed nothing.
                     letGo(id)
                 }
             }
@@ -49,10 +50,10 @@ final class Gate: Sendable {
         }
     }
 
-    /// Ends a wait after the time for all of them; the end of the wait cancels it.
+    /// Ends a wait after the maximum time, unless the wait ends first and cancels this task.
     private func expire(_ id: Int) async {
         do {
-            // The deadline itself: an open gate needs none.
+            // This sleep is the deadline itself. Opening the gate cancels it.
             try await Task.sleep(for: .seconds(60))
         } catch {
             return
@@ -68,7 +69,7 @@ final class Gate: Sendable {
     }
 }
 
-/// What the parts around a pipeline saw, in order.
+/// The events that the fakes around a pipeline observed, in order.
 final class Journal: Sendable {
     enum Entry: Hashable, Sendable {
         case taken(Int)
@@ -83,7 +84,7 @@ final class Journal: Sendable {
 
     var entries: [Entry] { state.withLock(\.self) }
 
-    /// The entries without those of the sweeps, which come all the time.
+    /// The entries without those of the sweeps, which run all the time.
     var work: [Entry] {
         entries.filter {
             ![

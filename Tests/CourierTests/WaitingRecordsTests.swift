@@ -9,7 +9,7 @@ import Verification
 @Suite struct WaitingRecordsTests {
     private static let screener = Screener(policy: .test(), keys: .test, numbers: FixedNumbers())
 
-    /// Records of people, by a letter each.
+    /// Records of people, each named by a letter.
     private static func candidates(_ people: String) -> [Candidate] {
         people.unicodeScalars.enumerated().map { offset, person in
             let number = "+49151\(10_000_000 + Int(person.value))"
