@@ -6,7 +6,7 @@ import Testing
 
 @testable import CodeCourier
 
-/// The options by which commands find databases and brokers.
+/// Tests the options by which commands find databases and brokers.
 @Suite struct CommandOptionTests {
     @Test(arguments: ["", "courier", "host=h dbname=d", "postgresql://", "postgresql://h/a b"])
     func `a database is given as a URI`(url: String) throws {

@@ -13,7 +13,7 @@ struct ConfigurationFaultTests {
         folder = try ScratchFolder()
     }
 
-    /// A fragment that is put before the smallest configuration, and the one line it must give, as a beginning.
+    /// Pairs of a fragment to put before the smallest configuration, and the start of its only fault line.
     static let fragments: [(String, String)] = [
         (
             "kafka: { bootstrapServer: \"h:1\" }",
@@ -125,7 +125,7 @@ struct ConfigurationFaultTests {
         #expect(try folder.faults(file) == ["courier.yaml:\(fault)"])
     }
 
-    /// A list of providers and the one line it must give, as a beginning.
+    /// Pairs of a list of providers, and the start of its only fault line.
     static let providers: [(String, String)] = [
         ("[]", " providers: is required"),
         ("{ name: a }", "1: providers: must be a list of providers"),
@@ -187,7 +187,7 @@ struct ConfigurationFaultTests {
         #expect(faults.first?.hasPrefix("courier.yaml:\(expected)") == true, "\(faults)")
     }
 
-    /// A ring of `keys.code`, and whether the fault is about its form.
+    /// Values of `keys.code` with an invalid form.
     static let rings = [
         "", "1", "1:", ":AAAA", "0:\(base64(32))", "-1:\(base64(32))", "32768:\(base64(32))", "x:\(base64(32))",
         "1:\(base64(31))", "1:%%%", "1:\(base64(32)),", "1:\(base64(32)),2", "1:\(base64(32)),1:\(base64(33))",
@@ -215,7 +215,7 @@ struct ConfigurationFaultTests {
         #expect(faults.first?.contains("exactly 32 bytes") == true)
     }
 
-    /// The rings but that of codes, each with the byte that `ExampleFiles.keys` fills its key with; that one has 1.
+    /// The other rings, each with the byte that `ExampleFiles.keys` fills its key with; the codes' key has 1.
     @Test(arguments: [("hash", 2), ("fingerprint", 3), ("seal", 4)] as [(String, UInt8)])
     func `no ring shares a key with that of codes`(name: String, byte: UInt8) throws {
         let variable = "KEYS_\(name.uppercased())"

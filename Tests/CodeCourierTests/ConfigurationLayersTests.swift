@@ -142,7 +142,7 @@ struct ConfigurationLayersTests {
         #expect(overridden.postgres.url.revealed == "postgresql:///file")
     }
 
-    /// Secrets that are empty in the file, with the key that is at fault.
+    /// Empty secrets in the file, with the key at fault.
     static let emptySecrets = [
         (
             "{ name: a, kind: twilio, accountSid: AC1, authToken: \"\", from: \"+15005550006\" }",

@@ -16,7 +16,7 @@ import Testing
         folder = try ScratchFolder()
     }
 
-    /// The file of a configuration that names it.
+    /// The database file that a configuration names.
     private func file(_ text: String) throws -> DatabaseFile {
         _ = try folder.write(text, to: "urls")
         let configuration = ExampleFiles.smallest.replacing(/postgres:.*/, with: "postgres: { urlFile: urls }")

@@ -9,7 +9,7 @@ import Verification
 
 /// Records of a dead letter topic, made as workers make them.
 enum DeadLetterSample {
-    /// The record that a worker publishes for one that it cannot read.
+    /// The dead letter for a record that a worker cannot parse.
     static func record(
         _ value: String? = "{",
         topic: String = "requests",
@@ -38,14 +38,14 @@ enum DeadLetterSample {
         )
     }
 
-    /// The record that a worker publishes instead where no broker takes the whole one, whose value is so long.
+    /// The shortened dead letter for a record whose value of `bytes` bytes no broker accepts.
     static func shortened(_ record: ProducerRecord, bytes: Int) -> ProducerRecord {
         var record = record
         record.headers.append(RecordHeader(name: "dead-letter-value-bytes", value: Array(String(bytes).utf8)))
         return record
     }
 
-    /// A record as a reader of the topic gets it.
+    /// The record as a consumer of the topic receives it.
     static func consumed(_ record: ProducerRecord, offset: Int64 = 0) -> ConsumerRecord {
         ConsumerRecord(
             topic: record.topic,
@@ -60,7 +60,7 @@ enum DeadLetterSample {
 
     static func letter(_ record: ProducerRecord) -> DeadLetter? { DeadLetter(consumed(record)) }
 
-    /// The dead letter of a redriven record that nobody can read either.
+    /// The dead letter of a redriven record that failed again.
     static func diedAgain(_ letter: DeadLetter, offset: Int64) -> ProducerRecord {
         let redriven = letter.redriven(partitions: 3)
         return record(

@@ -114,7 +114,7 @@ import Verification
         #expect(letter.redriven(partitions: 1).headers.map(\.name) == Self.ofRedrive)
     }
 
-    /// Headers that look like ours, as a sender may write them.
+    /// Headers with the names of the worker's own, as a sender may write them.
     static let forged = [
         ("dead-letter-id", "forged"), ("dead-letter-reason", "tombstone"), ("dead-letter-topic", "receipts"),
         ("dead-letter-partition", "2"), ("dead-letter-offset", "77"), ("dead-letter-timestamp", "1"),

@@ -33,7 +33,7 @@ import Verification
         }
     }
 
-    /// Everything that a topic holds.
+    /// All records of a topic.
     private func records(of topic: String) async throws -> [ConsumerRecord] {
         let reader = try await TopicReader.open(configuration: kafka.client, topic: topic, from: .beginning)
         return try await doing {
@@ -117,7 +117,7 @@ import Verification
         #expect(!report.isComplete)
     }
 
-    /// Dead letters of which one batch can be read and no more.
+    /// A source that fails after its first batch of dead letters.
     private struct BreakingSource: DeadLetterSource {
         let kafka: KafkaSettings
         let letters: [DeadLetter]

@@ -26,7 +26,7 @@ struct DeploymentFilesTests {
         for name in ["kafka-password", "twilio", "vonage", "ca.crt"] { _ = try scratch.write("secret", to: name) }
         _ = try scratch.write("postgresql://code_courier@postgres/courier", to: "postgres-url")
 
-        // The secrets of the installation are in its folders; here they are beside the file.
+        // The installed secrets are in folders that do not exist here, so the test puts them beside the file.
         let text = try Self.text("\(folder)/courier.yaml")
             .replacing("/run/secrets/code-courier/", with: "")
             .replacing("/run/secrets/kafka-ca/", with: "\(scratch.path)/")

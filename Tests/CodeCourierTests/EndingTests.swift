@@ -30,7 +30,7 @@ import UnixSignals
         try await group(ending, Finisher()).run()
     }
 
-    /// A service that begins with `work` and then waits for its turn to stop.
+    /// A service that runs `work` and then waits for the graceful shutdown.
     private struct Waiter: Service {
         var work: @Sendable () async -> Void = {}
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CodeCourier
 
-/// The two files that the documentation shows, and what a test does with them.
+/// The documentation's two example files, and helpers to read them.
 enum ExampleFiles {
     static let courier = """
         # courier.yaml
@@ -17,7 +17,7 @@ enum ExampleFiles {
           - { name: backup, kind: vonage, baseURL: "http://127.0.0.1:8025", apiKey: k, apiSecretFile: /run/secrets/vonage, from: Acme }
         """
 
-    /// The configuration with its secrets in a folder.
+    /// The example configuration, with its secrets written to a folder.
     static func courier(in folder: ScratchFolder) throws -> String {
         try ["twilio", "vonage"].reduce(courier) { text, name in
             text.replacing("/run/secrets/\(name)", with: try folder.write("\(name)-in-file\n", to: name))
@@ -51,14 +51,14 @@ enum ExampleFiles {
               regions: { US: [main] }
         """
 
-    /// A configuration in which nothing is left out that has no default, and no file is needed.
+    /// The smallest valid configuration: every key without a default, and no secret files.
     static let smallest = """
         postgres: { url: "postgresql://courier_worker:pw-in-file@127.0.0.1/courier" }
         policy: { path: policy.yaml }
         providers: [{ name: main, kind: log }]
         """
 
-    /// Four rings of different keys.
+    /// Four rings with different keys.
     static let keys = [
         "KEYS_CODE": ring(1, filledWith: 1), "KEYS_HASH": ring(1, filledWith: 2),
         "KEYS_FINGERPRINT": ring(1, filledWith: 3), "KEYS_SEAL": ring(1, filledWith: 4),
@@ -69,7 +69,7 @@ enum ExampleFiles {
     }
 }
 
-/// A folder of the test's own, removed with it.
+/// A folder for one test, deleted afterwards.
 final class ScratchFolder {
     let path: String
 
@@ -82,14 +82,14 @@ final class ScratchFolder {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// Writes a file and gives its path.
+    /// Writes a file, and returns its path.
     func write(_ text: String, to name: String) throws -> String {
         let file = "\(path)/\(name)"
         try Data(text.utf8).write(to: URL(filePath: file), options: .atomic)
         return file
     }
 
-    /// What a configuration comes to; its faults are named after `courier.yaml`, without the folder.
+    /// Loads a configuration; its faults name `courier.yaml` without the folder.
     func load(
         _ text: String,
         environment: [String: String] = ExampleFiles.keys

@@ -11,7 +11,7 @@ struct FileDescriptorTests {
         let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         var before = rlimit()
         try #require(getrlimit(kind, &before) == 0)
-        // Nothing in the tests has so many files open as this leaves.
+        // The tests never have as many files open as this limit allows.
         var low = before
         low.rlim_cur = min(before.rlim_max, 4096)
         try #require(setrlimit(kind, &low) == 0)

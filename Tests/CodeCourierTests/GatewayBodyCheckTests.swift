@@ -5,7 +5,7 @@ import Testing
 
 @testable import CodeCourier
 
-/// Bodies that hold for one message and break for another one are refused at the start.
+/// Checks that bodies which are valid for some messages only are rejected at the start.
 @Suite struct GatewayBodyCheckTests {
     private static func fault(_ body: String, _ contentType: GatewayConfiguration.ContentType) throws -> String? {
         GatewayBodyCheck(template: try GatewayTemplate(body), contentType: contentType).fault
@@ -17,7 +17,7 @@ import Testing
             .json
         ),
         (#"{"code": "{code}", "to": "{to}", "note": "{ not JSON", "list": ["<", "[{code}"], "from": "{from}"}"#, .json),
-        // A code alone needs no escape, however deep it stands.
+        // A code consists of digits, so it needs no escape at any depth.
         (#"{"to": "{to}", "data": "{\"code\": \"{code}\", \"to\": {toDigits}}"}"#, .json),
         (#"{"to": "{to}", "html": "<b>{code}</b>"}"#, .json), ("to={to}&text={text}", .form),
         (#"to={to}&data={"code":"{code}"}"#, .form), ("{to} {text}", .text), (#"{"to":"{to}","code":"{code}"}"#, .text),
@@ -36,7 +36,7 @@ import Testing
     }
 
     static let bad: [(String, GatewayConfiguration.ContentType, String)] = [
-        // One code in ten begins with a zero, which no number in JSON does.
+        // One code in ten starts with a zero, which JSON does not allow in a number.
         (#"{"to": "{to}", "code": {code}}"#, .json, "also with a code such as 012345"),
         (#"{"to": "{to}", "codes": [{code}]}"#, .json, "also with a code such as 012345"),
         (#"{"to": "{to}", "text": {text}}"#, .json, "must be JSON"),

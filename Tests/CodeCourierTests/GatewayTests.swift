@@ -14,7 +14,7 @@ import Testing
         cluster = try MockCluster(brokers: 1)
         var kafka = KafkaSettings()
         kafka.bootstrapServers = cluster.bootstrapServers
-        // The events that this gateway reads are what it writes itself.
+        // The gateway reads the records that it writes itself, in place of a worker's events.
         (kafka.topics.requests, kafka.topics.deliveries) = ("events", "events")
         try cluster.createTopic("events", partitions: 1)
         self.kafka = kafka
@@ -37,7 +37,7 @@ import Testing
         waiting.cancel()
         let start = ContinuousClock.now
         await #expect(throws: CancellationError.self) { try await waiting.value }
-        // A moment, on a machine that may have other work.
+        // Cancellation is immediate; the limit only allows for a busy machine.
         #expect(ContinuousClock.now - start < .seconds(60))
         await gateway.close()
     }

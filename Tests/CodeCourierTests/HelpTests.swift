@@ -6,9 +6,9 @@ import Testing
 
 @testable import CodeCourier
 
-/// What `code-courier help` says of each command.
+/// Tests the output of `code-courier help` for each command.
 @Suite struct HelpTests {
-    /// The commands without subcommands, with the words that call them.
+    /// The commands without subcommands, with the words of their call.
     private static func leaves(
         of command: any ParsableCommand.Type = CodeCourier.self,
         called path: [String] = ["code-courier"]

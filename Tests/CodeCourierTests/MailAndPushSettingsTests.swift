@@ -100,7 +100,7 @@ struct MailAndPushSettingsTests {
     private static let smtp = "{ name: a, kind: smtp, host: h, from: a@example.com"
     private static let apns = "{ name: a, kind: apns, keyId: k, teamId: t"
 
-    /// An entry and the one line it must give, as a beginning.
+    /// Pairs of an entry, and the start of its only fault line.
     static let wrong: [(String, String)] = [
         ("{ name: a, kind: smtp, from: a@example.com }", "providers.a.host: is required"),
         ("{ name: a, kind: smtp, host: h }", "providers.a.from: is required"),

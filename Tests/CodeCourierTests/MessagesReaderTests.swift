@@ -8,7 +8,7 @@ import Verification
 
 @Suite("Messages of the policy")
 struct MessagesReaderTests {
-    /// The example with `messages` in line 25 and what follows.
+    /// The example policy with `messages` from line 25 on.
     private func read(_ messages: String, appName: String = "Acme") -> Result<Policy, ConfigurationFaults> {
         let text = ExampleFiles.policy.replacing("appName: Acme", with: "appName: \(appName)")
         return PolicyFile.parse("\(text)\n    messages: \(messages)", file: "policy.yaml")

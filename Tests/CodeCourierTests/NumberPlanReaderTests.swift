@@ -7,7 +7,7 @@ import Verification
 
 @Suite("Number plan of the policy")
 struct NumberPlanReaderTests {
-    /// A policy whose line 4 is the first row and line 5 the second.
+    /// A policy with the first row in line 4 and the second in line 5.
     private static func policy(_ first: String = row, _ second: String = off) -> String {
         """
         # policy.yaml
@@ -64,7 +64,7 @@ struct NumberPlanReaderTests {
         #expect(verdict == Region("BJ").map { .valid($0, type) })
     }
 
-    /// A piece of the first row, what stands in its place, and the one fault it must give, as a beginning.
+    /// A part of the first row, its replacement, and the start of the only fault.
     static let changes: [(String, String, String)] = [
         ("\"+22901\"", "\"22901\"", "numberPlan[0].prefix: must be + and the first 1 to 15 digits"),
         ("\"+22901\"", "\"+02901\"", "numberPlan[0].prefix: must be + and the first"),

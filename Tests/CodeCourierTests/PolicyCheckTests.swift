@@ -70,7 +70,7 @@ struct PolicyCheckTests {
         #expect(try await exitCode(policy, "--config", try folder.write(two, to: "two.yaml")) == 0)
     }
 
-    /// A change of the smallest policy, and the note that it must give.
+    /// A change to the smallest policy, and the expected note.
     static let notes: [(@Sendable (inout TenantPolicy) -> Void, String)] = [
         ({ $0.limits.perRecipient = [] }, "limits.perRecipient: no limit"),
         ({ $0.limits.perIP = [] }, "limits.perIP: no limit"),
@@ -164,7 +164,7 @@ struct PolicyCheckTests {
         #expect(told.contains("tenants.default.\(expected)"), "\(told)")
     }
 
-    /// Changes after which no text ends in whatever its request names.
+    /// Changes after which no text ends in a domain or an app hash of its request's choice.
     static let withoutOpenAutofill: [@Sendable (inout TenantPolicy) -> Void] = [
         { $0.autofill = AutofillPolicy() }, { $0.routes = Routes(fallback: [], email: ["mailer"]) },
         { tenant in
@@ -214,7 +214,7 @@ struct PolicyCheckTests {
                 tenant.routes.regions = [.norway: ["main"]]
                 tenant.routes.email = ["mailer"]
                 tenant.autofill = AutofillPolicy()
-                // What is large alone is bounded by the limit beside it, and a tenant's is kept otherwise.
+                // The smaller limit bounds the window of the large one, and a tenant's admissions are not kept in one row.
                 tenant.limits.perIP = [
                     .init(count: 100, per: .seconds(60)), .init(count: 1_000_000, per: .seconds(3600)),
                 ]

@@ -6,7 +6,7 @@ import Verification
 
 @testable import CodeCourier
 
-/// What `policy explain` shows of e-mail links, silent pushes and test numbers that end.
+/// Tests the output of `policy explain` for e-mail links, silent pushes and expiring test numbers.
 @Suite("policy explain, by channel")
 struct PolicyExplainChannelTests {
     private func explain(
@@ -127,7 +127,7 @@ struct PolicyExplainChannelTests {
         #expect(!explain(record, .test { $0.routes = Routes(fallback: ["main"], regions: [germany: []]) }).isSent)
     }
 
-    /// The faults of test numbers, and the reason of the event that a worker ends with.
+    /// The faults of test numbers, and the reason in the worker's final event.
     static let faults: [(TestNumber.Fault?, String)] = [
         (nil, ""), (.slow, ""), (.lostReceipt, ""), (.duplicateReceipt, ""), (.optedOut, "opted_out"),
         (.invalid, "provider_refused"), (.throttled, "provider_unavailable"), (.providerDown, "provider_unavailable"),

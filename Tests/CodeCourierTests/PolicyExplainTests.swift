@@ -9,7 +9,7 @@ import Verification
 
 @Suite("policy explain")
 struct PolicyExplainTests {
-    /// A request and a policy of which one rule refuses it.
+    /// A request, and a policy with the one rule that refuses it.
     struct Case: Sendable, CustomTestStringConvertible {
         let rule: String
         let reason: String
@@ -235,7 +235,7 @@ struct PolicyExplainTests {
         #expect(try await exitCode() == 2)
     }
 
-    /// Options that change nothing, and what is said of them.
+    /// Options without effect, and the expected message about them.
     static let misplaced: [([String], String)] = [
         (["--request", "-", "--tenant", "default"], "--request has the whole request: leave out --tenant"),
         (["--request", "-", "--purpose", "sign_in"], "leave out --purpose"),

@@ -16,10 +16,10 @@ struct PolicyFaultTests {
         }
     }
 
-    /// A line of the example that any key may take the place of.
+    /// A line of the example that the changes replace with other keys.
     private static let links = "emailLinks: { authorizedDomains: [example.com], validity: 20m }"
 
-    /// A piece of the example, what stands in its place, and the one line it must give, as a beginning.
+    /// A part of the example, its replacement, and the start of the only fault line.
     static let changes: [(String, String, String)] = [
         ("version: \"2026-11-20.1\"", "", "3: version: is required"),
         ("\"2026-11-20.1\"", "[1]", "2: version: must be a text"),

@@ -15,7 +15,7 @@ struct PolicyFileTests {
         try PolicyFile.parse(text, file: "policy.yaml", providers: providers).get()
     }
 
-    /// A tenant of which only what has no default is stated, and `lines`.
+    /// A tenant with only the required keys, and `lines`.
     private func tenant(_ lines: String, regions: String = "{ allowByDefault: {} }") throws -> TenantPolicy {
         let text = """
             version: "1"

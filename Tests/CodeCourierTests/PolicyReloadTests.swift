@@ -38,7 +38,7 @@ struct PolicyReloadTests {
         )
     }
 
-    /// Puts a file in another's place at once.
+    /// Replaces a file atomically.
     private func rename(_ file: String, over target: String) throws {
         #expect(Glibc.rename(file, target) == 0)
     }
@@ -62,7 +62,7 @@ struct PolicyReloadTests {
             )
             _ = try folder.write(Self.text(version), to: "\(version)/policy.yaml")
         }
-        // As Kubernetes lays out a volume: the file leads through a folder that is swapped.
+        // A mounted Kubernetes volume has this layout: the path leads through a symbolic link that is swapped.
         try link("a", as: "data")
         try link("data/policy.yaml", as: "mounted.yaml")
         try await watching(loader("\(folder.path)/mounted.yaml")) {
@@ -77,7 +77,7 @@ struct PolicyReloadTests {
         try FileManager.default.createSymbolicLink(atPath: "\(folder.path)/\(name)", withDestinationPath: target)
     }
 
-    /// What is no policy, and what the line about it must say.
+    /// Invalid policies, and the text that the fault must contain.
     static let refused = [
         (text("2", regions: "US, US"), "names US again"),
         ("", "is empty"),

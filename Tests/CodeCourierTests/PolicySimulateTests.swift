@@ -24,7 +24,7 @@ struct PolicySimulateTests {
         return replay.report
     }
 
-    /// One request after the other, at the given seconds.
+    /// Requests at the given seconds, one after the other.
     private func requests(_ phoneNumbers: [String], at seconds: [Int]) -> [InboundRecord] {
         zip(phoneNumbers, seconds).enumerated().map { index, request in
             .request(id: "r\(index)", phoneNumber: request.0, offset: Int64(index), at: .test + .seconds(request.1))
@@ -57,7 +57,7 @@ struct PolicySimulateTests {
     @Test func `a longer resend window saves messages`() {
         let records = requests(Array(repeating: "+4915123456789", count: 4), at: [0, 59, 60, 180])
         let report = replay(records, candidate: .test { $0.resend.windows = [.seconds(90), .seconds(120)] })
-        // Now at 0, 60 and 180 s; with 90 s at 0 and 180 s.
+        // The current policy sends at 0, 60 and 180 s; the candidate, with a 90 s window, sends at 0 and 180 s.
         #expect(report.decisions[.sent] == Pair(current: 3, candidate: 2))
         #expect(report.decisions[.suppressed] == Pair(current: 1, candidate: 2))
         #expect(report.sendsSaved == 1)
@@ -95,7 +95,7 @@ struct PolicySimulateTests {
         let report = replay(records, current: .test { $0.routes.email = ["mailer"] }, candidate: .test())
         #expect(report.decisions[.sent] == Pair(current: 1, candidate: 0))
         #expect(report.decisions[.suppressed] == Pair(current: 2, candidate: 0))
-        // The person's two in ten seconds are used up all the same.
+        // Failed sends also count against the person's limit of two in ten seconds.
         #expect(report.decisions[.failed] == Pair(current: 0, candidate: 2))
         #expect(report.refusals == ["limits.perRecipient.2/10s": Pair(current: 0, candidate: 1)])
         let flip = ReplayReport.Flip(
@@ -200,7 +200,7 @@ struct PolicySimulateTests {
             #expect(decision.kind == .sent)
             largest = max(largest, simulation.size)
         }
-        // Sixty live slots and six windows at a time, and as much again before it is looked through.
+        // About sixty slots and six windows are live at once, and cleanup waits until that number has doubled.
         #expect(largest < 250)
     }
 
@@ -232,7 +232,7 @@ extension TenantPolicy {
     )
 }
 
-/// A directory that knows the region by the calling code alone.
+/// A directory that derives the region from the calling code only.
 struct CallingCodes: NumberDirectory {
     func facts(of number: PhoneNumber) -> NumberFacts {
         let codes = [("+49", "DE"), ("+33", "FR"), ("+44", "GB"), ("+1", "US"), ("+47", "NO")]
@@ -242,7 +242,7 @@ struct CallingCodes: NumberDirectory {
     }
 }
 
-/// Random requests, most of them of few people, so that they meet windows and limits.
+/// Random requests, mostly of few people, so that they reach windows and limits.
 private enum History {
     static func records(_ count: Int, using seed: inout TestSeed) -> [InboundRecord] {
         var time = Timestamp.test

@@ -19,7 +19,8 @@ struct PolicySimulateTopicTests {
         configuration = KafkaConfiguration(bootstrapServers: cluster.bootstrapServers)
     }
 
-    /// Writes requests of 40 people, a second apart, over the partitions; those `ahead` bear a time in years.
+    /// Publishes requests of 40 people, one per second, across the partitions; those in `ahead` have a time years
+    /// ahead.
     private func produce(_ count: Int, ahead: Set<Int> = []) async throws {
         let producer = try KafkaProducer(configuration: configuration)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -81,7 +82,7 @@ struct PolicySimulateTopicTests {
         #expect(report.last == .test + .seconds(1199))
         #expect(report.lateRecords == 0)
         #expect(!report.isInterrupted)
-        // Of a person's requests every 40 s those at 0, 80, 200, 520 and 1120 s are sent on.
+        // Each person requests every 40 s, and the requests at 0, 80, 200, 520 and 1120 s are sent.
         #expect(report.sends["FR"] == Pair(current: 100, candidate: 100))
         #expect(report.sends["DE"]?.current == 100)
         #expect(report.sends["DE"]?.candidate == 0)
@@ -107,7 +108,7 @@ struct PolicySimulateTopicTests {
     }
 
     @Test func `a record from a clock that is ahead is outside of a range and does not end it`() async throws {
-        // The first of each partition, and more behind it than are read at once.
+        // These are the first records of each partition, with more records behind them than one read returns.
         try await produce(3600, ahead: [0, 1, 2])
         let report = try await run(end: .test + .seconds(86_000))
         #expect(report.records == 3597)

@@ -223,7 +223,7 @@ struct ProviderKindTests {
     private static let body = #"body: '{"to":"{to}","text":"{text}"}'"#
     private static let http = "{ name: a, kind: http, url: \"https://x.example\""
 
-    /// An entry and the one line it must give, as a beginning.
+    /// Pairs of an entry, and the start of its only fault line.
     static let wrong: [(String, String)] = [
         (
             "{ name: a, kind: vonage, apiKey: k, apiSecret: s, from: Twelve Chars }",

@@ -53,7 +53,7 @@ struct ReorderBufferTests {
             buffer.insert(.raw(String(repeating: "a", count: 1000), offset: Int64(index), at: .test))
             #expect((buffer.popOverflow() != nil) == (index == 3))
         }
-        // One that is as large as all that is held leaves room for nothing else.
+        // A record as large as the whole limit leaves no room for other records.
         buffer.insert(.raw(String(repeating: "a", count: 3000), offset: 4, at: .test))
         for offset in Int64(1)...3 { #expect(buffer.popOverflow()?.offset == offset) }
         #expect(buffer.popOverflow() == nil)

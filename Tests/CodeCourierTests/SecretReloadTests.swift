@@ -232,7 +232,7 @@ struct SecretReloadTests {
     }
 }
 
-/// Providers that answer with the token that they were made with.
+/// Providers that answer with the token from which they were created.
 private final class MadeProviders: Sendable {
     private let made = Mutex<[(token: String, address: String)]>([])
 

@@ -44,7 +44,7 @@ struct ServiceManagerTests {
         #expect(notices.look(Self.state(late: true)) == ["STATUS=intake did not get on for 30 s or longer"])
         #expect(notices.look(Self.state(late: true)) == [])
         #expect(notices.look(Self.state()) == ["WATCHDOG=1", "STATUS=at work, policy test.1"])
-        // What it waits for is no reason to start it anew.
+        // An unavailable dependency is no reason to restart the worker.
         #expect(notices.look(Self.state([.postgres])) == ["WATCHDOG=1", "STATUS=waiting for postgres"])
     }
 
@@ -65,7 +65,7 @@ struct ServiceManagerTests {
         #expect(notices.look(Self.state()).contains("READY=1") == false)
     }
 
-    /// A path, and an abstract name.
+    /// Runs with a path and with an abstract socket name.
     @Test(arguments: [false, true])
     func `messages arrive at the socket that the environment names`(isAbstract: Bool) throws {
         let folder = try ScratchFolder()

@@ -6,7 +6,7 @@ import Verification
 
 @testable import CodeCourier
 
-/// `schemas/policy.schema.json` and `schemas/courier.schema.json` name the keys that the readers know, and no others.
+/// Checks that `policy.schema.json` and `courier.schema.json` have exactly the keys that the readers know.
 @Suite struct SettingsSchemaTests {
     @Test func `each mapping of a policy has the keys of its schema`() throws {
         let mappings = try Self.mappings(of: "policy")
@@ -27,7 +27,7 @@ import Verification
         }
     }
 
-    /// A file in which one mapping has a key that nobody knows, and the keys that the schema has there.
+    /// A file in which one mapping has an unknown key, and the schema's keys for that mapping.
     private struct Mapping {
         let yaml: String
         let keys: Set<String>
@@ -35,7 +35,7 @@ import Verification
 
     private static let stray = "xqzxqzxqzxqz"
 
-    /// The keys that the readers' advice about the stray key tells.
+    /// The keys that the fault about the unknown key lists as known.
     private static func known(in faults: ConfigurationFaults?) -> Set<String> {
         let texts = (faults?.faults ?? []).map(\.description).filter { $0.contains(stray) }
         let advice = texts.first?.components(separatedBy: "known here: ").last ?? ""
@@ -50,7 +50,7 @@ import Verification
         return mappings
     }
 
-    /// Visits every mapping that a schema describes with its keys; `wrap` makes a file of what stands at the place.
+    /// Visits every mapping of a schema with its keys; `wrap` turns a mapping's text into a whole file.
     private static func walk(
         _ schema: JSONObject,
         _ root: JSONObject,

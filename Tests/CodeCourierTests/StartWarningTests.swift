@@ -6,7 +6,7 @@ import Testing
 
 @testable import CodeCourier
 
-/// The warnings of a start: a database of another machine without a word on TLS.
+/// Tests the warnings at the start: a remote database without a TLS setting.
 @Suite struct StartWarningTests {
     private let folder: ScratchFolder
 

@@ -11,7 +11,7 @@ import Verification
 @testable import CodeCourier
 @testable import SMTPClient
 
-/// What editors, shells and stores of secrets put around a value, and what a value must not have inside.
+/// Tests values with the additions of editors, shells and secret stores, and with invalid characters inside.
 @Suite("Values as operators write them")
 struct StatedTextTests {
     private struct Missing: Error {}
@@ -27,7 +27,7 @@ struct StatedTextTests {
         with: "{ name: main, kind: twilio, accountSid: AC1, from: \"+15005550006\" }"
     )
 
-    /// The token of the only provider, from a variable or from a file that one names.
+    /// The token of the only provider, from a variable or from a file that a variable names.
     private func token(_ variables: [String: String]) throws -> String? {
         let environment = ExampleFiles.keys.merging(variables) { _, new in new }
         let configuration = try folder.load(Self.twilio, environment: environment).get()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CodeCourier
 
-/// What a worker warns of: variables that look like a key's.
+/// Tests the warnings about variables that resemble a key's variable.
 @Suite struct UnknownVariableTests {
     private let folder: ScratchFolder
 
@@ -17,7 +17,7 @@ import Testing
         return try folder.load(ExampleFiles.smallest, environment: environment).get().unknownVariables
     }
 
-    /// Variables that are no key's, and the key's variable that each is told to mean.
+    /// Unknown variables, and the suggested variable for each.
     static let unknown: [(String, String?)] = [
         ("KAFKA_BOOTSTRAP_SERVER", "KAFKA_BOOTSTRAP_SERVERS"),
         ("KAFKA_TOPICS_DEADLETTERS", "KAFKA_TOPICS_DEAD_LETTERS"),

@@ -13,7 +13,7 @@ import Testing
         }
         #expect(looks.stalled(["poll": 3, "intake": 7]) == ["intake"])
         #expect(looks.stalled(["poll": 4]) == [])
-        // Work that begins anew gets its time anew.
+        // Work that restarts has its full time again.
         #expect(looks.stalled(["poll": 5, "intake": 7]) == [])
     }
 

@@ -2,7 +2,7 @@
 
 @testable import CodeCourier
 
-/// Has the files of a loader watched, at a quick pace, while the body changes them.
+/// Watches a loader's files at a short interval while the body changes them.
 func watching(_ loader: any FileLoader, _ body: () async throws -> Void) async throws {
     let reload = Reload(by: loader, interval: .milliseconds(5))
     try await withThrowingTaskGroup(of: Void.self) { group in

@@ -71,7 +71,7 @@ struct YAMLMergeKeyTests {
         #expect(unknown.contains { $0.contains("tenants.second.colour: is not a known key") }, "\(unknown)")
     }
 
-    /// Seven levels of eight stand for two million mappings in a few hundred bytes.
+    /// Seven levels of eight aliases describe two million mappings in a few hundred bytes.
     @Test(.timeLimit(.minutes(1)))
     func `levels of merge keys that stand for millions of mappings are a fault with its line`() {
         let levels = (1...7).map { level in
