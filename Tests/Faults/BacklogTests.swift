@@ -7,9 +7,10 @@ import Testing
 
 extension Drill {
     @Suite struct Backlog {
-        /// What waits stays in Kafka and in PostgreSQL; a worker holds no more of it than it may have under way.
+        /// Checks that a backlog stays in Kafka and PostgreSQL, and that a worker's memory stays bounded by its sends
+        /// in flight.
         @Test func `a provider takes ten a second of a large backlog`() async throws {
-            // The mock cluster keeps about 5 MiB a partition.
+            // The mock cluster keeps about 5 MiB per partition.
             let plan = Scenario.Plan(
                 partitions: Campaign.isFull ? 128 : 6,
                 lease: .seconds(10),
@@ -39,21 +40,21 @@ extension Drill {
                 try await worker.stop()
                 scenario.note("exit_seconds", (ContinuousClock.now - start) / .seconds(1))
 
-                // The rest has become too old meanwhile, which ends the run before every message is sent.
+                // The remaining requests exceed this maximum age, which ends the run without sending them.
                 scenario.fleet.sandbox.clearFaults()
                 try await scenario.startWorker(["WORKER_MAX_REQUEST_AGE": "1s"])
             }
         }
 
-        /// The worker's memory in MiB, once a second.
+        /// Measures the worker's memory in MiB, once a second.
         ///
-        /// Its events are read meanwhile: there are more of them than the mock cluster keeps.
+        /// It also reads the events, since there are more than the mock cluster keeps.
         private func watch(_ worker: Worker, _ scenario: Scenario, seconds: Int) async throws -> [Double] {
             var memory: [Double] = []
             let calls = scenario.fleet.sent.count
             let start = ContinuousClock.now
             for _ in 0..<seconds {
-                // The pace of the looks, too: memory that grows gives no signal.
+                // Sets the interval of the measurements, since growing memory gives no signal.
                 _ = try await scenario.fleet.allEvents(after: .seconds(1))
                 memory.append(try #require(worker.program.figures).memory)
             }

@@ -11,7 +11,7 @@ import Verification
 
 extension Outage {
     @Suite struct BrokerFaults {
-        /// The provider takes nothing until no broker is there any more, so that all messages go out without one.
+        /// The provider answers only after the broker is gone, so every outcome is recorded without a broker.
         @Test func `the broker is gone while accepted sends go out`() async throws {
             let plan = Scenario.Plan(lease: .seconds(30), callDeadline: .seconds(10), quietTime: .seconds(120))
             try await Scenario.run("broker_down", quick: 8, full: 120, plan: plan) { scenario in
@@ -34,13 +34,13 @@ extension Outage {
                 scenario.note("sent_without_broker", Double(scenario.fleet.messages.count))
                 let before = try #require(worker.program.figures)
                 let start = ContinuousClock.now
-                // The stretch over which processor time is measured.
+                // The period for which processor time is measured.
                 try await Task.sleep(for: .seconds(scenario.size))
                 let seconds = (ContinuousClock.now - start) / .seconds(1)
                 let after = try #require(worker.program.figures)
                 let share = (after.processorTime - before.processorTime) / seconds
                 scenario.note("processor_share", share)
-                // What the messages themselves take may still be a part of a short run.
+                // In a short run the messages' own processor time may still count.
                 #expect(share < 0.05 + 1 / seconds)
 
                 try mock.brokerUp()
@@ -59,13 +59,13 @@ extension Outage {
                     try await scenario.send(scenario.makeRequests(20))
                     try mock.moveCoordinator(of: "\(scenario.fleet.topics.requests).group", to: Int32(move % 3 + 1))
                     scenario.countFaults()
-                    // The pace of the moves.
+                    // Interval between two moves.
                     try await Task.sleep(for: .seconds(1))
                 }
             }
         }
 
-        /// The requests are on their topic before the errors come, so that the workers' producers meet them.
+        /// The requests are published before the errors start, so that the workers' producers get the errors.
         @Test func `brokers refuse events, or end connections on which events are under way`() async throws {
             try await Scenario.run("produce_errors", quick: 6, full: 60) { scenario in
                 let mock = try #require(scenario.fleet.cluster.mock)
@@ -83,10 +83,10 @@ extension Outage {
                     scenario.countFaults(3)
                     if error == .transport {
                         try await scenario.waitForCalls(0)
-                        // The calls take a second, so their events are about to go out or on their way.
+                        // Calls take a second, so their events are now about to be published or in flight.
                         try await Task.sleep(for: .milliseconds(1000) + scenario.randomTime(below: .milliseconds(200)))
                         try mock.brokerDown()
-                        // The connections end, and the producers try in vain, before the broker is back.
+                        // Gives the producers time to lose their connections and retry in vain.
                         try await Task.sleep(for: .milliseconds(300))
                         try mock.brokerUp()
                     }
@@ -106,7 +106,7 @@ extension Outage {
                     try await scenario.waitForCalls(1, sending: requests)
                     try mock.brokerDown()
                     scenario.countFaults()
-                    // The calls take a second each; their events then fill the queue of ten, and none leaves it.
+                    // Calls take a second each, and then their events fill the queue of ten, which nothing empties.
                     try await Task.sleep(for: .seconds(4))
                     try mock.brokerUp()
                     _ = try await scenario.fleet.events(of: requests.map(\.id), within: .seconds(60))
@@ -124,16 +124,16 @@ extension Outage {
                     .rebalanceInProgress, .rebalanceInProgress, .unknownMember, .coordinatorNotAvailable, .transport,
                     .illegalGeneration, .notCoordinator,
                 ]
-                // A worker comes in one round and goes in the next.
+                // One round starts a worker, and the next round stops it.
                 for round in scenario.rounds(atLeast: 2) {
                     for _ in 0..<6 {
                         let refusals = scenario.withDice { dice in (0..<dice.below(3)).map { _ in dice.pick(errors) } }
                         try mock.pushErrors(.offsetCommit, refusals)
                         scenario.countFaults(refusals.count)
-                        // One commit covers what many requests came to; when it goes through, no refusal is left.
+                        // One commit covers many records, so a successful commit has consumed all injected errors.
                         try await eventually("a commit goes through", within: .seconds(60)) {
                             try await scenario.send(scenario.makeRequests(6))
-                            // The pace of the requests.
+                            // Interval between two batches of requests.
                             try await Task.sleep(for: .milliseconds(100))
                             return try await watch.look(at: scenario)
                         }
@@ -146,7 +146,7 @@ extension Outage {
                     }
                 }
                 _ = try await scenario.fleet.events(of: scenario.requests.map(\.id), within: .seconds(300))
-                // Commits that were refused are made up for by later ones.
+                // Later commits make up for the refused ones.
                 try await eventually("every partition is committed", within: .seconds(60)) {
                     try await scenario.send(scenario.makeRequests(6))
                     try await watch.look(at: scenario)
@@ -159,16 +159,16 @@ extension Outage {
     }
 }
 
-/// Follows what a group has committed: it may never fall, nor pass a record that the tables do not know.
+/// Tracks the group's committed offsets: they must not fall, nor pass a record that is not in the database.
 private struct CommitWatch {
     private(set) var committed: [Int32: Int64] = [:]
     private(set) var looks = 0
 
-    /// Takes a look, and tells whether a commit has gone through since the last one.
+    /// Reads the committed offsets, and returns true when a commit has succeeded since the last call.
     @discardableResult
     mutating func look(at scenario: Scenario) async throws -> Bool {
         let newest = try await scenario.fleet.committedOffsets()
-        // Asked after the offsets: what was durable by then may only have become more.
+        // The database is read after the offsets, so it can only contain more than at the time of the commit.
         let known = Set(try await scenario.fleet.database.texts("SELECT key::text FROM courier.request"))
         for (partition, offset) in newest {
             #expect(offset >= committed[partition] ?? 0, "the committed offset of partition \(partition) falls")

@@ -16,12 +16,13 @@ import Verification
 extension Drill {
     @Suite struct Clocks {
         @Test func `workers whose clocks are ten minutes off decide as all others do`() async throws {
-            // All requests come at once: what a busy machine makes of them must not be taken for a silent provider.
+            // All requests arrive at once, and long deadlines keep a busy machine's delays from looking like a silent
+            // provider.
             let plan = Scenario.Plan(lease: .seconds(30), callDeadline: .seconds(10), quietTime: .seconds(120))
             try await Scenario.run("clock", quick: 300, full: 20_000, plan: plan) { scenario in
                 let ends = [Duration.seconds(600), .seconds(-600)].map { ($0, AsyncStream.makeStream(of: Void.self)) }
                 try await withThrowingTaskGroup(of: Void.self) { group in
-                    // A process has no clock of its own, so these workers are part of this one.
+                    // The system clock cannot be set for one process, so these workers run inside the test process.
                     for (offset, end) in ends {
                         scenario.countFaults()
                         group.addTask { try await run(scenario, offset: offset, until: end.stream) }
@@ -102,7 +103,7 @@ extension Drill {
     }
 }
 
-/// How far a machine's clock is ahead.
+/// The lead of a machine's clock.
 private final class Lead: Sendable {
     let value = Mutex(Duration.seconds(-120))
 }

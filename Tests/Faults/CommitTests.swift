@@ -7,13 +7,13 @@ import Testing
 
 extension Campaign {
     @Suite struct Commits {
-        /// The bytes of one request, from its intake to the end of its event's outbox record.
+        /// Number of bytes in each direction for one request, from its intake to its event's outbox record.
         private struct Passage {
             let client: Int
             let server: Int
         }
 
-        /// Whether a transaction that was cut is committed, the worker cannot know: doing it again must do no harm.
+        /// A worker cannot know whether an interrupted transaction was committed, so repeating it must be harmless.
         @Test func `connections to PostgreSQL are cut at every byte around COMMIT`() async throws {
             let plan = Scenario.Plan(quietTime: .seconds(120))
             try await Scenario.run("commit_cut", quick: 60, full: 1000, plan: plan) { scenario in
@@ -24,7 +24,8 @@ extension Campaign {
                     }
                     try await group.waitForAll()
                 }
-                // An intake that is committed without its worker's knowledge leaves its sends to whoever sweeps.
+                // When an intake was committed but its worker does not know, another worker claims the sends after
+                // their lease.
                 let taken = try await scenario.fleet.database.count(
                     "SELECT count(*) FROM courier_test.send_change WHERE old_state IS NOT NULL AND new_fence > old_fence"
                 )
@@ -32,7 +33,7 @@ extension Campaign {
             }
         }
 
-        /// Every cell takes its share of the places, which lie evenly over the passage of a request.
+        /// Each cell cuts at its share of the positions, which are spread evenly over a request's bytes.
         private func cutAll(_ cell: Cell, _ number: Int, of count: Int) async throws {
             let scenario = cell.scenario
             try await CuttableProxy.with(to: scenario.fleet.logins.workerURL) { proxy in
@@ -42,7 +43,7 @@ extension Campaign {
                 let places = scenario.withDice { dice in
                     stride(from: number, to: scenario.size, by: count).shuffled(using: &dice)
                 }
-                // Each side twice at the least.
+                // Each direction is cut at least twice.
                 for round in scenario.rounds(places.count, atLeast: 4) {
                     let index = places[round]
                     let side: CuttableProxy.Side = round % 2 == 0 ? .server : .client
@@ -54,7 +55,7 @@ extension Campaign {
                     scenario.countFaults()
                     _ = try await scenario.fleet.events(of: requests.map(\.id), within: .seconds(60))
                 }
-                // Once the proxy has ended, no worker can reach the tables.
+                // The workers reach the database through the proxy only, so they must finish before it ends.
                 try await eventually("what is published is forgotten", within: .seconds(60)) {
                     try await scenario.fleet.database.count("SELECT count(*) FROM courier.unpublished") == 0
                 }

@@ -22,7 +22,7 @@ extension Campaign {
             for _ in 0..<(Campaign.isFull ? 10 : 1) {
                 try await Scenario.run("hostile_requests", quick: 3000, full: 100_000, plan: plan) { scenario in
                     for _ in 0..<2 { try await scenario.startWorker() }
-                    // The mock cluster keeps about 5 MiB a partition.
+                    // The mock cluster keeps about 5 MiB per partition.
                     let portion = 1000
                     for _ in scenario.rounds(scenario.size / portion) { try await send(portion, scenario) }
                     let letters = Set(
@@ -46,7 +46,7 @@ extension Campaign {
                     let neighbours = scenario.makeRequests(50)
                     try await scenario.send(neighbours)
                     var refused = 0
-                    // The mock cluster keeps about 5 MiB a partition.
+                    // The mock cluster keeps about 5 MiB per partition.
                     let portion = 500
                     for _ in scenario.rounds(scenario.size / portion) {
                         let records = scenario.withDice { dice in
@@ -66,7 +66,7 @@ extension Campaign {
             }
         }
 
-        /// Puts hostile records between good ones, and waits until all are through.
+        /// Publishes hostile records between good ones, and waits until all are processed.
         private func send(_ count: Int, _ scenario: Scenario) async throws {
             var records: [(request: TestRequest, record: TestRecord)] = []
             var unreadable: [TestRecord] = []
@@ -83,7 +83,8 @@ extension Campaign {
                 }
             }
             scenario.countFaults(count)
-            // A hostile record with a digit or two changed may be for the number of another one, but not for one of these.
+            // Mutated digits of a hostile record may form another hostile request's number, but not one of these
+            // numbers.
             let neighbours = Numbers.take(count / 20).map { number in
                 TestRequest(phoneNumber: "+49176" + number.dropFirst(6))
             }
@@ -114,18 +115,18 @@ extension Campaign {
 }
 
 extension Scenario {
-    /// Every line of a log is an entry of its own, whatever stood in the records.
+    /// Checks that every log line is one valid entry, whatever the records contained.
     fileprivate func expectWholeLogs() throws {
         for worker in fleet.workers {
             #expect(worker.program.isRunning, "\(worker.program.errors.suffix(2000))")
-            // Read once: the worker goes on writing.
+            // Reads the lines once, since the worker keeps writing.
             #expect(worker.program.lines.allSatisfy { Worker.entry($0) != nil })
         }
     }
 }
 
 extension TestRecord {
-    /// Whether a worker of cell 0 reads no receipt in it, or one of another cell.
+    /// True when a worker of cell 0 reads no receipt from this record, or a receipt of another cell.
     fileprivate var isRefusedReceipt: Bool {
         switch Receipt.read(inbound, secrets: ReceiptSecrets()) {
         case .deadLetter: true
@@ -134,7 +135,7 @@ extension TestRecord {
         }
     }
 
-    /// The record as a worker sees it, but for its place.
+    /// The record as a worker receives it, except for its position.
     fileprivate var inbound: InboundRecord {
         InboundRecord(
             topic: topic ?? "requests",

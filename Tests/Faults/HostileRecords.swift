@@ -4,12 +4,12 @@ import FleetSupport
 import KafkaClient
 import TestTools
 
-/// Records as nobody should send them, made from good ones.
+/// Generates hostile records from good ones.
 struct HostileRecords {
-    /// The type that a CloudEvent of the topic has.
+    /// The CloudEvents type of the topic.
     var type = TestRequest.type
 
-    /// Makes something hostile of a good JSON object; lies about types and injections go into the fields named.
+    /// Makes a hostile record from a good JSON object; wrong types and injections replace the fields named.
     func record(of json: String, fields: [String], _ dice: inout TestSeed) -> TestRecord {
         var record = TestRecord(key: nil, value: Array(json.utf8))
         switch dice.below(12) {
@@ -41,12 +41,12 @@ struct HostileRecords {
         return value
     }
 
-    /// The value of a field as another type, or as a text that means harm.
+    /// The JSON with a field replaced by another type or by an injection.
     private func replacing(_ field: String, in json: String, _ dice: inout TestSeed) -> String {
         guard let name = json.range(ofText: "\"\(field)\":"), let end = json[name.upperBound...].endOfValue else {
             return json
         }
-        // Ids stay different from each other, or the records would be conflicts of the first one.
+        // Ids must remain unique, or the records would conflict with the first one.
         let suffix = field == "requestId" ? "-" + String(dice.next(), radix: 36) : ""
         let value = dice.chance(50) ? "\"\(dice.pick(Self.injections))\(suffix)\"" : dice.pick(Self.values)
         return json[..<name.upperBound] + value + json[end...]
@@ -54,11 +54,11 @@ struct HostileRecords {
 
     private func large(_ json: String, _ dice: inout TestSeed) -> [UInt8] {
         switch dice.below(200) {
-        // Few, or those of one portion would fill a partition of the mock cluster before anybody has read it.
+        // Large records are rare, or one portion would exceed a partition of the mock cluster before it is read.
         case 0: return padded(json, by: 900_000)
         case 1...9: return padded(json, by: 200_000)
         case 10...39:
-            // Around the limit of 64 KiB.
+            // Lengths around the limit of 64 KiB.
             let rest = 65_536 - json.utf8.count - 10 + dice.below(5)
             return padded(json, by: rest)
         case 40...49: return [UInt8](repeating: UInt8(ascii: "["), count: 1 + dice.below(60_000))
@@ -88,7 +88,7 @@ struct HostileRecords {
         return headers
     }
 
-    /// The value as the data of an envelope that may lack something.
+    /// The value as data of a CloudEvents envelope that may lack an attribute.
     private func structured(_ value: [UInt8]?, _ dice: inout TestSeed) -> [UInt8] {
         var attributes = [#""specversion":"1.0""#, #""id":"1""#, #""source":"/tests""#, "\"type\":\"\(type)\""]
         if dice.chance(60) { attributes.remove(at: dice.below(attributes.count)) }
@@ -108,7 +108,7 @@ struct HostileRecords {
         Array("\\u0000".utf8), Array("\"".utf8), Array("{".utf8), Array("}".utf8), Array("\r\n".utf8), [0x1b, 0x5b],
     ]
 
-    /// Written into JSON as they are.
+    /// Inserted into JSON strings verbatim.
     private static let injections = [
         "'; DROP TABLE courier.send; --", "' OR '1'='1", "$1", "\\u0000", "\\ud800", "\\udfff\\ud800", "%s%s%n",
         "\\n{\\\"event\\\":\\\"forged\\\"}", "\\r\\nSet-Cookie: a=b", "\\u001b[2J", "\\u2028\\u2029",
@@ -121,7 +121,7 @@ struct HostileRecords {
         "0.1e+", "01", "{\"phoneNumber\":[]}", "1.7976931348623157e308",
     ]
 
-    /// Further members, among them names that are there already.
+    /// Additional members, some with the names of existing ones.
     private static let members = [
         #""requestId":"twice""#, #""recipient":{}"#, #""purpose":"sign_up""#, #""deadline":"0000-00-00T99:99:99Z""#,
         #""requestedAt":"9999-12-31T23:59:59.999999999Z""#, #""client":{"ip":"::ffff:999.1.1.1"}"#,
@@ -131,14 +131,14 @@ struct HostileRecords {
 }
 
 extension StringProtocol {
-    /// Where a text stands first.
+    /// The first range of a text.
     fileprivate func range(ofText text: String) -> Range<Index>? {
         indices.lazy.filter { self[$0...].hasPrefix(text) }.first.map { start in
             start..<index(start, offsetBy: text.count)
         }
     }
 
-    /// Where a JSON value that begins the text ends: before the next comma or brace outside of strings and objects.
+    /// The end of the JSON value at the start of the text: the next comma or brace outside strings and objects.
     fileprivate var endOfValue: Index? {
         var depth = 0
         var isText = false

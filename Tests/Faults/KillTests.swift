@@ -8,7 +8,7 @@ import Testing
 
 extension Campaign {
     @Suite struct Kill {
-        /// Groups of workers that are killed at the same time, each from its own group.
+        /// Number of consumer groups in which workers are killed concurrently.
         private static let groups = Campaign.isFull ? 6 : 4
 
         @Test(arguments: [false, true])
@@ -21,7 +21,7 @@ extension Campaign {
             )
             let (name, full) = repeatsUnknown ? ("kill_resend_once", 300) : ("kill", 700)
             try await Scenario.run(name, quick: repeatsUnknown ? 4 : 8, full: full, plan: plan) { scenario in
-                // Calls that take a while are likely to be under way when their worker dies.
+                // Slow calls are likely to be in flight when their worker dies.
                 scenario.fleet.sandbox.add(.delay(.milliseconds(200)), times: -1)
                 let cells = try await scenario.makeCells(Self.groups, partitions: 4)
                 try await scenario.inParallel(cells) { cell in
@@ -31,15 +31,15 @@ extension Campaign {
             }
         }
 
-        /// Loads a group, kills one of its workers and starts another one.
+        /// Sends requests to a group, kills one of its workers and starts another one.
         private func kill(in cell: Cell, _ workers: inout [Worker]) async throws {
             let scenario = cell.scenario
             let calls = scenario.fleet.sent.count
             let requests = scenario.makeRequests(40)
             try await cell.send(requests)
-            // After some kills the group has not yet given all partitions to somebody else.
+            // After some kills the group has not yet reassigned all partitions, so this wait may time out.
             try? await scenario.waitForCall(to: requests, after: calls, within: .seconds(8))
-            // The worker dies at any point of the work, which no event names.
+            // The kill must hit any point of the work, which no signal marks.
             try await Task.sleep(for: scenario.randomTime(below: .milliseconds(400)))
             let victim = scenario.withDice { $0.below(workers.count) }
             try await workers.remove(at: victim).crash()
@@ -47,7 +47,7 @@ extension Campaign {
             workers.append(try await startAgain(in: cell))
         }
 
-        /// Starts a worker until one runs, as its supervisor does: a busy machine may keep it from its database.
+        /// Retries to start a worker, as a supervisor does, since a busy machine may delay its database connection.
         private func startAgain(in cell: Cell) async throws -> Worker {
             for _ in 0..<5 {
                 do {

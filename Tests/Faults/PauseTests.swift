@@ -33,13 +33,13 @@ extension Drill {
             let requests = scenario.makeRequests(60)
             try await cell.send(requests)
             try await scenario.waitForCall(to: requests, after: calls)
-            // The worker is stopped at any point of the work, which no event names.
+            // The pause must hit any point of the work, which no signal marks.
             try await Task.sleep(for: scenario.randomTime(below: .milliseconds(450)))
             let paused = scenario.withDice { $0.pick(workers) }
             paused.program.send(SIGSTOP)
             scenario.countFaults()
             try await cell.send(scenario.makeRequests(20))
-            // The length of the pause is the fault: past the lease, with time for others to take the claims over.
+            // The pause is the fault itself: longer than the lease, so that other workers claim the sends.
             try await Task.sleep(for: scenario.plan.lease + .seconds(5))
             paused.program.send(SIGCONT)
         }

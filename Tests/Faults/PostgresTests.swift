@@ -17,7 +17,7 @@ extension Storage {
                     try await scenario.waitForCalls(1, sending: scenario.makeRequests(10))
                     for _ in scenario.rounds() {
                         try await scenario.waitForCalls(1, sending: scenario.makeRequests(60))
-                        // The server dies at any point of the work, not always after the first call.
+                        // The crash must hit any point of the work, not always after the first call.
                         try await Task.sleep(for: scenario.randomTime(below: .milliseconds(300)))
                         try await server.crash()
                         scenario.countFaults()
@@ -29,9 +29,9 @@ extension Storage {
                     try await eventually("every send is settled") {
                         try await database.count("SELECT count(*) FROM courier.parcel") == 0
                     }
-                    // In a short run the few whose calls a busy machine cut short weigh too much.
+                    // In a short run a few calls cut short by a busy machine would exceed the limit below.
                     guard Campaign.isFull else { return }
-                    // The workers live through it, and know what became of their sends.
+                    // The workers survive the crash, and know the outcomes of their sends.
                     let unknown = try await database.count("SELECT count(*) FROM courier.send WHERE state = 'unknown'")
                     #expect(Int(unknown) <= scenario.requests.count / 20)
                 }
@@ -67,14 +67,14 @@ extension Storage {
                             try await scenario.send(scenario.makeRequests(200))
                             return server.refusalsOfDisk > refusals
                         }
-                        // Without room for its log the server may end by itself or stay: it gets the time for either.
+                        // With a full disk the server may exit or keep running: this is its time for either.
                         try await Task.sleep(for: .seconds(3))
                         scenario.note("server_ended", server.isRunning ? 0 : 1)
                         #expect(!server.isRunning || worker.program.output.contains("53100"), "the disk is full")
                         try await server.growDisk(to: 180 + 100 * round)
                         try await eventually("the server is back") {
                             if !server.isRunning { try await server.start() }
-                            // It may still be about to end by what it met before: at a checkpoint at the latest.
+                            // The server may still exit because of the full disk, at the next checkpoint at the latest.
                             return (try? await scenario.fleet.database.script("CHECKPOINT")) != nil && server.isRunning
                         }
                         try await scenario.noteRecovery(within: .seconds(10))
@@ -83,7 +83,7 @@ extension Storage {
             }
         }
 
-        /// Nothing tells the workers that the server does not answer: only deadlines of their own do.
+        /// A paused server closes no connection, so only the workers' own deadlines detect it.
         @Test func `PostgreSQL stands still with every connection open`() async throws {
             let plan = Scenario.Plan(quietTime: .seconds(120))
             try await PrivatePostgres.with { server in
@@ -92,12 +92,12 @@ extension Storage {
                     try await scenario.waitForCalls(400, sending: scenario.makeRequests(500))
                     let before = try #require(worker.program.figures)
                     server.pause()
-                    // Whatever happens: what cleans up needs the server.
+                    // The cleanup needs the server, also after a failure.
                     defer { server.resume() }
                     scenario.countFaults()
                     for _ in 0..<scenario.size {
                         try await scenario.send(scenario.makeRequests(20))
-                        // The pace of the requests; a second each makes the silence as long as the scenario's size.
+                        // Interval of the requests; one second each makes the silence `size` seconds long.
                         try await Task.sleep(for: .seconds(1))
                     }
                     let after = try #require(worker.program.figures, "the worker has ended")
@@ -111,7 +111,7 @@ extension Storage {
             }
         }
 
-        /// Ends the workers' connections and takes all there are.
+        /// Ends the workers' connections and occupies all connections of the server.
         private func exhaust(
             _ server: PrivatePostgres,
             for time: Duration,
@@ -132,7 +132,7 @@ extension Storage {
                     }
                 }
                 while let hog = await hog(server) { hogs.append(hog) }
-                // The pace at which connections that come free are taken, which leaves the processor to the workers.
+                // Interval at which freed connections are occupied, which leaves processor time to the workers.
                 try await Task.sleep(for: .milliseconds(20))
             }
             for hog in hogs { await hog.close() }

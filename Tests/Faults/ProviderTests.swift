@@ -10,9 +10,10 @@ extension Calls {
     @Suite struct ProviderFaults {
         private static let down = Fault.status(503, code: nil, retryAfter: nil)
 
-        /// The provider is asked about once for each request, and takes messages again within seconds once it is well.
+        /// Checks that calls stay close to one per request, and that sends resume within seconds of the provider's
+        /// recovery.
         @Test func `the provider answers 503 for a while under load`() async throws {
-            // What has waited goes out at once: calls need the time that they have in production, or end as unknown.
+            // Delayed sends are all called at once, so calls get production deadlines, or some would end as unknown.
             let plan = Scenario.Plan(
                 partitions: 6,
                 lease: .seconds(30),
@@ -26,7 +27,7 @@ extension Calls {
                 let start = clock.now
                 for tick in 0..<scenario.size * 10 {
                     try await scenario.send(scenario.makeRequests(20))
-                    // The pace of the load, 200 requests a second, however long sending them took.
+                    // Keeps the load at 200 requests a second, however long publishing takes.
                     try await clock.sleep(until: start + .milliseconds(100 * (tick + 1)))
                 }
                 let requests = scenario.requests
@@ -35,7 +36,7 @@ extension Calls {
                 scenario.note("calls_per_request", Double(calls) / Double(requests.count))
                 #expect(Double(calls) <= 1.1 * Double(requests.count))
 
-                // A pause of the breaker is 4 s at most.
+                // The circuit stays open for 4 s at most.
                 scenario.fleet.sandbox.clearFaults()
                 try await scenario.noteRecovery(within: .seconds(5))
             }
@@ -58,11 +59,11 @@ extension Calls {
             }
         }
 
-        /// Calls end when they have to, and what an answer holds beyond its limit is not kept.
+        /// Checks that calls end by their deadline, and that the excess of an answer is discarded.
         ///
-        /// Calls are far shorter than claims, so that one that does not end shows as lost to its worker.
+        /// Deadlines are far shorter than leases, so a call that does not end would lose its lease.
         @Test func `the provider never answers, drips, or never stops answering`() async throws {
-            // A busy machine, too, reads the start of an answer within that time.
+            // Even a busy machine reads the start of an answer within this deadline.
             let plan = Scenario.Plan(lease: .seconds(30), callDeadline: .seconds(6), quietTime: .seconds(120))
             try await Scenario.run("provider_hangs", quick: 120, full: 3000, plan: plan) { scenario in
                 let worker = try await scenario.startWorker()
@@ -85,7 +86,7 @@ extension Calls {
         )
             async throws
         {
-            // No call is to end by its deadline, before the provider has seen it.
+            // The deadline is long enough that no call ends before the provider receives it.
             let plan = Scenario.Plan(
                 partitions: 6,
                 lease: .seconds(30),
@@ -111,16 +112,16 @@ extension Calls {
                 #expect(events.count { $0.body.status == "unknown" } <= scenario.faults)
                 let attempts = try await scenario.fleet.database.count("SELECT sum(attempts) FROM courier.send")
                 scenario.note("attempts", Double(attempts))
-                // A call that is cut before it is taken is not in the provider's record.
+                // A call that is cut before its request is complete is not in the provider's record.
                 #expect(Int(attempts) == scenario.fleet.sent.count + unseen, "calls are attempts")
                 if !repeatsUnknown { #expect(Int(attempts) == requests.count) }
             }
         }
 
-        /// Sends requests whose calls all hang, and waits until all have ended and the provider is trusted again.
+        /// Sends requests whose calls all hang, and waits until all have ended and the circuit is closed again.
         ///
-        /// Those that are called before the first one has hung for its time hang at once; what comes later goes one by one,
-        /// each to find out whether the provider is well.
+        /// The calls before the first timeout hang at the same time; later calls are single probes of the circuit
+        /// breaker.
         private func hang(_ scenario: Scenario, _ count: Int) async throws {
             let requests = scenario.makeRequests(count)
             let faults: [Fault] = [.silence, .drip(.milliseconds(100)), .endless]
@@ -130,7 +131,7 @@ extension Calls {
             }
             try await scenario.send(requests)
             let events = try await scenario.fleet.events(of: requests.map(\.id), within: .seconds(240))
-            // A success whose body never ends is one: the provider has the message.
+            // An endless body after a success status still counts as sent: the provider has the message.
             let silent = (count + 2) / faults.count
             #expect(events.count { $0.answer == Answer("unknown", "timeout") } == silent)
             #expect(events.count { $0.body.status == "sent" } == count - silent)
@@ -142,7 +143,7 @@ extension Calls {
 }
 
 extension Scenario {
-    /// The longest time, in seconds, from a send's mark to the record of how its call ended.
+    /// The longest time, in seconds, from a send's mark to the record of its outcome.
     fileprivate func longestCall() async throws -> Double {
         let milliseconds = try await fleet.database.count(
             """

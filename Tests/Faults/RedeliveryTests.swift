@@ -7,7 +7,7 @@ import Testing
 extension Campaign {
     @Suite struct Redelivery {
         @Test func `every request comes up to five times, in any order, while workers come and go`() async throws {
-            // No worker dies here, so leases may be as long as they are in production, and no call is cut short.
+            // No worker dies here, so leases have production lengths and no call is cut short.
             let plan = Scenario.Plan(
                 partitions: 12,
                 lease: .seconds(30),
@@ -16,7 +16,8 @@ extension Campaign {
             )
             try await Scenario.run("redelivery", quick: 2000, full: 100_000, plan: plan) { scenario in
                 for _ in 0..<3 { try await scenario.startWorker(waiting: false) }
-                // The mock cluster keeps about 5 MiB a partition: what one portion leaves is read before the next one comes.
+                // The mock cluster keeps about 5 MiB per partition, so each portion is processed before the next one is
+                // published.
                 let portions = Campaign.isFull ? 40 : 8
                 var (records, repeats) = (0, [TestRequest]())
                 for portion in scenario.rounds(portions, atLeast: 2) {
@@ -40,7 +41,8 @@ extension Campaign {
             }
         }
 
-        /// What comes now, in any order, and what comes again with the next portion: each request up to five times in all.
+        /// Returns the requests to publish now, in any order, and those to repeat in the next portion, each up to five
+        /// times.
         private func deal(
             _ requests: [TestRequest],
             after repeats: [TestRequest],

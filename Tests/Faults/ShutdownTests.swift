@@ -11,11 +11,11 @@ import Testing
 
 extension Drill {
     @Suite struct Shutdown {
-        /// What a worker is at when it is told to stop.
+        /// The worker's situation when it receives the signal to stop.
         private enum Moment: CaseIterable {
             case idle, joining, working, providerSlow, postgresGone, brokerGone
 
-            /// Whether all that the worker needs is there, so that it can finish what it holds.
+            /// True when all dependencies are available, so that the worker can finish its sends.
             var isHealthy: Bool { self != .postgresGone && self != .brokerGone }
         }
 
@@ -40,7 +40,7 @@ extension Drill {
                 try await scenario.inParallel(cells) { cell in
                     let worker = try await cell.startWorker()
                     let requests = scenario.makeRequests(5)
-                    // Longer than it takes to end at once, and so is what is left of the time to drain.
+                    // The delay is longer than an immediate exit takes, and than the rest of the drain timeout.
                     for request in requests {
                         scenario.fleet.sandbox.add(.delay(.milliseconds(8000)), to: request.phoneNumber)
                     }
@@ -61,7 +61,7 @@ extension Drill {
             }
         }
 
-        /// A worker a moment, all at once, and how long each took to end.
+        /// Stops one worker per moment, all at once, and returns the seconds that each took.
         private func stop(at moments: [Moment], _ cells: [Cell]) async throws -> [Double] {
             guard let scenario = cells.first?.scenario else { return [] }
             let seconds = try await withThrowingTaskGroup(of: Double.self) { group in
@@ -70,7 +70,7 @@ extension Drill {
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
-            // The broker goes for all, so that moment comes when the others are over.
+            // Stopping the broker affects all cells, so that moment runs after the others.
             let last = zip(moments, cells).filter { $0.0 == .brokerGone }.map(\.1)
             let lastSeconds = try await stopWithoutBroker(scenario, last)
             try await scenario.restart(cells)
@@ -111,9 +111,9 @@ extension Drill {
             }
         }
 
-        /// Tells a worker to stop after a random time, and returns the seconds that it took to end.
+        /// Signals a worker to stop after a random time, and returns the seconds until its exit.
         private func stop(_ worker: Worker, at moment: Moment, _ scenario: Scenario) async throws -> Double {
-            // The signal comes at any point of the work, which no event names.
+            // The signal must hit any point of the work, which no event marks.
             try await Task.sleep(for: scenario.randomTime(below: .milliseconds(500)))
             worker.program.send(SIGTERM)
             let time = try await timeUntil("the worker ends", within: .seconds(60)) { !worker.program.isRunning }
@@ -130,7 +130,7 @@ extension Drill {
             }
         }
 
-        /// A worker that could finish its calls knows how they ended.
+        /// Checks that a worker with time to finish its calls recorded their outcomes.
         private func expectNoUnknown(_ requests: [TestRequest], _ scenario: Scenario) async throws {
             let ids = Set(requests.map(\.id))
             let events = try await scenario.fleet.allEvents(after: .milliseconds(100))

@@ -6,10 +6,10 @@ import Testing
 
 extension Standstill {
     @Suite struct Stalls {
-        /// Its watchdog ends a worker with this code.
+        /// The exit code of a worker that its watchdog ended.
         private static let stalled: Int32 = 70
 
-        /// A worker that stands still anywhere keeps its partitions and its claims, so it must not go on standing.
+        /// A stalled worker keeps its partitions and claims, so its watchdog must end it.
         @Test func `a worker whose stage stands still ends by its watchdog, whichever stage it is`() async throws {
             let plan = Scenario.Plan(hasReceipts: true, quietTime: .seconds(120))
             try await Scenario.run("stalls", quick: 1, full: 5, plan: plan) { scenario in
@@ -17,9 +17,9 @@ extension Standstill {
             }
         }
 
-        /// One worker a step, each with requests of its own.
+        /// Stalls one worker per step, each with its own requests.
         ///
-        /// The sweep's step is not among them, since nothing is overdue before a worker has ended.
+        /// The sweep's step is left out, since nothing is overdue until a worker has ended.
         private func stallAtEachStep(_ scenario: Scenario) async throws {
             let steps = Step.allCases.filter { $0 != .sweepClaimed }
             let cells = try await scenario.makeCells(steps.count)
@@ -33,9 +33,9 @@ extension Standstill {
             for (index, step) in steps.enumerated() where step.rawValue.hasPrefix("receipts.") {
                 try await cells[index].sendReceipt(of: requests[index])
             }
-            // What stands still must be seen beside what goes on, so requests keep coming for longer than it may stand.
+            // The watchdog compares a stalled stage with active ones, so requests continue beyond the stall limit.
             for _ in 0..<30 where workers.contains(where: \.program.isRunning) {
-                // The pace of the requests.
+                // Interval of the requests.
                 try await Task.sleep(for: .seconds(2))
                 try await scenario.send(scenario.makeRequests(cells.count), to: cells)
             }
@@ -43,7 +43,7 @@ extension Standstill {
             try await scenario.restart(cells)
         }
 
-        /// 45 looks of the watchdog, a second apart, have to see it not move.
+        /// Expects the worker's exit after 45 watchdog checks, a second apart, without progress.
         private func expectEnd(of worker: Worker, at step: Step, _ scenario: Scenario) async {
             do {
                 #expect(try await worker.program.exit(within: .seconds(30)) == .code(Self.stalled), "\(step)")

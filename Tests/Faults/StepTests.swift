@@ -12,7 +12,7 @@ extension Storage {
             }
         }
 
-        /// One worker a step, each with a request of its own, and last the one that takes over what they held.
+        /// Kills one worker per step, each with its own request; a last worker takes over their sends.
         private func dieAtEachStep(_ scenario: Scenario) async throws {
             let steps = Step.allCases.filter { $0 != .sweepClaimed }
             let cells = try await scenario.makeCells(steps.count)

@@ -7,19 +7,21 @@ import Testing
 
 extension Standstill {
     @Suite struct Syscalls {
-        /// Workers that run at once.
+        /// Number of workers that run at once.
         private static let round = 12
 
-        /// `points` counts the calls that workers make for one request, as places in the threads that make them.
+        /// Kills a worker at each system call of a request; `points` counts those calls by thread and number.
         ///
-        /// Threads that share work do not share it alike each time, so that a worker may get by its point however often it
-        /// is tried: `missed` counts such points. The call itself is made then, too, by a thread for which it is another
-        /// point of the list. So what was missed is tried again; in the quick run only where it is much.
+        /// Threads that share work divide it differently each time, so a worker may never reach its point: `missed`
+        /// counts these
+        /// points. The same call is then another point, in another thread. Missed points are retried; in the quick run
+        /// only if
+        /// there are many.
         @Test func `a worker dies at every call to the system between a request and its event`() async throws {
             try await Scenario.run("syscalls", quick: 12, full: .max) { scenario in
                 let points = try await countCalls(scenario)
                 scenario.note("points", Double(points.count))
-                // The quick run takes points at even distances, from a beginning that its seed chooses.
+                // The quick run picks points at equal distances, from an offset that its seed chooses.
                 let distance = max(1, (points.count - 1) / scenario.size + 1)
                 let first = scenario.withDice { $0.below(distance) }
                 let chosen = Array(stride(from: first, to: points.count, by: distance).map { points[$0] })
@@ -33,7 +35,7 @@ extension Standstill {
             }
         }
 
-        /// The calls of one worker, or in the long run of so many that the last three show none that is new.
+        /// The points of one worker; in the long run, of workers until three in a row have no new point.
         private func countCalls(_ scenario: Scenario) async throws -> [CallPoint] {
             var points = try await recordCalls(scenario)
             guard Campaign.isFull else { return points }
@@ -46,7 +48,7 @@ extension Standstill {
             return points
         }
 
-        /// The calls of a worker while it handles one request, after another one that made its connections.
+        /// Records a worker's calls for one request, after an earlier request has opened its connections.
         private func recordCalls(_ scenario: Scenario) async throws -> [CallPoint] {
             let cells = try await scenario.makeCells(1)
             let worker = try await cells[0].startWorker()
@@ -69,7 +71,7 @@ extension Standstill {
             _ = try await scenario.fleet.events(of: requests.map(\.id))
         }
 
-        /// Gives each point a worker; returns those that were not come to.
+        /// Runs one worker per point, and returns the points that were not reached.
         private func die(at points: [CallPoint], _ scenario: Scenario) async throws -> [CallPoint] {
             var missed: [CallPoint] = []
             for start in stride(from: 0, to: points.count, by: Self.round) {
@@ -95,7 +97,7 @@ extension Standstill {
             try? await eventually("the workers are dead", within: .seconds(3)) {
                 workers.allSatisfy { !$0.program.isRunning }
             }
-            // On a busy machine those that are not done may still come to their point.
+            // On a busy machine unfinished workers may still reach their point.
             _ = try? await eventually("each worker is dead or has answered", within: .seconds(20)) {
                 let undone = zip(workers, requests).filter(\.0.program.isRunning).map(\.1.id)
                 if undone.isEmpty { return true }

@@ -18,7 +18,7 @@ extension Calls {
                 let waiting = scenario.makeRequests(scenario.size - 2 * third)
                 try await scenario.send(old + late + waiting, areRefused: true)
                 scenario.countFaults(scenario.size)
-                // Nobody works while what was in time grows too old.
+                // No worker runs while the requests become too old.
                 try await Task.sleep(for: .seconds(5))
                 let start = ContinuousClock.now
                 for _ in 0..<2 { try await scenario.startWorker() }
@@ -38,7 +38,7 @@ extension Calls {
                 try await Scenario.run("replay", quick: 2000, full: 100_000, plan: plan) { scenario in
                     let time = (Timestamp.now - .seconds(86_400)).rfc3339
                     for _ in 0..<2 { try await scenario.startWorker() }
-                    // The mock cluster keeps about 5 MiB a partition.
+                    // The mock cluster keeps about 5 MiB per partition.
                     let portion = 20_000
                     let start = ContinuousClock.now
                     for sent in stride(from: 0, to: scenario.size, by: portion) {
@@ -55,7 +55,7 @@ extension Calls {
             }
         }
 
-        /// As after lost offsets: the whole topic comes again, decided long ago or not.
+        /// Rereads a topic that is already decided, as after lost offsets.
         @Test func `offsets begin again over a topic that is decided`() async throws {
             let plan = Scenario.Plan(lease: .seconds(30), callDeadline: .seconds(10))
             try await Scenario.run("offsets_reset", quick: 500, full: 20_000, plan: plan) { scenario in
@@ -68,7 +68,7 @@ extension Calls {
 
                 try await scenario.startWorker(ofNewGroup: uniqueName("group-"))
                 scenario.countFaults()
-                // Behind everything that comes again, one request a partition.
+                // These requests are the last records, one per partition, behind all repeated ones.
                 let last = scenario.makeRequests(scenario.plan.partitions)
                 try await scenario.send(
                     last.enumerated().map { index, request in
@@ -86,14 +86,14 @@ extension Calls {
 }
 
 extension TestFleet {
-    /// How many of some requests were sent, once all are answered.
+    /// Number of requests that were sent, once all are answered.
     func sentEvents(of requests: [TestRequest], within limit: Duration = .seconds(60)) async throws -> Int {
         try await events(of: requests.map(\.id), within: limit).count { $0.body.status == "sent" }
     }
 }
 
 extension Scenario {
-    /// Requests with further members, each behind a comma.
+    /// Requests with additional members, each after a comma.
     func makeRequests(_ count: Int, more: String) -> [TestRequest] {
         Numbers.take(count).map { TestRequest(phoneNumber: $0, more: more) }
     }

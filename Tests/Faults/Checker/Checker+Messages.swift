@@ -52,7 +52,7 @@ extension Checker {
         report(.inTime, "request \(sends[0].request): \(late) messages after the deadline")
     }
 
-    /// What an event says of a send must be what the provider saw of it.
+    /// Checks that the events of a send match the provider's record of it.
     private mutating func checkOutcomes(
         _ sends: [Generation: [History.Send]],
         _ calls: [Generation: [History.Message]]

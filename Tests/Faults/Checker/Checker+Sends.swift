@@ -12,7 +12,7 @@ extension Checker {
         }
     }
 
-    /// Follows each send's row through its writes.
+    /// Checks each send's row, write by write.
     mutating func checkFences() {
         var holders: [String: String] = [:]
         for change in history.sendChanges {
@@ -23,7 +23,7 @@ extension Checker {
             if change.newFence > change.oldFence + 1 {
                 report(.fenced, "send \(change.send): the fence jumps from \(change.oldFence)")
             }
-            // A holder that lets its send wait raises the fence, too.
+            // A holder that delays its own send also raises the fence.
             let isClaim = change.oldState == nil || change.newFence > change.oldFence && change.newState != "pending"
             if isClaim {
                 if change.oldState != nil, !change.leaseWasOver {
@@ -35,7 +35,7 @@ extension Checker {
             }
             let wasOpen = change.oldState.map { Self.openStates.contains($0) } ?? true
             let isHolder = holders[change.send] == change.writer
-            // The holder that was cut off may know the outcome before the repeat has one.
+            // An interrupted holder may learn its outcome before the repeat has one.
             let isLate = repeatsUnknown && ["sent", "failed"].contains(change.newState)
             if wasOpen, !isHolder, !change.leaseWasOver, !isLate {
                 counts.staleWrites += 1
@@ -46,7 +46,7 @@ extension Checker {
             } else if !history.hasReceipts, !isHolder, change.oldState == "unknown",
                 change.newState == "sent" || change.newState == "failed"
             {
-                // The holder of the last claim knows what its call came to, also when it tells so late.
+                // Only the holder of the last claim can learn the outcome of its call, and may record it late.
                 counts.staleWrites += 1
                 report(.fenced, "send \(change.send): an outcome nobody could know is settled by a lost claim")
             }

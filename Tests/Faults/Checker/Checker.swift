@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Judges a history after the dust has settled: what broke, and how often the things happened that may happen.
+/// Checks a finished history for broken invariants, and counts events that are allowed to happen.
 struct Checker {
-    /// What became of the requests, in numbers.
+    /// Counts over a history's requests and sends.
     struct Counts: Hashable, Sendable {
         var requests = 0
         var lost = 0
@@ -16,20 +16,20 @@ struct Checker {
 
     let history: History
 
-    /// Whether sends of unknown outcome are handed over once more (`worker.unknownOutcome: resend_once`).
+    /// True when sends with an unknown outcome are repeated (`worker.unknownOutcome: resend_once`).
     var repeatsUnknown = false
 
-    /// Time between a send's mark, which its deadline is compared with, and the last byte at the provider.
+    /// Time between a send's mark, which is checked against its deadline, and the last byte at the provider.
     ///
-    /// A worker paused in between for longer than this is late by no rule that it could keep.
+    /// A worker that is paused longer in between breaks no rule that it could have kept.
     var slack = Duration.seconds(2)
 
     var counts = Counts()
     private(set) var violations: [Violation] = []
 
-    /// The decisions of each request, a repeated record of an event counted once.
+    /// The decisions of each request; a redelivered event counts once.
     ///
-    /// One that nobody knew is none where its worker knows better later.
+    /// An unknown outcome does not count if a later event settles it.
     let decisions: [String: [History.Event]]
 
     init(_ history: History, repeatsUnknown: Bool = false) {
@@ -40,7 +40,7 @@ struct Checker {
             events.filter { event in event.status != "unknown" || !events.contains { $0.settles(event) } }
         }
         counts.requests = history.requests.count
-        // A send that was handed over once more had an outcome nobody could know, whatever is known in the end.
+        // A repeated send had an unknown outcome at first, whatever its final outcome.
         counts.unknown =
             decisions.values.joined().count { $0.status == "unknown" }
             + history.sends.count { $0.isRepeated && $0.state != "unknown" }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Verification
 
-/// Each way to break a promise is found in a history that is well but for it.
+/// Checks that each way to break an invariant is found in an otherwise good history.
 @Suite struct CheckerTests {
     @Test func `a good history has no violation, and what may happen is counted`() {
         let checker = Checker(.good)
@@ -76,7 +76,7 @@ import Verification
     }
 }
 
-/// One change that makes a good history a bad one.
+/// A change that breaks one invariant of a good history.
 private struct Breach: Sendable, CustomTestStringConvertible {
     let invariant: Invariant
     let testDescription: String
@@ -193,10 +193,10 @@ private struct Breach: Sendable, CustomTestStringConvertible {
     ]
 }
 
-// MARK: - A history that is well
+// MARK: - A good history
 
 extension History {
-    /// One person got a message; another's second worker died; a third was refused; a fourth's record was unreadable.
+    /// Four requests: one sent, one whose second worker died, one refused, and one unreadable record.
     static let good = History(
         requests: [
             Request(id: "one", number: "+49one", places: [Place(topic: "requests", partition: 0, offset: 1)]),

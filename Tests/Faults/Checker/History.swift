@@ -2,9 +2,9 @@
 
 import Verification
 
-/// What really happened to a fleet: what it was asked, what the provider got, what was published, what was written.
+/// The actual history of a fleet: requests, the provider's messages, published events and database writes.
 ///
-/// It holds numbers and codes, so it is never shown; violations name ids only.
+/// It contains numbers and codes, so it is never printed; violations name ids only.
 struct History: Redacted, Sendable {
     var requests: [Request] = []
     var messages: [Message] = []
@@ -18,29 +18,29 @@ struct History: Redacted, Sendable {
     /// Every record that was ever written to the outbox.
     var outboxInserts: [OutboxKey] = []
 
-    /// The first offset that the group has not committed, by topic and partition.
+    /// The first uncommitted offset of the group, by topic and partition.
     var committed: [String: [Int32: Int64]] = [:]
 
-    /// Records for the fleet that are requests of nobody, each of which must be a dead letter.
+    /// Records that are no valid requests, each of which must become a dead letter.
     var unreadable: [Place] = []
 
-    /// Secrets that were shown, each as words that do not show it again.
+    /// Descriptions of the secrets that appeared in output, without the secrets themselves.
     var leaks: [String] = []
 
-    /// Whether receipts came, which settle what nobody could know before.
+    /// True when receipts were sent, which can settle unknown outcomes.
     var hasReceipts = false
 
     var description: String { "\(requests.count) requests, \(messages.count) messages, \(events.count) events" }
 
-    /// One request id, as the gateways sent it.
+    /// A request id with its records, as gateways sent them.
     struct Request: Sendable {
         let id: String
         let number: String
 
-        /// Where its records are; the same request may have been put there several times.
+        /// The positions of its records; a request may have been published several times.
         var places: [Place] = []
 
-        /// Whether it may not lead to a message, whatever happens.
+        /// True when the request must not lead to a message.
         var isRefused = false
     }
 
@@ -50,7 +50,7 @@ struct History: Redacted, Sendable {
         let offset: Int64
     }
 
-    /// One complete call that the provider got.
+    /// One complete call that the provider received.
     struct Message: Sendable {
         let number: String
         let code: String
@@ -70,19 +70,19 @@ struct History: Redacted, Sendable {
         let place: Place
         let digest: Int
 
-        /// Whether it answers a request, and is neither a repeated answer nor what became known later.
+        /// True for an event that answers a request, and is neither a repeated answer nor a later status.
         var isDecision: Bool {
             reason != "duplicate_request" && reason != "request_id_conflict"
                 && !["delivered", "undelivered", "expired"].contains(status)
         }
 
-        /// True where it tells what became of a send that an earlier event of the verification called unknown.
+        /// Returns true when this event gives the outcome of a send that `event` reported as unknown.
         func settles(_ event: Event) -> Bool {
             verification == event.verification && sequence > event.sequence && ["sent", "failed"].contains(status)
         }
     }
 
-    /// A send at the end.
+    /// The final state of a send.
     struct Send: Sendable {
         let id: String
         let verification: String
@@ -95,7 +95,7 @@ struct History: Redacted, Sendable {
         let isRepeated: Bool
     }
 
-    /// One write to a send's row, in the order of the writes.
+    /// One write to a send's row, in order of the writes.
     struct SendChange: Sendable {
         let send: String
         let writer: String
@@ -104,11 +104,11 @@ struct History: Redacted, Sendable {
         let oldFence: Int
         let newFence: Int
 
-        /// Whether the claim had run out by the database's clock.
+        /// True when the claim's lease had expired by the database's clock.
         let leaseWasOver: Bool
     }
 
-    /// A verification at the end.
+    /// The final state of a verification.
     struct Verification: Sendable {
         let id: String
         let request: String

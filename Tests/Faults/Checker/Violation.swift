@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What must hold after any run, whatever faults it had.
+/// The invariants of every run, whatever faults it had.
 enum Invariant: String, Sendable, CaseIterable {
-    /// I1: every request has exactly one decision, and every record that cannot be read is a dead letter.
+    /// I1: every request has exactly one decision, and every unreadable record becomes a dead letter.
     case decided
 
-    /// I2: the provider takes a message once, and once more only where its first outcome could not be known.
+    /// I2: the provider accepts a message once, and a second time only if the first outcome was unknown.
     case onceEach
 
     /// I3: all messages of one generation of a verification carry its code.
@@ -14,7 +14,7 @@ enum Invariant: String, Sendable, CaseIterable {
     /// I4: no message starts after its send's deadline.
     case inTime
 
-    /// I5: changes and events belong to each other, one to one and in order.
+    /// I5: state changes and events correspond one to one, in order.
     case toldOnce
 
     /// I6: no offset is committed before its record's decision is durable.
@@ -23,14 +23,14 @@ enum Invariant: String, Sendable, CaseIterable {
     /// I7: no fence falls, and only its claim's holder settles a send.
     case fenced
 
-    /// I8: no number, code or secret is shown.
+    /// I8: no output shows a number, a code or a secret.
     case secret
 
-    /// I9: nothing goes to a number whose requests were refused.
+    /// I9: no message is sent to a number whose requests were refused.
     case refusedStays
 }
 
-/// One way in which a run broke a promise; ids only, no numbers and no codes.
+/// A broken invariant of a run, described by ids only, without numbers and codes.
 struct Violation: Hashable, Sendable, CustomStringConvertible {
     let invariant: Invariant
     let text: String

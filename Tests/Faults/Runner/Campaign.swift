@@ -3,38 +3,40 @@
 import Foundation
 import Testing
 
-/// What fleets do under faults and load; one scenario after the other, since each keeps the machine busy.
+/// Fleets under faults and load, one scenario at a time, since each keeps the machine busy.
 ///
-/// The suites beside it mostly wait.
+/// The suites that run in parallel with it mostly wait.
 ///
-/// A family of scenarios is a suite in an extension of this one, in a file of its own; each of its tests calls
+/// A family of scenarios is a suite in an extension of this enum, in its own file; each of its tests calls
 /// `Scenario.run`.
 @Suite(.serialized) enum Campaign {
-    /// Whether the long run is asked for.
+    /// True for the long run.
     static let isFull = ProcessInfo.processInfo.environment["COURIER_FAULTS_FULL"] == "1"
 
-    /// The time for which a scenario of the quick run goes on with further rounds of its faults, from the first one on.
+    /// Time for which a scenario of the quick run adds rounds of its faults, counted from the first round.
     ///
-    /// With what a fleet takes to start and to come to its end, the whole run then takes about two minutes on a fast
-    /// machine. A slow one makes fewer rounds: of each fault at least one.
+    /// Including the start and end of a fleet, the whole run then takes about two minutes on a fast machine. A slow
+    /// machine
+    /// runs fewer rounds, but at least one of each fault.
     static let budget = Duration.seconds(5)
 
-    /// The file that gets one JSON line per scenario; without it they are printed.
+    /// The file for one JSON line per scenario; without it the lines are printed.
     static let reportPath = ProcessInfo.processInfo.environment["COURIER_FAULTS_REPORT"]
 }
 
-/// What single workers do under faults that hit a chosen moment; beside the campaign, since most of it is waiting.
+/// Single workers under faults at a chosen moment; in parallel with the campaign, since they mostly wait.
 @Suite(.serialized) enum Drill {}
 
-/// Workers that stand still or die at a system call; beside the others, since a watchdog takes most of a minute.
+/// Workers that hang or die at a system call; in parallel, since a watchdog takes most of a minute.
 @Suite(.serialized) enum Standstill {}
 
-/// Fleets whose providers fail or whose requests come too late; beside the others, since both are waited for.
+/// Fleets whose providers fail or whose requests are too old; in parallel, since they mostly wait.
 @Suite(.serialized) enum Calls {}
 
-/// Fleets whose broker is gone or refuses; beside the campaign for the same reason.
+/// Fleets whose broker is gone or refuses requests; in parallel, since they mostly wait.
 @Suite(.serialized) enum Outage {}
 
-/// What fleets do while PostgreSQL is gone, full or silent, on servers of their own, and what workers leave in it that
-/// die between two steps; beside the others, since it mostly waits.
+/// Fleets while PostgreSQL is gone, full or silent, and workers that die between two steps.
+///
+/// Each has its own server. The suite runs in parallel, since it mostly waits.
 @Suite(.serialized) enum Storage {}

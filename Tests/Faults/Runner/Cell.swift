@@ -4,24 +4,25 @@ import FleetSupport
 import TestTools
 import Testing
 
-/// A topic and a group of a few workers' own, in the fleet's cluster and database.
+/// A separate topic and consumer group for a few workers, in the fleet's cluster and database.
 ///
-/// So many workers may each handle a request of their own at once, without a word about who gets which partition, and
-/// a group that waits for a dead member holds up no other.
+/// Many workers can each handle their own request at once, without depending on the assignment of partitions, and a
+/// group
+/// that waits for a dead member delays no other group.
 struct Cell: Sendable {
     let topic: String
     let scenario: Scenario
 
     private var receipts: String { "\(topic).receipts" }
 
-    /// Starts a worker of the cell and waits until it has its partition.
+    /// Starts a worker of the cell and waits for its partition.
     func startWorker(_ settings: [String: String] = [:], postgresURL: String? = nil) async throws -> Worker {
         let worker = try await startJoining(settings, postgresURL: postgresURL)
         try await worker.waitForLog("kafka.assigned")
         return worker
     }
 
-    /// Starts a worker of the cell, which joins its group meanwhile.
+    /// Starts a worker of the cell without waiting for it to join its group.
     func startJoining(_ settings: [String: String] = [:], postgresURL: String? = nil) async throws -> Worker {
         let own = [
             "KAFKA_TOPICS_REQUESTS": topic, "KAFKA_TOPICS_RECEIPTS": receipts, "KAFKA_GROUP_ID": "\(topic).group",
@@ -37,7 +38,7 @@ struct Cell: Sendable {
         try await scenario.send(requests, topic: topic)
     }
 
-    /// Says that the message of a sent request has been delivered.
+    /// Publishes a receipt that reports the message of a sent request as delivered.
     func sendReceipt(of request: TestRequest) async throws {
         let events = try await scenario.fleet.events(of: [request.id])
         let send = try #require(events.first?.body.send)
@@ -63,7 +64,7 @@ extension Scenario {
         return cells
     }
 
-    /// Does the same in several cells at once.
+    /// Runs the same body in several cells at once.
     func inParallel(_ cells: [Cell], _ body: @escaping @Sendable (Cell) async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for cell in cells { group.addTask { try await body(cell) } }
@@ -71,7 +72,7 @@ extension Scenario {
         }
     }
 
-    /// Puts one request into each cell, all at once.
+    /// Publishes one request in each cell, all at once.
     func send(_ requests: [TestRequest], to cells: [Cell]) async throws {
         try await send(
             zip(requests, cells).map { request, cell in
@@ -82,14 +83,14 @@ extension Scenario {
         )
     }
 
-    /// Gives every cell a worker again, waits for its decisions and stops those workers.
+    /// Starts a worker in every cell, waits for its decisions and stops it.
     func restart(_ cells: [Cell]) async throws {
         var workers: [Worker] = []
         for cell in cells { workers.append(try await cell.startJoining()) }
         do {
             _ = try await fleet.events(of: requests.map(\.id), within: plan.quietTime)
         } catch is TimedOut {
-            // What is lost is for the checker to find.
+            // The checker reports lost requests.
         }
         for worker in workers { try await worker.stop() }
     }

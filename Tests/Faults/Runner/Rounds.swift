@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The rounds of a scenario's faults, by their numbers from 0.
+/// The rounds of a scenario's faults, numbered from 0.
 ///
-/// The long run has all of them. The quick one has a minimum, and more while `Campaign.budget` lasts, so that it takes
+/// The long run has all rounds. The quick run has a minimum, and more while `Campaign.budget` lasts, so that it takes
 /// about as long on any machine.
 struct Rounds: Sequence, IteratorProtocol {
     private let count: Int
@@ -26,7 +26,7 @@ struct Rounds: Sequence, IteratorProtocol {
 }
 
 extension Scenario {
-    /// Its rounds: as many as its size, unless another count is given.
+    /// The scenario's rounds: `count`, or by default its size.
     func rounds(_ count: Int? = nil, atLeast minimum: Int = 1) -> Rounds {
         Rounds(count ?? size, atLeast: minimum)
     }

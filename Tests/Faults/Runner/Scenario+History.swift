@@ -9,7 +9,7 @@ import Testing
 import Verification
 
 extension Scenario {
-    /// Waits until the fleet has answered everything or its time is over, stops it and reads what happened.
+    /// Waits until the fleet has answered everything or the time is over, stops it and reads the history.
     func history() async throws -> History {
         try await settle()
         for worker in fleet.workers where worker.program.isRunning { try await worker.stop() }
@@ -32,7 +32,7 @@ extension Scenario {
         return history
     }
 
-    /// What is not answered in time is for the checker to find.
+    /// Waits for all answers; the checker reports the missing ones.
     private func settle() async throws {
         if !fleet.workers.contains(where: \.program.isRunning) { try await startWorker() }
         do {
@@ -50,7 +50,7 @@ extension Scenario {
         } catch is TimedOut {}
     }
 
-    /// Whether every record is behind its group, repeated ones too: what is read later may be written later.
+    /// Returns true when every record is committed, repeated ones too, since a later read may cause a later write.
     private func isCommitted() async throws -> Bool {
         let committed = try await committed()
         return places.allSatisfy { $0.offset < committed[$0.topic]?[$0.partition] ?? 0 }
@@ -58,7 +58,7 @@ extension Scenario {
 
     private var places: [History.Place] { requests.flatMap(\.places) + unreadable }
 
-    /// What has been committed of each topic that has records.
+    /// The committed offsets of each topic with records.
     private func committed() async throws -> [String: [Int32: Int64]] {
         var committed: [String: [Int32: Int64]] = [:]
         for topic in Set(places.map(\.topic)) {
@@ -98,7 +98,7 @@ extension Scenario {
 }
 
 extension History.Send {
-    /// The code that the send has to carry is derived as any worker derives it.
+    /// Derives the expected code of the send as any worker does.
     fileprivate init(_ row: Row, _ numbers: [String: String]) throws {
         let verification = VerificationID(UUIDValue(try row.uuid(1)))
         let request = try row.text(3)
@@ -177,7 +177,7 @@ extension History.Message {
         self.init(
             number: message.to,
             code: message.code,
-            // A time that cannot be read is the latest there is, which no send's deadline allows.
+            // An unreadable time becomes the latest possible time, which violates every send's deadline.
             time: Timestamp(rfc3339: message.time) ?? Timestamp(microseconds: .max),
             isAccepted: message.accepted
         )
@@ -185,7 +185,7 @@ extension History.Message {
 }
 
 extension History.Place {
-    /// Where the record was that became a dead letter.
+    /// The position of the record that became a dead letter.
     init(deadLetter letter: ConsumerRecord) {
         self.init(
             topic: letter.text("dead-letter-topic") ?? "",

@@ -3,7 +3,7 @@
 import Foundation
 
 extension Scenario {
-    /// Writes the scenario's line, to standard output and to the report.
+    /// Writes the scenario's line to standard output and to the report.
     func report(_ checker: Checker, seconds: Double) throws {
         let counts = checker.counts
         let figures: [(String, Double)] =
@@ -16,7 +16,7 @@ extension Scenario {
             ] + notes.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
         var members = figures.map { "\"\($0.0)\":\(Self.text($0.1))" }
         if !checker.violations.isEmpty {
-            // Whoever reads the line knows what broke, and not only how often.
+            // The line shows the violations themselves, not only their number.
             let broken = try JSONEncoder().encode(checker.violations.prefix(10).map(\.description))
             members.append("\"broken\":\(String(decoding: broken, as: UTF8.self))")
         }
@@ -32,7 +32,7 @@ extension Scenario {
         try file.write(contentsOf: Data((line + "\n").utf8))
     }
 
-    /// Whole numbers without a point, others with three digits behind it.
+    /// Formats whole numbers without a decimal point, and others with three decimals.
     private static func text(_ value: Double) -> String {
         if value == value.rounded(), abs(value) < 1e15 { return String(Int64(value)) }
         return String(format: "%.3f", value)

@@ -5,7 +5,7 @@ import TestTools
 import Testing
 
 extension Scenario {
-    /// Waits until the provider has got more calls than it had when this was asked, and before these requests.
+    /// Publishes the requests, and waits until the provider has received `count` more calls than before.
     func waitForCalls(
         _ count: Int,
         sending requests: [TestRequest] = [],
@@ -14,13 +14,13 @@ extension Scenario {
         let name = TestFleet.recordFile
         let length = fleet.folder.size(of: name)
         try await send(requests)
-        // A call's line has more than 200 bytes.
+        // A call's line in the file is longer than 200 bytes.
         try await eventually("the provider gets \(count) calls", within: limit) {
             fleet.folder.size(of: name) > length + 200 * (count - 1)
         }
     }
 
-    /// Waits until the provider has got a call for one of some requests, later than a number of calls.
+    /// Waits until the provider has received a call for one of the requests, not counting its first `calls` calls.
     func waitForCall(
         to requests: [TestRequest],
         after calls: Int = 0,
@@ -32,7 +32,7 @@ extension Scenario {
         }
     }
 
-    /// Sends one more request and notes how long it takes until a message is taken, now that a fault is over.
+    /// Sends one more request after a fault, and reports the time until the provider accepts a message.
     func noteRecovery(within limit: Duration) async throws {
         let calls = fleet.sent.count
         try await send(makeRequests(1))
@@ -44,12 +44,12 @@ extension Scenario {
     }
 }
 
-/// Waits until something holds, and tells how long that took in this process's own time.
+/// Waits until a condition holds, and returns the time that took by this process's own clock.
 func timeUntil(_ what: String, within limit: Duration, _ condition: () async throws -> Bool) async throws -> Duration {
     var time = OwnTime(longestGap: .milliseconds(100))
     while try await !condition() {
         guard time.look() < limit else { throw TimedOut(what, after: limit) }
-        // The pace of the questions: a provider's file and another process give no signal.
+        // Polls, since neither a provider's file nor another process gives a signal.
         try await Task.sleep(for: .milliseconds(20))
     }
     return time.look()

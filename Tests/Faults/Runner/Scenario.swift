@@ -8,28 +8,29 @@ import Verification
 
 /// One run of a fleet under faults, from its first worker to the verdict.
 ///
-/// The body brings load and faults; then the fleet is left in peace until it has answered everything, and the checker
-/// judges what really happened. Requests have to be sent through the scenario, or the checker takes them for nobody's.
+/// The body generates load and faults. Then the fleet runs undisturbed until it has answered everything, and the
+/// checker
+/// verifies the history. Requests must be sent through the scenario; the checker counts all others as unexpected.
 final class Scenario: Sendable {
-    /// How a scenario's fleet is set up.
+    /// The setup of a scenario's fleet.
     struct Plan: Sendable {
         var partitions = 3
         var brokers = 1
         var policy = TestPolicy.standard
 
-        /// The mock cluster takes 3 s to start a group, in which a member that waits must not be taken for dead.
+        /// The mock cluster takes 3 s to form a group, and a member that waits for it must not time out.
         var sessionTimeout = Duration.seconds(4)
 
-        /// Leases are as short as a call's deadline allows, so that what dead workers held is taken over soon.
+        /// Leases are as short as a call's deadline allows, so that dead workers' sends are claimed soon.
         var lease = Duration.seconds(5)
         var callDeadline = Duration.seconds(2)
         var repeatsUnknown = false
         var hasReceipts = false
 
-        /// The rounds that cells take even when the time of the quick run is over.
+        /// Minimum of rounds for the cells, even when the time of the quick run is over.
         var turns = 1
 
-        /// How long the fleet has for what is left when the faults are over.
+        /// Time for the remaining work after the faults.
         var quietTime = Duration.seconds(60)
         var settings: [String: String] = [:]
     }
@@ -38,7 +39,7 @@ final class Scenario: Sendable {
     let fleet: TestFleet
     let plan: Plan
 
-    /// Kills, requests or whatever the scenario counts: few in the quick run, many in the long one.
+    /// Number of kills, requests or other units of the scenario: small in the quick run, large in the long one.
     let size: Int
     let seed: UInt64
     private let state: Mutex<State>
@@ -51,7 +52,7 @@ final class Scenario: Sendable {
         var faults = 0
         var notes: [String: Double] = [:]
 
-        /// The rounds that the cells of a scenario share.
+        /// The rounds that the scenario's cells share.
         var turns: Rounds
     }
 
@@ -74,7 +75,7 @@ final class Scenario: Sendable {
         try await TestFleet.with(
             partitions: plan.partitions,
             brokers: plan.brokers,
-            // A repeat goes to another provider.
+            // A repeat is sent to another provider.
             policy: plan.repeatsUnknown ? plan.policy.replacing("[main]", with: "[main, backup]") : plan.policy,
             sessionTimeout: plan.sessionTimeout,
             isInspected: false
@@ -90,25 +91,25 @@ final class Scenario: Sendable {
     }
 }
 
-// MARK: - What a body does
+// MARK: - For the body
 
 extension Scenario {
-    /// Chances that the seed repeats.
+    /// Makes random choices that the seed repeats.
     func withDice<Value>(_ body: (inout TestSeed) -> Value) -> Value {
         state.withLock { body(&$0.dice) }
     }
 
-    /// A time between nothing and a limit.
+    /// A random time from zero to a limit.
     func randomTime(below limit: Duration) -> Duration {
         limit * Double(withDice { $0.below(1_000_000) }) / 1_000_000
     }
 
-    /// Counts faults that were brought about.
+    /// Counts injected faults.
     func countFaults(_ count: Int = 1) {
         state.withLock { $0.faults += count }
     }
 
-    /// Takes one of the rounds that the scenario's cells share; false when all are taken or the time is over.
+    /// Takes one of the rounds that the cells share, and returns false when none is left or the time is over.
     func takeTurn() -> Bool {
         state.withLock { $0.turns.next() != nil }
     }
@@ -118,14 +119,14 @@ extension Scenario {
         state.withLock { $0.notes[name, default: 0] += value }
     }
 
-    /// Raises a figure of the report.
+    /// Sets a figure of the report to the maximum of its values.
     func noteLargest(_ name: String, _ value: Double) {
         state.withLock { $0.notes[name] = max($0.notes[name] ?? value, value) }
     }
 
-    /// Starts a worker with the plan's settings; those given win.
+    /// Starts a worker with the plan's settings, which `settings` override.
     ///
-    /// Sessions of the worker name it, so that the audit knows who wrote what.
+    /// The worker's database sessions carry its name, so that the audit can attribute each write.
     @discardableResult
     func startWorker(
         _ settings: [String: String] = [:],
@@ -135,7 +136,7 @@ extension Scenario {
         try await fleet.startWorker(environment(postgresURL).merging(settings) { $1 }, waiting: waiting)
     }
 
-    /// Starts a worker of another group, which reads all there is of the requests' topic from its beginning.
+    /// Starts a worker of a new consumer group, which reads the requests' topic from the start.
     func startWorker(ofNewGroup group: String) async throws {
         state.withLock { $0.groups[fleet.topics.requests] = group }
         try await startWorker(["KAFKA_GROUP_ID": group])
@@ -153,14 +154,14 @@ extension Scenario {
         return environment.merging(plan.settings) { $1 }
     }
 
-    /// Requests of as many people, each with a number of its own.
+    /// Requests of `count` people, each with a different number.
     func makeRequests(_ count: Int) -> [TestRequest] {
         Numbers.take(count).map { TestRequest(phoneNumber: $0) }
     }
 
-    /// Puts requests on the topic; the same one may be given again.
+    /// Publishes requests; a request may be published several times.
     ///
-    /// Those that `areRefused` may not lead to any message.
+    /// With `areRefused` no request may lead to a message.
     func send(_ requests: [TestRequest], topic: String? = nil, areRefused: Bool = false) async throws {
         let records = requests.map { request in
             var record = request.binary
@@ -170,7 +171,7 @@ extension Scenario {
         try await send(records, areRefused: areRefused)
     }
 
-    /// Puts records of requests on the topic, as they are.
+    /// Publishes prepared records of requests.
     func send(_ records: [(request: TestRequest, record: TestRecord)], areRefused: Bool = false) async throws {
         fleet.watch(records.map(\.request.phoneNumber))
         let places = try await places(of: records.map(\.record))
@@ -184,7 +185,7 @@ extension Scenario {
         }
     }
 
-    /// Puts records on the topic that are requests of nobody and have to become dead letters.
+    /// Publishes records that are no valid requests and must become dead letters.
     func send(unreadable records: [TestRecord]) async throws {
         let places = try await places(of: records)
         state.withLock { $0.unreadable += places }
@@ -201,13 +202,13 @@ extension Scenario {
     }
 }
 
-// MARK: - What the runner reads
+// MARK: - For the runner
 
 extension Scenario {
     var requests: [History.Request] { state.withLock { Array($0.requests.values) } }
     var unreadable: [History.Place] { state.withLock(\.unreadable) }
 
-    /// The groups that have taken over from those that the topics began with.
+    /// The groups that replace the topics' initial groups.
     var groups: [String: String] { state.withLock(\.groups) }
     var faults: Int { state.withLock(\.faults) }
     var notes: [String: Double] { state.withLock(\.notes) }

@@ -3,11 +3,11 @@
 import PostgresClient
 import TestSupport
 
-/// A memory of every write to sends and to the outbox, kept by triggers in the transaction of the write itself.
+/// Logs every write to sends and to the outbox by triggers, in the writing transaction.
 ///
-/// Rows only show how things ended; whether a claim's former holder wrote in between is seen here.
+/// Final rows cannot show a write by a claim's former holder.
 enum SendAudit {
-    /// The setting by which a session tells whose it is.
+    /// The setting by which a session states its worker.
     static let writerSetting = "courier_test.writer"
 
     static func install(in database: LedgerDatabase) async throws {

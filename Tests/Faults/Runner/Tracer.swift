@@ -4,16 +4,16 @@ import FleetSupport
 import Foundation
 import TestTools
 
-/// A system call of one thread of a worker, by its place among the thread's calls of that kind.
+/// A system call of one thread of a worker, numbered among the thread's calls of that kind.
 struct CallPoint: Hashable, Sendable {
     let thread: ThreadName
     let call: String
 
-    /// 1 for the first one since the tracer was attached.
+    /// 1 for the first call after the tracer was attached.
     let number: Int
 }
 
-/// A thread by what is the same in every worker: its name, and its place among those with that name.
+/// Identifies a thread across workers: its name, and its position among threads with that name.
 struct ThreadName: Hashable, Comparable, Sendable {
     let name: String
     let place: Int
@@ -23,16 +23,16 @@ struct ThreadName: Hashable, Comparable, Sendable {
     }
 }
 
-/// strace, attached to a worker: it counts system calls, or kills the worker at the entry of one.
+/// Runs strace on a worker to count system calls, or to kill the worker at the entry of one.
 ///
-/// strace counts each thread's calls apart, so a point names its thread.
+/// strace counts the calls of each thread separately, so a point names its thread.
 enum Tracer {
-    /// The calls by which a worker changes anything outside of itself.
+    /// The system calls by which a worker has an effect outside its process.
     static let calls = [
         "write", "writev", "pwrite64", "sendto", "sendmsg", "sendmmsg", "fsync", "fdatasync", "connect", "close",
     ]
 
-    /// The calls that a worker makes while something goes on, in every thread.
+    /// Records the system calls of all threads of a worker while the body runs.
     static func record(
         _ worker: Worker,
         in folder: ScratchFolder,
@@ -50,15 +50,15 @@ enum Tracer {
         )
         guard let tracer else { throw TracerFailure(description: "the worker has ended") }
         try await body()
-        // A tracer that ends in any way lets its worker go on, and its lines are written as they come.
+        // The worker continues when its tracer is killed, and strace writes each line at once.
         tracer.send(SIGKILL)
         try await tracer.exit()
         return points(folder.text(of: output), threads)
     }
 
-    /// Arms a worker to be killed when it comes to a point; the tracer ends with it.
+    /// Lets strace kill a worker at a point; the tracer then ends as well.
     ///
-    /// Nil when the worker has no such thread: those that take turns at the work come and go.
+    /// Returns nil when the worker has no such thread, since pool threads start and end.
     static func arm(_ worker: Worker, at point: CallPoint, in folder: ScratchFolder) async throws -> Program? {
         let threads = try Tracer.threads(of: worker)
         guard let thread = threads.first(where: { $0.value == point.thread })?.key else { return nil }
@@ -70,7 +70,7 @@ enum Tracer {
         )
     }
 
-    /// Nil when what it was to be attached to had ended before.
+    /// Attaches strace, and returns nil when its target has already ended.
     private static func attach(
         _ arguments: [String],
         to processes: [Int32],
@@ -83,7 +83,7 @@ enum Tracer {
             if tracer.isRunning {
                 return processes.allSatisfy { isTraced($0, in: worker, by: tracer) }
             }
-            // A worker that came to its point at once is dead already, and its tracer has ended with it.
+            // A worker that reached its point at once is already dead, and so is its tracer.
             if hasAttached(tracer) || tracer.errors.contains("No such process") { return true }
             throw TracerFailure(description: tracer.errors)
         }
@@ -92,7 +92,7 @@ enum Tracer {
 
     private static func hasAttached(_ tracer: Program) -> Bool { tracer.errors.contains(" attached") }
 
-    /// False also for a thread that has ended.
+    /// Returns false also for a thread that has ended.
     private static func isTraced(_ thread: Int32, in worker: Worker, by tracer: Program) -> Bool {
         let path = "/proc/\(worker.program.identifier)/task/\(thread)/status"
         let status = try? String(contentsOfFile: path, encoding: .utf8)
@@ -104,7 +104,7 @@ enum Tracer {
         var places: [String: Int] = [:]
         var threads: [Int32: ThreadName] = [:]
         for thread in try FileManager.default.contentsOfDirectory(atPath: tasks).compactMap({ Int32($0) }).sorted() {
-            // A thread may end meanwhile.
+            // The thread may have ended in between.
             guard let name = try? String(contentsOfFile: "\(tasks)/\(thread)/comm", encoding: .utf8) else { continue }
             let trimmed = name.trimmingCharacters(in: .whitespacesAndNewlines)
             threads[thread] = ThreadName(name: trimmed, place: places[trimmed, default: 0])
@@ -113,7 +113,7 @@ enum Tracer {
         return threads
     }
 
-    /// One point for each line of strace's output that begins a call, as in `4711 sendto(9, …`.
+    /// One point for each line of strace's output that begins a call, such as `4711 sendto(9, …`.
     private static func points(_ text: String, _ threads: [Int32: ThreadName]) -> [CallPoint] {
         var counts: [CallPoint: Int] = [:]
         var points: [CallPoint] = []
