@@ -4,13 +4,14 @@ import Foundation
 import KafkaClient
 import Verification
 
-/// The Apache Kafka that `make test-kafka` has started, in an operator's hands: `deploy/local/kafka.sh`.
+/// Controls the Apache Kafka cluster that `make test-kafka` has started, by the operator's script
+/// `deploy/local/kafka.sh`.
 package struct ApacheKafka: Sendable {
-    /// How a transaction ends.
+    /// The end of a transaction.
     package enum End: String, Sendable {
         case commit, abort
 
-        /// Its producer is gone; the broker ends it when its time is over.
+        /// The producer exits with the transaction open; the broker aborts it after the transaction timeout.
         case leave
     }
 
@@ -40,7 +41,7 @@ package struct ApacheKafka: Sendable {
         _ = try await script([command, name] + nodes.map { String($0) })
     }
 
-    /// Runs one of Kafka's own programs on the cluster.
+    /// Runs one of Kafka's own command-line programs on the cluster.
     @discardableResult
     package func tool(_ program: String, _ arguments: String...) async throws -> String {
         try await script(["tool", name, program] + arguments)
@@ -51,7 +52,7 @@ package struct ApacheKafka: Sendable {
         try await script(["tool", name] + words)
     }
 
-    /// Puts records on a topic in one transaction, as a gateway with transactions does.
+    /// Publishes records in one transaction, as a transactional gateway does.
     package func transaction(
         _ records: [TestRecord],
         to topic: String,
@@ -76,7 +77,7 @@ package struct ApacheKafka: Sendable {
         )
     }
 
-    /// The settings under which a worker comes by TLS and a password: the brokers, and librdkafka's options.
+    /// The settings for a worker to connect by TLS and a password: the brokers, and librdkafka's options.
     ///
     /// SCRAM with Kafka 4 needs librdkafka 2.6.1.
     package func secureSettings() async throws -> (bootstrapServers: String, options: [(name: String, value: String)]) {
@@ -94,13 +95,13 @@ package struct ApacheKafka: Sendable {
         return (first.value, Array(settings.dropFirst()))
     }
 
-    /// How the batches are compressed that a node has stored of a partition: 0 to 4 for none, gzip, snappy, lz4 and zstd.
+    /// The compression codecs of a partition's batches on a node: 0 to 4 for none, gzip, snappy, lz4 and zstd.
     package func codecs(of topic: String, _ partition: Int32, node: Int = 1) throws -> Set<UInt8> {
         let data = "\(Self.root)/.local/kafka/\(name)/\(node)/data/\(topic)-\(partition)/00000000000000000000.log"
         let bytes = [UInt8](try Data(contentsOf: URL(filePath: data)))
         var codecs: Set<UInt8> = []
         var start = 0
-        // A batch: the first offset in 8 bytes, its length in 4, and at byte 21 two of attributes.
+        // A batch has its first offset in 8 bytes, its length in 4, and two bytes of attributes from byte 21.
         while start + 23 <= bytes.count {
             codecs.insert(bytes[start + 22] & 7)
             start += 12 + bytes[start + 8..<start + 12].reduce(0) { $0 << 8 | Int($1) }
@@ -129,13 +130,13 @@ package struct ApacheKafka: Sendable {
 }
 
 extension TestFleet {
-    /// Leads the workers to come to the listener with TLS and a password, with other values of some options.
+    /// Makes later workers connect by TLS and a password, with some options replaced by `others`.
     package func secure(by kafka: ApacheKafka, _ others: [String: String] = [:]) async throws {
         let secure = try await kafka.secureSettings()
         try configure(cluster.bootstrapServers, secure.bootstrapServers)
         for (name, value) in secure.options { try setKafkaOption(name, "\"\(others[name] ?? value)\"") }
     }
 
-    /// A mechanism for the password that this librdkafka has for Kafka 4.
+    /// A password mechanism that the loaded librdkafka supports with Kafka 4.
     package static var mechanism: String { LibraryVersion.loaded < .scramWithKafka4 ? "PLAIN" : "SCRAM-SHA-512" }
 }

@@ -4,11 +4,11 @@ import Logging
 import Logs
 import Verification
 
-/// Whether a worker's line is one of the catalogue.
+/// Checks a worker's log lines against the catalogue.
 enum CatalogueCheck {
     private static let common = ["timestamp", "severity", "event", "message"]
 
-    /// What is wrong with a line; nil when it is what the catalogue says.
+    /// Describes how a line differs from the catalogue; nil when it does not.
     static func flaw(in line: String) -> String? {
         guard case .object(let object)? = try? JSONScanner.parse(Array(line.utf8)) else { return "no object: \(line)" }
         guard case .string(let name)? = object["event"], let event = LoggedEvent.named[name] else {

@@ -4,7 +4,7 @@ import FoundationEssentials
 package import KafkaClient
 package import Verification
 
-/// A delivery event, as a consumer sees it.
+/// A delivery event, as a consumer receives it.
 package struct Event: Sendable {
     package let record: ConsumerRecord
     package let body: Body
@@ -58,7 +58,7 @@ package struct Event: Sendable {
         body = try JSONDecoder().decode(Body.self, from: Data(record.value ?? []))
     }
 
-    /// The CloudEvents id, by which a consumer removes repeats.
+    /// The CloudEvents id, by which consumers deduplicate.
     package var id: String { record.text("ce_id") ?? "" }
 
     package var answer: Answer { Answer(body.status, body.reason) }
@@ -81,7 +81,7 @@ package struct Answer: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ConsumerRecord {
-    /// The value of the last header of a name.
+    /// The value of the last header with a name.
     package func text(_ header: String) -> String? {
         headers.last { $0.name == header }?.value.map { String(decoding: $0, as: UTF8.self) }
     }

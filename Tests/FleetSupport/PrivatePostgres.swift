@@ -7,9 +7,9 @@ import Synchronization
 import TestSupport
 import TestTools
 
-/// A PostgreSQL server of a test's own, which the test may crash, silence, and deprive of its disk.
+/// A PostgreSQL server for one test, which may crash it, pause it and fill its disk.
 package final class PrivatePostgres: Sendable {
-    /// A superuser's; the port stays the same over restarts.
+    /// The URL of a superuser; the port stays the same over restarts.
     package let url: String
 
     private let place: String
@@ -18,10 +18,10 @@ package final class PrivatePostgres: Sendable {
     private let server = Mutex<Program?>(nil)
     private let started = Mutex<[Program]>([])
 
-    /// The server that a test has to itself, if it has one.
+    /// The private server of the current test, if it has one.
     @TaskLocal static var current: PrivatePostgres?
 
-    /// What the server has logged, restarts included.
+    /// The server's log, restarts included.
     var log: String { started.withLock { $0.map(\.errors).joined() } }
 
     private static let programs = "/usr/lib/postgresql/15/bin"
@@ -40,10 +40,10 @@ package final class PrivatePostgres: Sendable {
         url = "postgresql://courier@127.0.0.1:\(port)/postgres"
     }
 
-    /// Lends a running server, on which `LedgerDatabase` makes its databases meanwhile, and removes it afterwards.
+    /// Runs a server during the body, on which `LedgerDatabase` creates its databases, and removes it afterwards.
     ///
-    /// The settings are lines for `postgresql.conf`; the files, by their names, stand beside it. A disk size, in MiB,
-    /// gives the server a file system of its own, which takes the rights of root.
+    /// `settings` are lines for `postgresql.conf`, and `files` are written next to it. With `diskSize`, in MiB, the
+    /// server gets its own file system, which requires root.
     package static func with(
         settings: String = "",
         files: [String: String] = [:],
@@ -65,7 +65,7 @@ package final class PrivatePostgres: Sendable {
         }
     }
 
-    /// A server that runs; another one where another program had taken the port of the first before it did.
+    /// Starts a server, and retries when another program has taken its port first.
     private static func launch(
         _ settings: String,
         _ files: [String: String],
@@ -80,7 +80,7 @@ package final class PrivatePostgres: Sendable {
                 try await server.start()
                 return server
             } catch {
-                // The first error tells more than what may fail of a server that was never whole.
+                // The first error says more than a failed removal of an incomplete server.
                 try? await server.remove(hasDisk: diskSize != nil)
                 tries += 1
                 guard tries < 5, server.log.contains("Address already in use") else { throw error }
@@ -102,7 +102,7 @@ package final class PrivatePostgres: Sendable {
             let options = "size=\(diskSize)m,mode=700,uid=postgres"
             try await run("/bin/mount", ["-t", "tmpfs", "-o", options, "tmpfs", place])
         }
-        // Segments of 1 MiB, so that a small disk has room for some.
+        // WAL segments of 1 MiB, so that a small disk has room for several.
         try await run(
             owned: "\(Self.programs)/initdb",
             ["-D", "\(place)/data", "-U", "courier", "--auth=trust", "--no-sync", "--wal-segsize=1", "-E", "UTF8"]
@@ -121,7 +121,7 @@ package final class PrivatePostgres: Sendable {
         try await run("/bin/cp", [path, "\(place)/data/postgresql.conf"])
     }
 
-    /// A file that only the server may read, as it demands of its key.
+    /// Installs a file that only the server can read, which PostgreSQL requires of its key.
     private func install(_ text: String, as name: String) async throws {
         let path = try folder.write(text, to: name)
         let owner = geteuid() == 0 ? ["-o", "postgres"] : []
@@ -129,7 +129,7 @@ package final class PrivatePostgres: Sendable {
     }
 }
 
-// MARK: - What a test does to it
+// MARK: - Faults
 
 extension PrivatePostgres {
     package var isRunning: Bool { server.withLock { $0?.isRunning == true } }
@@ -144,7 +144,7 @@ extension PrivatePostgres {
         }
     }
 
-    /// Ends the server without a word to anybody, as `pg_ctl stop -m immediate` does.
+    /// Ends the server without a shutdown, as `pg_ctl stop -m immediate` does.
     package func crash() async throws {
         guard let program = server.withLock({ $0.take() }) else { return }
         program.send(SIGCONT)
@@ -152,11 +152,11 @@ extension PrivatePostgres {
         try await program.exit(within: Self.patience)
     }
 
-    /// Lets every process of the server stand still, with all connections open.
+    /// Pauses every process of the server, with all connections open.
     package func pause() { send(SIGSTOP) }
     package func resume() { send(SIGCONT) }
 
-    /// Uses up what is left of its disk.
+    /// Fills the rest of the server's disk.
     package func fillDisk() throws {
         let path = "\(place)/filler"
         let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
@@ -168,7 +168,7 @@ extension PrivatePostgres {
         }
     }
 
-    /// How often the server has found its disk full.
+    /// Number of times that the server has found its disk full.
     package var refusalsOfDisk: Int { log.ranges(of: "No space left on device").count }
 
     package func growDisk(to megabytes: Int) async throws {
@@ -179,7 +179,7 @@ extension PrivatePostgres {
         guard let parent = server.withLock({ $0?.identifier }) else { return }
         let list = FileManager.default.contents(atPath: "/proc/\(parent)/task/\(parent)/children") ?? Data()
         let children = String(decoding: list, as: UTF8.self).split(separator: " ").compactMap { Int32($0) }
-        // The parent first when they stop and last when they go on, so that it makes no child meanwhile.
+        // Stops the parent first and resumes it last, so that it starts no child in between.
         for process in signal == SIGSTOP ? [parent] + children : children + [parent] { kill(process, signal) }
     }
 }
@@ -187,7 +187,7 @@ extension PrivatePostgres {
 // MARK: - Programs
 
 extension PrivatePostgres {
-    /// A machine that builds besides writes a new server's files for longer than half a minute.
+    /// Time limit for the creation of a server, which takes over half a minute while a build runs.
     private static let patience = Duration.seconds(120)
 
     private func run(_ program: String, _ arguments: [String]) async throws {
@@ -204,7 +204,9 @@ extension PrivatePostgres {
         }
     }
 
-    /// PostgreSQL refuses to run as root: then the user of Debian's packages runs it.
+    /// Runs a program as a user that PostgreSQL accepts.
+    ///
+    /// PostgreSQL refuses to run as root, so root runs it as the user `postgres` of Debian's packages.
     private func owned(_ program: String, _ arguments: [String]) throws -> Program {
         guard geteuid() == 0 else { return try Program(arguments, executable: program, folder: folder) }
         let user = ["--reuid=postgres", "--regid=postgres", "--clear-groups", "--", program]

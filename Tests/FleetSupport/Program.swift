@@ -4,9 +4,9 @@ import Foundation
 import TestSupport
 import TestTools
 
-/// A run of the program `code-courier`, as the build made it, in a process of its own.
+/// A separate process that runs the built program `code-courier`.
 package final class Program: Sendable {
-    /// How a process ended.
+    /// The end of a process.
     package enum Exit: Equatable, Sendable {
         case code(Int32)
         case signal(Int32)
@@ -16,9 +16,9 @@ package final class Program: Sendable {
     private let folder: ScratchFolder
     private let name: String
 
-    /// Starts the program; its output goes to files of the folder.
+    /// Starts the program, with its output in files of the folder.
     ///
-    /// Of this process's environment it gets only what it takes to run at all.
+    /// From this process's environment it gets only the variables that it needs to run at all.
     package init(
         _ arguments: [String],
         executable: String? = nil,
@@ -37,7 +37,7 @@ package final class Program: Sendable {
         let (output, errors) = (try Self.output(folder["\(name).out"]), try Self.output(folder["\(name).err"]))
         (process.standardOutput, process.standardError) = (output, errors)
         try process.run()
-        // The process has its own; these would add up over a thousand runs.
+        // The child has its own copies; these descriptors would add up over a thousand runs.
         try output.close()
         try errors.close()
         (self.process, self.folder, self.name) = (process, folder, name)
@@ -47,24 +47,24 @@ package final class Program: Sendable {
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 
-    /// What the program has written to standard output so far.
+    /// The standard output so far.
     package var output: String { folder.text(of: "\(name).out") }
 
-    /// What the program has written to standard error so far.
+    /// The standard error so far.
     package var errors: String { folder.text(of: "\(name).err") }
 
     package var lines: [String] { output.split(separator: "\n").map(String.init) }
     package var errorLines: [String] { errors.split(separator: "\n").map(String.init) }
     package var isRunning: Bool { process.isRunning }
 
-    /// The process's number, of no use once it has ended.
+    /// The process id, which is invalid once the process has ended.
     package var identifier: Int32 { process.processIdentifier }
 
     package func send(_ signal: Int32) {
         if process.isRunning { kill(process.processIdentifier, signal) }
     }
 
-    /// Waits for the end.
+    /// Waits for the process to end.
     @discardableResult
     package func exit(within limit: Duration = .seconds(30)) async throws -> Exit {
         try await eventually("\(name) ends", within: limit) { !process.isRunning }
@@ -80,13 +80,15 @@ package final class Program: Sendable {
         return try FileHandle(forWritingTo: URL(filePath: path))
     }
 
-    /// The build puts the programs beside the tests; asked once, since the tests may be built anew while they run.
+    /// The build's folder of programs and tests, read once, since a build may replace the tests while they run.
     private static let folder = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
 
-    /// Where the build puts a program.
+    /// The path of a built program.
     package static func path(of program: String) -> String { folder.appending(path: program).path }
 
-    /// Beside optimized tests lies a program that knows no crash points: for those there has to be a debug build, too.
+    /// The path of a build that supports the environment.
+    ///
+    /// A release build has no crash points, so these need a debug build beside it.
     private static func path(for environment: [String: String]) -> URL {
         var folder = Self.folder
         let crashPoints = ["COURIER_CRASH_AT", "COURIER_STALL_AT"]

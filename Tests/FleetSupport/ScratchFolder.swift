@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import TestTools
 
-/// A folder of a test's own, removed with it.
+/// A folder for one test, deleted afterwards.
 package final class ScratchFolder: Sendable {
     package let path: String
 
@@ -24,24 +24,24 @@ package final class ScratchFolder: Sendable {
     /// The path of a file in the folder.
     package subscript(name: String) -> String { "\(path)/\(name)" }
 
-    /// Writes a file, whole or not at all, and gives its path.
+    /// Writes a file atomically, and returns its path.
     @discardableResult
     package func write(_ text: String, to name: String) throws -> String {
         try Data(text.utf8).write(to: URL(filePath: self[name]), options: .atomic)
         return self[name]
     }
 
-    /// Lets nobody but its owner read a file.
+    /// Makes a file readable by its owner only.
     package func restrict(_ name: String) throws {
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: self[name])
     }
 
-    /// A file's text; empty when there is none yet.
+    /// A file's text; empty if the file does not exist.
     package func text(of name: String) -> String {
         String(decoding: FileManager.default.contents(atPath: self[name]) ?? Data(), as: UTF8.self)
     }
 
-    /// A file's length in bytes; 0 when there is none yet.
+    /// A file's length in bytes; 0 if the file does not exist.
     package func size(of name: String) -> Int {
         let attributes = try? FileManager.default.attributesOfItem(atPath: self[name])
         return (attributes?[.size] as? NSNumber)?.intValue ?? 0

@@ -2,16 +2,15 @@
 
 import Glibc
 
-/// What nobody but its owner may see.
+/// Finds secrets in output: phone numbers, codes and other texts.
 package struct Secrets {
     private let numbers: [Int: Set<UInt64>]
     private var codes: Set<[UInt8]>
     private let others: [[UInt8]]
 
-    /// Looks for phone numbers in E.164, for codes and for other texts.
+    /// Sets the phone numbers in E.164, the codes and the other texts to find.
     ///
-    /// Of the codes a thousand are searched for at most, since every number of six digits that stands in a log by chance
-    /// would be some person's code among very many.
+    /// At most a thousand codes are used: with more, some random number of six digits in a log would equal a code.
     package init(numbers: Set<String>, codes: Set<String>, others: [String]) {
         self.numbers = Dictionary(grouping: numbers.map { $0.utf8.dropFirst() }, by: \.count).mapValues { digits in
             Set(digits.compactMap { UInt64(Substring($0)) })
@@ -24,14 +23,16 @@ package struct Secrets {
         shown(in: Array(text.utf8))
     }
 
-    /// The secrets that a table shows; whole thousands are what it says of milliseconds, not codes.
+    /// The secrets in a table's text; codes that end in 000 are skipped, since durations in milliseconds look like
+    /// them.
     package func shown(inTable table: String) -> [String] {
         var secrets = self
         secrets.codes = codes.filter { !$0.suffix(3).allSatisfy { $0 == UInt8(ascii: "0") } }
         return secrets.shown(in: table)
     }
 
-    /// The secrets that a worker's log shows; among the many figures of `worker.stats` some have a code's digits by chance.
+    /// The secrets in a worker's log; lines of `worker.stats` are not searched for codes, since some figures equal one
+    /// by chance.
     package func shown(inLog log: String) -> [String] {
         var withoutCodes = self
         withoutCodes.codes = []
@@ -42,10 +43,10 @@ package struct Secrets {
         }
     }
 
-    /// The secrets that a text shows.
+    /// The secrets in a text.
     ///
-    /// A number counts wherever its digits stand; a code where it stands alone, since its digits within a time or an id
-    /// are chance.
+    /// A number counts wherever its digits occur. A code counts only when it is not part of a longer word, since the
+    /// digits of a time or an id may equal it by chance.
     package func shown(in text: some Collection<UInt8>) -> [String] {
         let text = Array(text)
         var shown: [String] = []
@@ -76,7 +77,7 @@ package struct Secrets {
 }
 
 extension [UInt8] {
-    /// Whether a text stands in this one.
+    /// Returns true when this text contains another one.
     ///
     /// The standard library's `contains` is too slow for the million events of a long run.
     fileprivate func holds(_ text: [UInt8]) -> Bool {
@@ -96,7 +97,7 @@ extension [UInt8] {
 }
 
 extension UInt8 {
-    /// What times, ids and decimal numbers are written with besides letters and digits.
+    /// True for the punctuation of times, ids and decimal numbers.
     fileprivate var isPunctuation: Bool {
         switch self {
         case UInt8(ascii: "."), UInt8(ascii: ":"), UInt8(ascii: "-"), UInt8(ascii: "+"): true

@@ -6,12 +6,12 @@ import NIOSSL
 import Synchronization
 import TestTools
 
-/// A front before a Kafka of one broker that speaks TLS, and asks for a name and a password if it is given one.
+/// A TLS proxy in front of a Kafka with one broker, which can require a user and a password.
 ///
-/// Neither librdkafka's own cluster nor the broker of the tests speaks TLS. The front ends it, and puts its own port in
-/// the place of the broker's wherever an answer names the broker. It asks by SASL/PLAIN as the brokers of Kafka 0.10 did.
+/// Neither librdkafka's mock cluster nor the tests' broker supports TLS. The proxy ends TLS, and replaces the broker's
+/// port by its own in every answer. It authenticates by SASL/PLAIN in the form of Kafka 0.10.
 package final class SecureKafka: Sendable {
-    /// What a client has to say of itself.
+    /// The credentials that a client must send.
     package struct Login: Sendable {
         package let user: String
         package let password: String
@@ -31,7 +31,7 @@ package final class SecureKafka: Sendable {
 
     package struct Failure: Error {}
 
-    /// Lends a front to the broker at `bootstrapServers`, which is an address of this machine.
+    /// Runs a proxy for the broker at `bootstrapServers`, an address of this machine, during the body.
     package static func with<Result>(
         to bootstrapServers: String,
         authority: TestAuthority,
@@ -90,7 +90,7 @@ package final class SecureKafka: Sendable {
     }
 }
 
-/// Messages of the Kafka protocol, each with its length before it.
+/// Splits the Kafka protocol into messages, each with its length in front.
 private struct KafkaFrames: ByteToMessageDecoder {
     typealias InboundOut = ByteBuffer
 
@@ -103,7 +103,7 @@ private struct KafkaFrames: ByteToMessageDecoder {
     }
 }
 
-/// Passes messages on, and the end with them.
+/// Relays messages and the end of the connection.
 private final class FrameRelay: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -112,13 +112,13 @@ private final class FrameRelay: ChannelInboundHandler {
     private let port: Int?
     private var login: SecureKafka.Login?
 
-    /// From the broker, whose address is replaced.
+    /// Relays messages from the broker, with its address replaced.
     init(to peer: any Channel, replacing port: Int) {
         self.peer = peer
         self.port = port
     }
 
-    /// From a client, which has to say who it is first.
+    /// Relays messages from a client once it has authenticated.
     init(to peer: any Channel, login: SecureKafka.Login?) {
         self.peer = peer
         self.login = login
@@ -136,7 +136,7 @@ private final class FrameRelay: ChannelInboundHandler {
         peer.writeAndFlush(frame, promise: nil)
     }
 
-    /// A broker as an answer names it: the host, and the port as four bytes.
+    /// A broker's address as in an answer: the host, and the port in four bytes.
     private func address(_ port: Int) -> [UInt8] {
         Array("127.0.0.1".utf8) + (0..<4).map { UInt8(truncatingIfNeeded: port >> (24 - 8 * $0)) }
     }
@@ -150,13 +150,13 @@ private final class FrameRelay: ChannelInboundHandler {
         frame = ByteBuffer(bytes: bytes)
     }
 
-    /// What is said to a client that has not said who it is; nil when it is not the one that is wanted.
+    /// The answer to a client that has not authenticated yet; nil for wrong credentials.
     private func answer(_ frame: ByteBuffer, _ login: SecureKafka.Login) -> ByteBuffer? {
         if Array(frame.readableBytesView.dropFirst(4)) == login.plain {
             self.login = nil
             return ByteBuffer(bytes: [0, 0, 0, 0])
         }
-        // Every request: its kind, its version and its number, behind the length.
+        // After its length, every request has its kind, its version and its number.
         guard let kind = frame.getInteger(at: frame.readerIndex + 4, as: Int16.self),
             let version = frame.getInteger(at: frame.readerIndex + 6, as: Int16.self),
             let number = frame.getInteger(at: frame.readerIndex + 8, as: Int32.self)
@@ -170,7 +170,7 @@ private final class FrameRelay: ChannelInboundHandler {
                 body.writeString("PLAIN")
             }
         case 18:
-            // ApiVersions: version 0 alone, and of the kinds of requests those that a client cannot do without.
+            // ApiVersions: only version 0, and only the kinds of requests that a client requires.
             let kinds: [(Int16, Int16)] = [(0, 7), (1, 11), (2, 5), (3, 2), (17, 0), (18, 0)]
             return answer(number, version == 0 ? 0 : 35) { body in
                 body.writeInteger(Int32(kinds.count))
@@ -202,6 +202,6 @@ private final class FrameRelay: ChannelInboundHandler {
 }
 
 extension SecureKafka.Login {
-    /// RFC 4616, without an identity to act for.
+    /// The credentials by RFC 4616, without an authorization identity.
     fileprivate var plain: [UInt8] { [0] + Array(user.utf8) + [0] + Array(password.utf8) }
 }

@@ -3,23 +3,23 @@
 import Foundation
 import Synchronization
 
-/// One complete request that the provider got, from the file that it writes before it answers.
+/// One complete request that the provider received, from the file that it writes before it answers.
 package struct SentMessage: Decodable, Sendable {
     package let to: String
     package let body: String
     package let outcome: String
 
-    /// When the request was complete, in RFC 3339.
+    /// Time at which the request was complete, in RFC 3339.
     package let time: String
 
-    /// Whether the provider took the message.
+    /// True when the provider accepted the message.
     package let accepted: Bool
 
-    /// The code, which the text begins with.
+    /// The code, which is the start of the text.
     package var code: String { String(body.prefix { $0.isASCII && $0.isNumber }) }
 }
 
-/// The provider's file, of which each line is read once.
+/// Reads the provider's file, each line once.
 final class SentLog: Sendable {
     private let path: String
     private let state = Mutex((messages: [SentMessage](), length: UInt64(0)))
@@ -28,7 +28,7 @@ final class SentLog: Sendable {
         self.path = path
     }
 
-    /// All messages so far; a line that is being written is left out.
+    /// All messages so far, without an incomplete last line.
     var messages: [SentMessage] {
         state.withLock { state in
             guard let file = FileHandle(forReadingAtPath: path) else { return state.messages }

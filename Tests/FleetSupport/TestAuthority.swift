@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A certificate authority of a test's own, and a server's certificate for this machine that it has signed.
+/// A certificate authority for one test, and a server certificate for this machine that it has signed.
 package struct TestAuthority: Sendable {
-    /// The authority's certificate, which a client is told to trust.
+    /// The authority's certificate, for clients to trust.
     package let certificatePath: String
 
     /// In PEM.
@@ -13,7 +13,7 @@ package struct TestAuthority: Sendable {
         package let description: String
     }
 
-    /// The server's certificate is for these names, and for so many days from now on.
+    /// Issues the server certificate for `servers`, valid for some days from now.
     package init(
         in folder: ScratchFolder,
         name: String = "authority",

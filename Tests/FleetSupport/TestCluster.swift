@@ -5,16 +5,16 @@ package import KafkaClient
 package import MockKafka
 import TestTools
 
-/// The Kafka of a test: the cluster that `COURIER_TEST_KAFKA` names, or librdkafka's own in this process.
+/// A test's Kafka: the cluster that `COURIER_TEST_KAFKA` names, or librdkafka's mock cluster in this process.
 ///
-/// Nothing else in these tests knows which one it is. Each test has topics and a group of its own.
+/// The tests do not depend on the kind of the cluster. Each test has its own topics and group.
 package struct TestCluster: Sendable {
     package let bootstrapServers: String
 
-    /// Nil when the cluster is one of a broker process.
+    /// Nil for a cluster of broker processes.
     package let mock: MockCluster?
 
-    /// Librdkafka's own cluster has so many brokers; a test that `needsMock` gets that one whatever is named.
+    /// Starts a mock cluster with some brokers, or uses the named cluster unless the test `needsMock`.
     package init(brokers: Int = 1, needsMock: Bool = false) throws {
         if !needsMock, let servers = ProcessInfo.processInfo.environment["COURIER_TEST_KAFKA"],
             !servers.isEmpty
@@ -26,14 +26,16 @@ package struct TestCluster: Sendable {
         }
     }
 
-    /// Replicas of each partition that topics are made with: `COURIER_TEST_KAFKA_REPLICAS`, or one.
+    /// Number of replicas of new topics: `COURIER_TEST_KAFKA_REPLICAS`, or one.
     package static var replicas: Int {
         ProcessInfo.processInfo.environment["COURIER_TEST_KAFKA_REPLICAS"].flatMap { Int($0) } ?? 1
     }
 
     package var configuration: KafkaConfiguration { KafkaConfiguration(bootstrapServers: bootstrapServers) }
 
-    /// A topic without `replicas` has one copy of each partition, which a broker takes away with it.
+    /// Creates a topic.
+    ///
+    /// Without replicas each partition has a single copy, which is unavailable while its broker is down.
     package func makeTopic(_ name: String, partitions: Int, hasReplicas: Bool = true) async throws {
         if let mock {
             try mock.createTopic(name, partitions: partitions)

@@ -2,9 +2,9 @@
 
 import FoundationEssentials
 
-/// The policies that fleets begin with.
+/// The initial policies of fleets.
 package enum TestPolicy {
-    /// One tenant that allows a few regions, some only for proved recipients.
+    /// One tenant that allows a few regions, some only for confirmed recipients.
     package static let standard = policy(version: "test.1", regions: "US, GB, DE, IN")
 
     package static func policy(version: String, regions: String) -> String {
@@ -22,7 +22,7 @@ package enum TestPolicy {
     }
 }
 
-/// The rings of `CodeKeys.test`, as a configuration writes them.
+/// The rings of `CodeKeys.test`, in the format of a configuration.
 package enum TestKeys {
     package static let code = ring(1)
     package static let hash = ring(2)

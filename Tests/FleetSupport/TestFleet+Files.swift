@@ -3,19 +3,19 @@
 import Verification
 
 extension TestFleet {
-    /// Changes the configuration of the workers to come.
+    /// Changes the configuration of workers that start later.
     package func configure(_ text: String, _ replacement: String) throws {
         let file = folder.text(of: Self.configurationFile)
         try folder.write(file.replacing(text, with: replacement), to: Self.configurationFile)
     }
 
-    /// Gives the workers to come an option of librdkafka, which no environment variable can.
+    /// Sets a librdkafka option for workers that start later, which no environment variable can.
     package func setKafkaOption(_ name: String, _ value: String) throws {
         let options = "options: {"
         try configure(options, "\(options) \(name): \(value),")
     }
 
-    /// Gives the workers to come a second provider that is like the first one; a route has to name it.
+    /// Adds a copy of the first provider for workers that start later; a route must name it to use it.
     package func addProvider(_ name: String) throws {
         let file = folder.text(of: Self.configurationFile)
         guard let start = file.firstRange(of: "providers:\n")?.upperBound,
@@ -25,7 +25,7 @@ extension TestFleet {
         try configure("keys:\n", "\(second)keys:\n")
     }
 
-    /// The configuration that a fleet begins with.
+    /// The initial configuration of a fleet.
     func configuration(provider: (host: String, port: Int), sessionTimeout: Duration) -> String {
         """
         kafka:

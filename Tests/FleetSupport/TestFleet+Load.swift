@@ -6,21 +6,21 @@ import TestSupport
 import Testing
 package import Verification
 
-/// A request, and when the topic surely had it.
+/// A request, and a time by which the topic certainly had it.
 package struct WrittenRequest: Sendable {
     package let request: TestRequest
     package let writtenAt: Timestamp
 }
 
 extension TestFleet {
-    /// Puts requests of as many people on the topic.
+    /// Publishes requests of `count` people.
     package func sendRequests(_ count: Int) async throws -> [TestRequest] {
         let requests = Numbers.take(count).map { TestRequest(phoneNumber: $0) }
         try await send(requests)
         return requests
     }
 
-    /// Puts requests on a partition in one batch, by a producer that knows the topic as it is now.
+    /// Publishes requests to a partition in one batch, by a new producer with current metadata of the topic.
     package func sendRequests(_ count: Int, to partition: Int32, codec: String = "none") async throws -> [TestRequest] {
         let requests = Numbers.take(count).map { TestRequest(phoneNumber: $0) }
         watch(requests.map(\.phoneNumber))
@@ -40,9 +40,9 @@ extension TestFleet {
         return requests
     }
 
-    /// Sends two requests every 100 ms for as long as something else is done.
+    /// Sends two requests every 100 ms while the body runs.
     ///
-    /// None waits for the one before it: brokers that are away hold up what they alone have to take.
+    /// No request waits for an earlier one, so an unavailable broker delays only the requests of its own partitions.
     package func underLoad(_ body: () async throws -> Void) async throws -> [WrittenRequest] {
         try await withThrowingTaskGroup(of: [WrittenRequest].self) { group in
             group.addTask { try await self.load() }
@@ -52,7 +52,7 @@ extension TestFleet {
         }
     }
 
-    /// Sends until it is cancelled; what is under way then is waited for.
+    /// Sends requests until it is cancelled, then waits for those in flight.
     private func load() async throws -> [WrittenRequest] {
         try await withThrowingTaskGroup(of: [WrittenRequest].self) { group in
             while !Task.isCancelled {
@@ -60,14 +60,14 @@ extension TestFleet {
                     let requests = try await self.sendRequests(2)
                     return requests.map { WrittenRequest(request: $0, writtenAt: .now) }
                 }
-                // A faster load starves brokers that start on two cores.
+                // A faster load starves starting brokers on two cores.
                 try? await Task.sleep(for: .milliseconds(100))
             }
             return try await group.reduce(into: []) { $0 += $1 }
         }
     }
 
-    /// Expects that each request came to one message and one event that says so, and nothing was said of lost records.
+    /// Expects one message and one `sent` event for each request, and no log line about lost records.
     package func expectOne(of requests: [TestRequest], within limit: Duration = .seconds(60)) async throws {
         _ = try await events(of: requests.map(\.id), within: limit)
         let ids = Set(requests.map(\.id))

@@ -6,17 +6,17 @@ import Testing
 import Verification
 
 extension TestFleet {
-    /// Every complete request that the provider got, also those whose answer was lost.
+    /// Every complete request that the provider received, including those whose answer was lost.
     package var sent: [SentMessage] { sentLog.messages }
 
-    /// The messages that the provider took, by number.
+    /// The messages that the provider accepted, by number.
     package var messages: [String: [SentMessage]] {
         Dictionary(grouping: sent.filter(\.accepted), by: \.to)
     }
 
-    /// Checks a code, as a verifier service does.
+    /// Checks a code as a verifier service does.
     ///
-    /// The fingerprint is that of the address that the person gives with an e-mail's link.
+    /// For an e-mail link, `fingerprint` is that of the address that the person enters.
     package func check(
         _ code: String,
         _ event: Event,

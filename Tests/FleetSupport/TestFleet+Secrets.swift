@@ -5,14 +5,14 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What a search for secrets has gone through and found.
+/// The volume and the result of a search for secrets.
 package struct SecretSearch: Sendable {
     package var bytes = 0
     package var shown: [String] = []
 }
 
 extension TestFleet {
-    /// Stops the workers and looks through everything that they have said.
+    /// Stops the workers, and checks all their events, logs and tables.
     func finish() async throws {
         for worker in workers where worker.program.isRunning { try await worker.stop() }
         var schema = try DeliverySchema()
@@ -26,8 +26,10 @@ extension TestFleet {
         #expect(try await searchForSecrets().shown == [])
     }
 
-    /// Searches logs, error output, events, what dead letters add to their records, the tables, and the log of a database
-    /// server of the test's own for numbers, codes and secrets.
+    /// Searches all output for numbers, codes and secrets.
+    ///
+    /// This covers logs, error output, events, the headers that dead letters add, the tables, and the log of a private
+    /// database server.
     package func searchForSecrets() async throws -> SecretSearch {
         let secrets = Secrets(
             numbers: state.withLock(\.numbers),
@@ -60,7 +62,7 @@ extension TestFleet {
         return search
     }
 
-    /// The rows of each of the product's tables, as one text; half a million of a table are enough.
+    /// The rows of each table of the product as one text, at most half a million per table.
     private func tables() async throws -> [String] {
         try await database.texts(
             """

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 extension TestFleet {
-    /// What a group has committed of a topic, by partition; the workers' of the requests' topic if none is named.
+    /// The committed offsets of a topic by partition; by default the workers' own, in the topic of requests.
     package func committedOffsets(of topic: String? = nil, by group: String? = nil) async throws -> [Int32: Int64] {
         let topic = topic ?? topics.requests
         let partitions = try await KafkaAdmin.partitionCount(of: topic, configuration: cluster.configuration)
@@ -17,7 +17,7 @@ extension TestFleet {
         )
     }
 
-    /// Puts records on a topic, the requests' if none is named, in their order, and says where they are.
+    /// Publishes records in order, by default to the topic of requests, and returns their positions.
     @discardableResult
     package func send(
         _ records: [TestRecord],
@@ -56,7 +56,7 @@ extension TestFleet {
         state.withLock { $0.numbers.formUnion(numbers) }
     }
 
-    /// The events, once there are so many for each of the requests; other requests' are left out.
+    /// The events of the requests, once there are `count` for each.
     package func events(
         of requests: [String],
         each count: Int = 1,
@@ -80,24 +80,24 @@ extension TestFleet {
         return events.filter { wanted.contains($0.body.requestId) }
     }
 
-    /// The one event of a request.
+    /// The only event of a request.
     package func event(of request: TestRequest, within limit: Duration = .seconds(30)) async throws -> Event {
         let events = try await events(of: [request.id], within: limit)
         #expect(events.count == 1, "\(events.map(\.answer))")
         return try #require(events.first)
     }
 
-    /// Every event that has come, and whatever comes within a time from now.
+    /// All events so far, and those that arrive within a time from now.
     package func allEvents(after time: Duration = .seconds(1)) async throws -> [Event] {
         try await deliveries.drain(for: time)
     }
 
-    /// The dead letters, once there are so many.
+    /// The dead letters, once there are `count`.
     package func deadLetters(_ count: Int, within limit: Duration = .seconds(30)) async throws -> [ConsumerRecord] {
         try await deadLetterLog.read(until: { $0.count >= count }, or: "\(count) dead letters", within: limit)
     }
 
-    /// Every dead letter that has come, and whatever comes within a time from now.
+    /// All dead letters so far, and those that arrive within a time from now.
     package func allDeadLetters(after time: Duration) async throws -> [ConsumerRecord] {
         try await deadLetterLog.drain(for: time)
     }

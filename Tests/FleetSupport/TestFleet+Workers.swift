@@ -5,16 +5,16 @@ import Synchronization
 extension TestFleet {
     package var workers: [Worker] { state.withLock(\.workers) }
 
-    /// Starts a worker and waits until it has its partitions.
+    /// Starts a worker and waits for its partitions.
     ///
-    /// Settings of the environment win over those of the file.
+    /// Environment variables override the file.
     package func startWorker(_ environment: [String: String] = [:], waiting: Bool = true) async throws -> Worker {
         let worker = try launchWorker(environment)
         try await worker.waitForLog(waiting ? "kafka.assigned" : "worker.started")
         return worker
     }
 
-    /// Starts a worker, whatever the format of its log, and waits for nothing.
+    /// Starts a worker without waiting for it, with any log format.
     package func launchWorker(_ environment: [String: String]) throws -> Worker {
         let number = state.withLock { state in
             state.started += 1

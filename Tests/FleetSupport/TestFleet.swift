@@ -8,7 +8,7 @@ import Synchronization
 package import TestSupport
 import TestTools
 
-/// Workers in processes of their own, and all that stands around them: Kafka, PostgreSQL, a provider, a verifier.
+/// Workers in separate processes, with their environment: Kafka, PostgreSQL, a provider and a verifier.
 package final class TestFleet: Sendable {
     package let cluster: TestCluster
     package let topics: TestTopics
@@ -45,7 +45,7 @@ package final class TestFleet: Sendable {
     ) async throws {
         (self.cluster, self.topics, self.database) = (cluster, topics, database)
         (self.logins, self.sandbox, self.folder) = (logins, sandbox, folder)
-        // Brokers that a test has stopped are waited for: a record that failed might have been written all the same.
+        // The long timeout outlasts the tests' broker outages: a record that timed out may still have been written.
         producer = try KafkaProducer(
             configuration: KafkaConfiguration(
                 bootstrapServers: cluster.bootstrapServers,
@@ -61,12 +61,12 @@ package final class TestFleet: Sendable {
         )
     }
 
-    /// Lends a fleet without workers, and takes it down afterwards.
+    /// Provides a fleet without workers, and stops it afterwards.
     ///
-    /// A fleet that did its work is told to stop, and no log and no event may then show a number or a code.
+    /// After a successful body the workers are stopped, and no log and no event may contain a number or a code.
     ///
-    /// After `sessionTimeout` the group gives the partitions of a dead worker to others. A fleet that `isInspected` looks
-    /// itself through what its workers have said, as it should unless the caller does.
+    /// The group reassigns a dead worker's partitions after `sessionTimeout`. With `isInspected` the fleet checks its
+    /// workers' output itself; otherwise the caller must.
     package static func with(
         partitions: Int = 3,
         brokers: Int = 1,

@@ -3,15 +3,15 @@
 package import TestSupport
 import TestTools
 
-/// Logins that have the rights of a worker and of a verifier, and no others.
+/// Logins with only the rights of a worker and of a verifier.
 package struct TestLogins: Sendable {
     package let workerURL: String
     package let verifierURL: String
 
-    /// The password of both, which must never be shown.
+    /// The password of both logins, which no output may contain.
     package let password: String
 
-    /// Lends two logins to a database, and drops them afterwards.
+    /// Provides two logins to a database, and drops them afterwards.
     package static func with<Result>(
         _ database: LedgerDatabase,
         _ body: (TestLogins) async throws -> Result

@@ -6,15 +6,15 @@ import NIOPosix
 import TestSupport
 import TestTools
 
-/// PgBouncer in front of a server of a test's own.
+/// PgBouncer in front of a test's private server.
 package enum TestPooler {
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// Lends the pooler's URL of a database, whose every login is the server's superuser, and ends the pooler afterwards.
+    /// Runs PgBouncer during the body, which receives its URL of a database, and stops it afterwards.
     ///
-    /// The settings are lines for `pgbouncer.ini`.
+    /// Every login is mapped to the server's superuser. `settings` are lines for `pgbouncer.ini`.
     package static func with(
         _ server: PrivatePostgres,
         settings: String,
@@ -58,7 +58,7 @@ package enum TestPooler {
         }
     }
 
-    /// PgBouncer refuses to run as root.
+    /// Starts PgBouncer as another user if necessary, since it refuses to run as root.
     private static func start(_ command: [String], asRoot isRoot: Bool, _ folder: ScratchFolder) throws -> Program {
         guard isRoot else {
             return try Program(Array(command.dropFirst()), executable: command[0], folder: folder)

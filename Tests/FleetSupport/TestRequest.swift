@@ -12,7 +12,7 @@ package struct TestRequest: Sendable {
     package var tenant: String?
     package var isConfirmed: Bool
 
-    /// Further members, each behind a comma.
+    /// Additional members, each after a comma.
     package var more: String
     package var traceparent: String?
 
@@ -54,7 +54,7 @@ package struct TestRequest: Sendable {
         )
     }
 
-    /// The request as nothing but its JSON.
+    /// The request as plain JSON without CloudEvents attributes.
     package var bare: TestRecord { TestRecord(key: phoneNumber, value: Array(json.utf8)) }
 
     package static let type = "com.codecourier.verification.requested.v1"
@@ -67,7 +67,7 @@ package struct TestRecord: Sendable {
     package var headers: [RecordHeader]
     package var partition: Int32?
 
-    /// Stand in the key's place where they are given, since they need not be text.
+    /// The key's bytes when it is not text; they replace `key`.
     package var keyBytes: [UInt8]?
 
     /// Nil for the fleet's own topic of requests.
@@ -84,9 +84,9 @@ extension RecordHeader {
     }
 }
 
-/// Mobile numbers that numbering plans have, each given once in a process.
+/// Valid mobile numbers, each returned once per process.
 package enum Numbers {
-    /// `count` numbers of one region, none of which another call gets.
+    /// `count` unused numbers of one region.
     package static func take(_ count: Int, _ region: String = "DE") -> [String] {
         let first = counter.withLock { counter in
             defer { counter += count }

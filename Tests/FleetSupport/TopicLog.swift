@@ -4,12 +4,12 @@ package import KafkaClient
 import TestSupport
 import TestTools
 
-/// Everything that a topic gets during a test, in the order of its partitions, each record read once.
+/// All records of a topic during a test, in the order of each partition, each read once.
 ///
-/// The mock cluster keeps about 5 MiB a partition. What it drops before it is read is an error here: a test that took it
-/// for never written would blame the workers.
+/// The mock cluster keeps about 5 MiB per partition. A record that it drops before it is read is an error here, since
+/// the test would otherwise report it as never written.
 package actor TopicLog<Entry: Sendable> {
-    /// Records that the cluster has dropped.
+    /// The error for records that the cluster has dropped.
     package struct Dropped: Error, CustomStringConvertible {
         let topic: String
         let partition: Int32
@@ -38,7 +38,7 @@ package actor TopicLog<Entry: Sendable> {
         self.parse = parse
     }
 
-    /// Reads on until what has been read is enough, and returns all of it.
+    /// Reads until the records are enough, and returns all of them.
     package func read(
         until isEnough: ([Entry]) throws -> Bool,
         or what: @autoclosure () -> String,
@@ -53,7 +53,7 @@ package actor TopicLog<Entry: Sendable> {
         return entries
     }
 
-    /// Reads whatever else comes within a time.
+    /// Reads the records that arrive within a time, and returns all so far.
     package func drain(for time: Duration) async throws -> [Entry] {
         let end = ContinuousClock.now + time
         while ContinuousClock.now < end {

@@ -9,32 +9,32 @@ import Testing
 package struct Worker: Sendable {
     package let program: Program
 
-    /// The names of the events that it has logged.
+    /// The names of the logged events.
     package var logged: [String] { entries.map(\.event) }
 
-    /// What it has logged; each line must be a JSON object with the fields that every line has.
+    /// The log entries; each line must be a JSON object with the common fields.
     package var entries: [LogEntry] {
         program.lines.compactMap { Self.entry($0) }
     }
 
-    /// Its last lines on both outputs, for a failure's message.
+    /// The last lines of both outputs, for a failure's message.
     package var said: String {
         (program.lines.suffix(20) + program.errorLines.suffix(20)).joined(separator: "\n")
     }
 
-    /// The fields of the lines that have them, as a test names them; of all events if none is named.
+    /// Decodes the log lines that have the fields of a type, of one event or of all.
     package func lines<Fields: Decodable>(of event: String? = nil, as _: Fields.Type) -> [Fields] {
         program.lines.filter { event == nil || Self.entry($0)?.event == event }.compactMap {
             try? JSONDecoder().decode(Fields.self, from: Data($0.utf8))
         }
     }
 
-    /// What one line says; nil for a line that is no entry.
+    /// Decodes one line; nil for a line that is no entry.
     package static func entry(_ line: String) -> LogEntry? {
         try? JSONDecoder().decode(LogEntry.self, from: Data(line.utf8))
     }
 
-    /// Waits until it has logged an event so many times.
+    /// Waits until the worker has logged an event a number of times.
     package func waitForLog(_ event: String, times: Int = 1, within limit: Duration = .seconds(30)) async throws {
         try await eventually("the worker logs \(event)", within: limit) {
             guard program.isRunning else { throw Ended(output: program.output, errors: program.errors) }
@@ -42,14 +42,14 @@ package struct Worker: Sendable {
         }
     }
 
-    /// Stops it as an orchestrator does, and expects it to end well within the time it is given.
+    /// Stops the worker as an orchestrator does, and expects it to exit well within its time limit.
     package func stop() async throws {
         program.send(15)
         let exit = try await program.exit(within: .seconds(25))
         #expect(exit == .code(0), "\(said)")
     }
 
-    /// Ends it at once, as a crash does.
+    /// Kills the worker, as a crash would.
     package func crash() async throws {
         program.send(9)
         let exit = try await program.exit()
