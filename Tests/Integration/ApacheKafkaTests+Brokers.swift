@@ -7,7 +7,7 @@ import TestTools
 import Testing
 
 extension ApacheKafkaTests {
-    /// Brokers that end and come back while their neighbours go on: a cluster of three.
+    /// Stops and restarts brokers of a three-node cluster while the others run.
     @Suite struct ThreeNodes {
         @Test func `a rolling restart under load loses and doubles nothing, and nobody waits for it`() async throws {
             try await TestFleet.with(partitions: 6) { fleet in
@@ -22,12 +22,13 @@ extension ApacheKafkaTests {
                 try await fleet.expectOne(of: written.map(\.request))
                 let wait = fleet.longestWait(of: written)
                 print("rolling restart: \(written.count) requests, the longest wait \(wait)")
-                // It is some seconds, of which a busy machine makes more; an event that is tried for 30 s has lost its turn.
+                // The wait is usually a few seconds, and more on a busy machine; after 30 s the producer gives up an
+                // event.
                 #expect(wait < .seconds(30))
             }
         }
 
-        /// One in three partitions of the events has no leader while its broker is away.
+        /// Of the three partitions of events, one has no leader while its broker is down.
         @Test func `a partition without a leader keeps the events of no other back`() async throws {
             try await TestFleet.with(partitions: 3, deliveriesHaveReplicas: false) { fleet in
                 let kafka = try ApacheKafka(fleet)
@@ -42,7 +43,7 @@ extension ApacheKafkaTests {
                 requests += later
                 let ids = Set(later.map(\.id))
                 var told: Set<String> = []
-                // Keys are spread by chance: of 90, 30 or so have no leader.
+                // Keys are distributed by hash, so about 30 of 90 requests have no leader.
                 try await eventually("the others' events are there", within: .seconds(15)) {
                     let events = try await fleet.allEvents(after: .milliseconds(100))
                     told = Set(events.map(\.body.requestId)).intersection(ids)
@@ -55,7 +56,7 @@ extension ApacheKafkaTests {
             }
         }
 
-        /// The provider takes its time, so that both workers have much to publish while one broker alone is there.
+        /// The provider is slow, so that both workers have many events to publish while only one broker runs.
         @Test func `two of three are away and back, and what was under way is published once`() async throws {
             try await TestFleet.with(partitions: 4) { fleet in
                 let kafka = try ApacheKafka(fleet)
@@ -66,7 +67,7 @@ extension ApacheKafkaTests {
                     try await fleet.database.count("SELECT count(*) FROM courier.send") == requests.count
                 }
                 try await kafka.run("kill-node", 2, 3)
-                // The codes go out without them.
+                // The messages are sent without the two brokers.
                 try await eventually("every message is sent") { fleet.messages.count == requests.count }
                 fleet.sandbox.clearFaults()
                 try await kafka.run("start-node", 2, 3)
@@ -81,7 +82,7 @@ extension ApacheKafkaTests {
             try await TestFleet.with(partitions: 6) { fleet in
                 var members = [try await fleet.startWorker(), try await fleet.startWorker()]
                 var shortest = Duration.seconds(3600)
-                // A busy machine takes its time to start a worker: of three tries the best counts.
+                // A busy machine starts workers slowly, so the best of three attempts counts.
                 for _ in 0..<3 where shortest >= .seconds(5) {
                     let written = try await fleet.underLoad {
                         for _ in 0..<3 {

@@ -6,7 +6,7 @@ import TestSupport
 import TestTools
 import Testing
 
-/// Faults of a real Apache Kafka; `make test-kafka` runs these, on the cluster that it started.
+/// Tests faults of a real Apache Kafka, on the cluster that `make test-kafka` has started.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ApacheKafkaTests {
     @Test func `brokers that are killed one after the other lose and double nothing`() async throws {
         try await TestFleet.with(partitions: 4) { fleet in
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    /// How long a worker has no partitions in the rebalance that something else causes.
+    /// The time that a worker has no partitions during the rebalance that `body` causes.
     private func halt(of worker: Worker, _ cause: String, _ body: () async throws -> Void) async throws -> Duration {
         let assignments = worker.logged.count { $0 == "kafka.assigned" }
         try await body()
@@ -76,7 +76,7 @@ import Testing
         #expect(requests.allSatisfy { messages[$0.phoneNumber]?.count == 1 })
     }
 
-    /// Runs deploy/local/kafka.sh on the cluster that the tests were started on.
+    /// Runs `deploy/local/kafka.sh` on the tests' cluster.
     private func kafka(_ command: String, _ node: Int, _ fleet: TestFleet) async throws {
         let variables = ProcessInfo.processInfo.environment
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")

@@ -87,7 +87,7 @@ extension Scenarios {
     }
 }
 
-/// A record that nobody can be answered for.
+/// A record without a readable request id, which no event can answer.
 private struct Unreadable {
     let reason: String
     let record: TestRecord
@@ -140,7 +140,7 @@ private struct Unreadable {
     }
 }
 
-/// A request that is answered with the field that is wrong.
+/// A request that is rejected for an invalid field.
 private struct Refused {
     let id: String
     let json: String

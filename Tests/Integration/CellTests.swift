@@ -33,7 +33,7 @@ extension Endurance {
             }
         }
 
-        /// Expects that people get one message each, with ids of the cell, and that its codes are right in its database.
+        /// Expects one message per person, ids of the cell, and codes that its database approves.
         private func serve(_ fleet: TestFleet, cell: UInt8) async throws -> Event {
             let requests = try await fleet.sendRequests(3)
             try await fleet.expectOne(of: requests)
@@ -48,7 +48,7 @@ extension Endurance {
             return try #require(events.first)
         }
 
-        /// Expects that a cell settles no other one's send and checks no other one's code, and says which cell it is of.
+        /// Expects that a cell rejects another cell's receipt and code, and names the other cell.
         private func refuse(_ event: Event, of zero: TestFleet, in seven: TestFleet) async throws {
             let send = try #require(event.body.send?.id)
             let receipt = #"{"provider":"main","sendId":"\#(send)","status":"delivered"}"#
@@ -73,7 +73,7 @@ extension Endurance {
             #expect(program.errors.contains("names cell 0"), "\(program.errors)")
         }
 
-        /// Expects that a worker of another cell does not start, and leaves the database as it is.
+        /// Expects that a worker of another cell exits at its start and leaves the database unchanged.
         private func refuseWorker(_ zero: TestFleet) async throws {
             let (program, exit) = try await zero.command(
                 ["run", "--config", zero.folder[TestFleet.configurationFile]],
@@ -89,7 +89,7 @@ extension Endurance {
 }
 
 extension LedgerDatabase {
-    /// Refuses every connection and ends those that there are, as a server does that has failed, until it is back.
+    /// Ends all connections and refuses new ones during the body, as a failed server does.
     fileprivate func withConnectionsRefused<Result>(
         _ other: LedgerDatabase,
         _ body: () async throws -> Result

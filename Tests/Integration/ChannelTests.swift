@@ -60,7 +60,7 @@ extension Scenarios {
                 let address = "http://\(sandbox.host):\(sandbox.port)"
                 let backup =
                     "{ name: backup, kind: vonage, baseURL: \"\(address)\", apiKey: k, apiSecret: s, from: Acme }"
-                // Nobody listens on port 1.
+                // No server listens on port 1.
                 try fleet.configure("baseURL: \"\(address)\"", "baseURL: \"http://127.0.0.1:1\"")
                 try fleet.configure("providers:\n", "providers:\n  - \(backup)\n")
                 _ = try await fleet.startWorker()

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The checks that every fleet ends with must themselves be able to fail.
+/// Tests that the checks at the end of every fleet can fail.
 @Suite struct Checkers {
     @Test func `a number and a code are found in a log, and digits by chance are not`() {
         let secrets = Secrets(numbers: ["+4915123456789"], codes: ["123456"], others: ["password"])

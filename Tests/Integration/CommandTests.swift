@@ -24,7 +24,7 @@ extension CommandLineSuite {
         @Test func `a server's warning at a connection is nobody's line on standard error`() async throws {
             try await LedgerDatabase.empty(connections: 1) { database in
                 let name = database.url.split(separator: "/").last?.split(separator: "?").first ?? ""
-                // As after an upgrade of the operating system: the version of the collation differs from the recorded one.
+                // An upgrade of the operating system changes the collation version in the same way.
                 try await database.script("UPDATE pg_database SET datcollversion = '0.1' WHERE datname = '\(name)'")
                 let program = try await run(["migrate"], try ScratchFolder(), ["POSTGRES_URL": database.url])
                 #expect(program.errors.isEmpty)
@@ -62,7 +62,7 @@ extension CommandLineSuite {
                 let folder = try ScratchFolder()
                 let password = DatabaseURL(database.url).withoutPassword.password
                 try #require(!password.isEmpty)
-                // The migration waits for the lock until it has been looked at.
+                // The migration waits for this lock until the test has inspected it.
                 async let holder: Void = database.play(
                     """
                     BEGIN; LOCK TABLE courier.schema_migration IN SHARE ROW EXCLUSIVE MODE; SELECT pg_advisory_xact_lock(1);
@@ -156,7 +156,7 @@ extension CommandLineSuite {
             #expect(program.errors.isEmpty)
         }
 
-        /// Runs the program to its end and expects an exit code.
+        /// Runs the program to its end, and expects an exit code.
         private func run(
             _ arguments: [String],
             _ folder: ScratchFolder,

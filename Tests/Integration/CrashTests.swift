@@ -38,7 +38,7 @@ extension Endurance {
                     #expect(count <= 1)
                     #expect([Answer("sent"), Answer("unknown", "worker_lost")].contains(event.answer))
                     if event.answer == Answer("sent") { #expect(count == 1) }
-                    // A message that arrived is of use, whatever is known of it.
+                    // The code of a delivered message is valid, whatever its recorded outcome.
                     if let code = messages[request.phoneNumber]?.first?.code {
                         #expect(try await fleet.check(code, event) == .approved)
                     }

@@ -22,7 +22,7 @@ extension Endurance {
                     let meanwhile = Numbers.take(20).map { TestRequest(phoneNumber: $0) }
                     try await fleet.send(meanwhile)
                     try await worker.waitForLog("postgres.failing")
-                    // Long enough for the calls to end and for many attempts to fail.
+                    // Time for the calls to end and for many connection attempts to fail.
                     try await Task.sleep(for: .seconds(3))
                     #expect(!worker.logged.contains("postgres.recovered"))
                     proxy.comeBack()

@@ -38,7 +38,7 @@ extension Scenarios {
             }
         }
 
-        /// The list shows both, and neither's number.
+        /// Expects a list of both dead letters that shows neither number.
         private func list(_ fleet: TestFleet, _ config: [String], _ numbers: [String]) async throws {
             let (program, exit) = try await fleet.command(["dead-letters", "list"] + config)
             #expect(exit == .code(0), "\(program.errors)")
@@ -50,7 +50,7 @@ extension Scenarios {
 }
 
 extension TestFleet {
-    /// Puts requests among the dead letters, as a worker does that cannot read them.
+    /// Publishes requests as dead letters, as a worker does with unreadable records.
     fileprivate func bury(_ requests: [(request: TestRequest, made: Int64)]) async throws {
         let letters = requests.enumerated().map { index, letter in
             let record = letter.request.binary

@@ -53,7 +53,7 @@ extension Scenarios {
                     #expect(line.contains(#""trace_id":"0af7651916cd43dd8448eb211c80319c""#))
                     #expect(line.contains(#""span_id":"b7ad6b7169203331""#))
                 }
-                // The worker is the same in every line that tells of its life.
+                // Every log line about the worker's start and end has the same worker id.
                 try await worker.stop()
                 let identifier = try #require(lines.first { $0.contains("worker.started") }?.split(separator: ",").last)
                 #expect(identifier.hasPrefix(#""worker.id":"#))

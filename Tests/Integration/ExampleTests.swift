@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 extension CommandLineSuite {
-    /// The programs of `docs/examples`, as a reader would run them.
+    /// Runs the programs of `docs/examples` as a reader would.
     @Suite struct Examples {
         @Test func `the gateway in Python asks, and the verifier in Python approves the code once`() async throws {
             try await TestFleet.with { fleet in

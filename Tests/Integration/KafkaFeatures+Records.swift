@@ -6,7 +6,7 @@ import TestTools
 import Testing
 
 extension KafkaFeatures {
-    /// Records of every size and in every compression.
+    /// Tests records of every size and compression.
     @Suite struct Records {
         @Test func `a request of 64 KiB is answered, and one byte more or a megabyte is a dead letter`() async throws {
             try await TestFleet.with(partitions: 1) { fleet in
@@ -46,7 +46,7 @@ extension KafkaFeatures {
             }
         }
 
-        /// Each worker has a partition of its own, compresses its events in one way and reads requests in the next one.
+        /// Each worker has one partition, compresses its events with one codec and reads requests in the next one.
         @Test func `requests in every compression are read, and events are written in every compression`() async throws
         {
             let codecs = ["none", "gzip", "snappy", "lz4", "zstd"]
@@ -54,7 +54,7 @@ extension KafkaFeatures {
                 let kafka = try ApacheKafka(fleet)
                 var option = "compression.codec: none"
                 try fleet.setKafkaOption("compression.codec", "none")
-                // Events wait for each other, since a single one may be smaller as it is.
+                // Events wait to form a batch, since a single event may be smaller without compression.
                 try fleet.setKafkaOption("linger.ms", "100")
                 for codec in codecs {
                     try fleet.configure(option, "compression.codec: \(codec)")
@@ -100,7 +100,7 @@ extension KafkaFeatures {
 }
 
 extension TestFleet {
-    /// Sets the size of the largest batch that a topic takes.
+    /// Sets the maximum batch size of a topic.
     fileprivate func limit(_ topic: String, to bytes: Int, _ kafka: ApacheKafka) async throws {
         try await kafka.tool(
             "kafka-configs",

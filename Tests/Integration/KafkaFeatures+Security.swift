@@ -8,9 +8,9 @@ import TestTools
 import Testing
 
 extension KafkaFeatures {
-    /// TLS with a password, and rights that are given one by one.
+    /// Tests TLS with a password, and access rights that are granted one by one.
     @Suite struct Security {
-        /// Librdkafka below 2.6.1 is refused with the right password, and the worker says so before.
+        /// Librdkafka before 2.6.1 fails even with the right password, and the worker warns about it first.
         @Test func `SCRAM over TLS takes the right password, from a library that has it for Kafka 4`() async throws {
             try await TestFleet.with(partitions: 1) { fleet in
                 let kafka = try ApacheKafka(fleet)
@@ -51,7 +51,7 @@ extension KafkaFeatures {
             }
         }
 
-        /// The rights are those of the commands in docs/deployment.md and no others.
+        /// The user has exactly the rights of the commands in `docs/deployment.md`.
         @Test func `workers with the documented rights do their work, and go on when a right is given back`()
             async throws
         {
@@ -123,7 +123,7 @@ extension KafkaFeatures {
 }
 
 extension Worker {
-    /// The lines that name an error by librdkafka's code, and no other topic or group than a given one.
+    /// Number of log lines with a librdkafka error, optionally only those of one topic or group.
     fileprivate func faults(_ error: String, of name: String? = nil) -> Int {
         lines(as: Failed.self).count { line in
             line.error.contains(error) && (name == nil || [line.topic, line.group].allSatisfy { $0 ?? name == name })
@@ -138,7 +138,7 @@ extension Worker {
 }
 
 extension TestFleet {
-    /// Gives the cluster's one user the rights that docs/deployment.md gives a user there, on this fleet's topics.
+    /// Grants the cluster's one user the rights of `docs/deployment.md` on this fleet's topics.
     fileprivate func grant(_ user: String, _ kafka: ApacheKafka) async throws {
         let page = URL(filePath: #filePath).appending(path: "../../../docs/deployment.md").standardized
         let commands = try String(contentsOf: page, encoding: .utf8).replacing("\\\n", with: "").split(separator: "\n")

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 extension KafkaFeatures {
-    /// What only real topics do: transactions, partitions that are added, records that expire.
+    /// Tests features of real topics: transactions, added partitions, expired records.
     @Suite struct Topics {
         @Test func `aborted requests are nobody's, and the gaps that transactions leave are no loss`() async throws {
             try await TestFleet.with(partitions: 2) { fleet in
@@ -25,7 +25,7 @@ extension KafkaFeatures {
                 #expect(aborted.allSatisfy { fleet.messages[$0.phoneNumber] == nil })
                 try await worker.stop()
 
-                // Behind markers and aborted records alone, too, a worker that starts finds nothing lost.
+                // A worker that starts behind only markers and aborted records also reports no loss.
                 aborted += try await fleet.transaction(of: 20, end: .abort, kafka)
                 _ = try await fleet.startWorker()
                 try await fleet.expectOne(of: try await fleet.sendRequests(10))
@@ -120,7 +120,7 @@ extension KafkaFeatures {
 }
 
 extension TestFleet {
-    /// Puts requests into a transaction, on every partition of two in turn if none is named.
+    /// Publishes requests in one transaction, to one partition or alternating between two.
     fileprivate func transaction(
         of count: Int,
         on partition: Int32? = nil,
@@ -135,13 +135,13 @@ extension TestFleet {
         return requests
     }
 
-    /// Puts receipts that nobody can read on the first partition.
+    /// Publishes unreadable receipts to the first partition.
     fileprivate func sendReceipts(_ count: Int) async throws {
         let receipt = TestRecord(key: "someone", value: [0], partition: 0)
         try await send(Array(repeating: receipt, count: count), to: topics.receipts)
     }
 
-    /// Lets a partition begin at an offset, as its retention does.
+    /// Deletes a partition's records before an offset, as retention does.
     fileprivate func expire(_ topic: String, _ partition: Int, before offset: Int, _ kafka: ApacheKafka) async throws {
         let places =
             #"{"partitions":[{"topic":"\#(topic)","partition":\#(partition),"offset":\#(offset)}],"version":1}"#

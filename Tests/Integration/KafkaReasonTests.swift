@@ -6,7 +6,7 @@ import MockKafka
 import TestSupport
 import Testing
 
-/// The causes that TLS has, each by its own word; on librdkafka's own cluster behind a front with TLS.
+/// Tests the reasons of TLS failures, on librdkafka's mock cluster behind a TLS proxy.
 @Suite(.serialized) struct KafkaReasonTests {
     @Test func `a certificate that is refused is told by why`() async throws {
         let folder = try ScratchFolder()
@@ -29,7 +29,7 @@ import Testing
         defer { mock.close() }
         try await SecureKafka.with(to: mock.bootstrapServers, authority: authority) { front in
             let error = await failure(KafkaConfiguration(bootstrapServers: front.bootstrapServers))
-            // Librdkafka 2.16 tells no more than that the connection is lost, 2.0 guesses the cause.
+            // Librdkafka 2.16 reports only a lost connection, while 2.0 guesses the cause.
             #expect([.protocolMismatch, .connectionLost].contains(error?.reason))
         }
         let configuration = KafkaConfiguration(
@@ -56,7 +56,7 @@ import Testing
                 ]
             )
             let error = try #require(await failure(configuration))
-            // The front closes the connection, as brokers of its time did.
+            // The proxy closes the connection, as brokers of Kafka 0.10 did.
             #expect([.authenticationFailed, .connectionLost, .timedOut].contains(error.reason), "\(error.reason)")
             #expect(error.broker == front.bootstrapServers)
         }
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    /// Expects a client to fail for a reason, or not at all when that is nil, at a front with an authority's certificate.
+    /// Expects a client to fail for a reason, or to succeed if it is nil, at a proxy with an authority's certificate.
     private func expect(
         _ reason: KafkaError.Reason?,
         from authority: TestAuthority,

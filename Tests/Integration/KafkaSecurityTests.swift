@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 extension Scenarios {
-    /// TLS and a password on the way to Kafka, by a front before a cluster of one broker.
+    /// Tests TLS and a password for Kafka, by a proxy in front of a cluster of one broker.
     @Suite struct KafkaSecurity {
         @Test func `a worker that trusts the broker's authority does its work over TLS`() async throws {
             try await TestFleet.with(needsMock: true) { fleet in
@@ -74,7 +74,7 @@ extension Scenarios {
 }
 
 extension TestFleet {
-    /// Leads the workers to come through a front, with the certificate verified.
+    /// Makes later workers connect through a proxy, and verify its certificate.
     fileprivate func secure(by front: SecureKafka, trusting authority: TestAuthority) throws {
         try configure(cluster.bootstrapServers, front.bootstrapServers)
         try setKafkaOption("security.protocol", "ssl")

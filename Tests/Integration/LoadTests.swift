@@ -14,7 +14,7 @@ extension Endurance {
                 let first = try await fleet.startWorker()
                 _ = try await fleet.startWorker()
                 let requests = Numbers.take(600).map { TestRequest(phoneNumber: $0) }
-                // Every tenth person asks twice.
+                // Every tenth person requests twice.
                 let repeats = stride(from: 0, to: 600, by: 10).map {
                     TestRequest(phoneNumber: requests[$0].phoneNumber)
                 }
@@ -45,7 +45,7 @@ extension Endurance {
             #expect(unique.count == requests.count + repeats.count)
             let byRequest = Dictionary(grouping: unique, by: \.body.requestId)
             for (request, answers) in byRequest { #expect(answers.count == 1, "\(request): \(answers.map(\.answer))") }
-            // Of two requests for one person one sends, whichever comes first.
+            // Of two requests for one person only the first is sent, whichever that is.
             let sent = unique.filter { $0.answer == Answer("sent") }
             let suppressed = unique.filter { $0.answer == Answer("suppressed", "resend_window") }
             #expect(sent.count == requests.count)
@@ -53,7 +53,7 @@ extension Endurance {
             expectOrder(of: events)
         }
 
-        /// Repeats aside, the events of a verification stand in their order, with none missing.
+        /// Expects the events of each verification in sequence without gaps, not counting redeliveries.
         private func expectOrder(of events: [Event]) {
             for (id, events) in Dictionary(grouping: events, by: \.body.verificationId) {
                 var seen: Set<String> = []

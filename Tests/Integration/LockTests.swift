@@ -31,7 +31,7 @@ extension Scenarios {
                 }
                 #expect(shortest < .seconds(2))
 
-                // The next worker reads it again.
+                // The next worker reads the record again.
                 try await worker.crash()
                 let next = try await fleet.startWorker()
                 try await next.waitForLog("intake.waiting")

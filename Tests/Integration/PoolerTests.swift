@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 extension CommandLineSuite {
-    /// PgBouncer between a worker and its database.
+    /// Tests a worker with PgBouncer in front of its database.
     @Suite struct Pooler {
         private static let ignoring = "ignore_startup_parameters = options"
 
@@ -21,7 +21,7 @@ extension CommandLineSuite {
         func `pooling by transaction or statement is refused in one line`(mode: String, options: String) async throws {
             try await PrivatePostgres.with { server in
                 try await TestPooler.with(server, settings: "\(mode)\n\(options)") { url in
-                    // Idle connections of others leave the pooler with several processes of the server.
+                    // Other clients' idle connections give the pooler several server processes.
                     try await Self.occupy(url)
                     let folder = try ScratchFolder()
                     let program = try Program(["migrate"], environment: ["POSTGRES_URL": url], folder: folder)
@@ -73,7 +73,7 @@ extension CommandLineSuite {
             }
         }
 
-        /// Lets three clients work at the same time and go.
+        /// Runs three concurrent clients, and closes them.
         private static func occupy(_ url: String) async throws {
             var configuration = PostgresConfiguration(url: url)
             configuration.hasSettings = false
@@ -81,7 +81,7 @@ extension CommandLineSuite {
                 for _ in 0..<3 {
                     group.addTask {
                         let connection = PostgresConnection(configuration)
-                        // The sleep keeps all three at work together.
+                        // The sleep keeps all three connections in use at the same time.
                         try await connection.run { try $0.script("SELECT pg_sleep(0.2)") }
                         await connection.close()
                     }

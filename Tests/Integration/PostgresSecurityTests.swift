@@ -7,11 +7,11 @@ import TestTools
 import Testing
 
 extension CommandLineSuite {
-    /// TLS and SCRAM with a server that lets nobody in without both.
+    /// Tests TLS and SCRAM with a server that requires both.
     @Suite struct PostgresSecurity {
         private static let password = "canary-\(uniqueName("password"))"
 
-        /// The tests' own superuser comes in as it does elsewhere; everybody else needs TLS and a password.
+        /// The tests' superuser needs no password; every other user needs TLS and a password.
         private static let rules = """
             host    all courier 127.0.0.1/32 trust
             hostssl all all     127.0.0.1/32 scram-sha-256

@@ -7,14 +7,14 @@ import Testing
 
 extension Scenarios {
     @Suite struct ProviderFaults {
-        /// What a provider does, and what must come of it.
+        /// A provider's behaviour, and the expected result.
         private struct Case {
             let name: String
             let faults: [Fault]
             let answer: Answer
             let errorCode: String?
 
-            /// Requests that the provider gets, and messages that it takes.
+            /// Requests that the provider receives, and messages that it accepts.
             let calls: Int
             let messages: Int
         }
@@ -85,7 +85,7 @@ extension Scenarios {
                 for (request, wanted) in zip(requests, Self.cases) {
                     for fault in wanted.faults { fleet.sandbox.add(fault, to: request.phoneNumber) }
                 }
-                // The provider is passed over for a while after each refusal, and asked again by one message at a time.
+                // Each refusal opens the circuit for a while, and then single messages probe the provider.
                 try await fleet.send(requests)
                 _ = try await fleet.events(of: requests.map(\.id), within: .seconds(90))
 
@@ -113,7 +113,7 @@ extension Scenarios {
                 try fleet.addProvider("backup")
                 _ = try await fleet.startWorker()
                 let request = TestRequest(phoneNumber: Numbers.take(1)[0])
-                // The third call is the one that is taken, whoever gets it.
+                // The third call is accepted, whichever provider receives it.
                 fleet.sandbox.add(.status(401, code: 20003, retryAfter: nil), to: request.phoneNumber)
                 fleet.sandbox.add(.status(429, code: 20429, retryAfter: nil), to: request.phoneNumber)
                 try await fleet.send([request])

@@ -11,7 +11,7 @@ import Verification
 
 extension Scenarios {
     @Suite struct Rotation {
-        /// New keys, with the id 2.
+        /// A ring of a new key with the id 2.
         private static func ring(_ byte: UInt8) -> String {
             "2:" + Data(repeating: byte, count: 32).base64EncodedString()
         }
@@ -29,11 +29,12 @@ extension Scenarios {
                 ]
                 let workers = [try await fleet.startWorker(environment), try await fleet.startWorker(environment)]
 
-                // 1. Every worker knows the new keys before one uses them.
+                // 1. Every worker must have the new keys before any worker uses them.
                 var requests = try await send(to: fleet)
                 for (name, ring) in old { try fleet.folder.write("\(ring),\(new[name] ?? "")", to: name) }
                 requests += try await send(to: fleet, until: workers, know: "1,2")
-                // 2. Then the new ones come first. The rename is one for each file, so the workers may see it in parts.
+                // 2. The new keys become the first ones. Each file is renamed separately, so workers may read a mix of
+                // both.
                 for (name, ring) in old { try fleet.folder.write("\(new[name] ?? ""),\(ring)", to: name) }
                 requests += try await send(to: fleet, until: workers, know: "2,1")
                 requests += try await send(to: fleet)
@@ -77,7 +78,7 @@ extension Scenarios {
             return requests
         }
 
-        /// Sends until each worker has these keys in each ring, and makes new values with the first.
+        /// Sends requests until each worker has these keys in each ring and uses the first for new values.
         private func send(
             to fleet: TestFleet,
             until workers: [Worker],

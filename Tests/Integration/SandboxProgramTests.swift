@@ -7,13 +7,13 @@ import TestTools
 import Testing
 
 extension CommandLineSuite {
-    /// The program `code-courier-sandbox`, and what a worker's program has of it.
+    /// Tests the program `code-courier-sandbox`, and that a worker's program contains no part of it.
     @Suite struct SandboxProgram {
         @Test func `the demo tells its story and ends with one line of JSON`() async throws {
             try await LedgerDatabase.with(connections: 1) { database in
                 let (url, password) = DatabaseURL(database.url).withoutPassword
                 let demo = ["demo", "--once", "--port", "0", "--postgres-url", url.text]
-                // A shell's variables for a fleet of its own are none of the demonstration's.
+                // The demo must ignore the shell's variables for a real fleet.
                 let shell = ["PGPASSWORD": password, "KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1", "WORKER_CELL": "7"]
                 let program = try await run(demo, shell)
                 #expect(
@@ -22,7 +22,7 @@ extension CommandLineSuite {
                 )
                 #expect(program.errors.isEmpty)
 
-                // What it left are requests as a fleet's own are.
+                // The demo's requests look like a real fleet's, so it refuses to run again.
                 let again = try await run(demo, ["PGPASSWORD": password], expecting: 2)
                 #expect(again.errorLines.count == 1)
                 #expect(again.errors.contains("--postgres-url: the database holds requests"), "\(again.errors)")
@@ -85,7 +85,7 @@ extension CommandLineSuite {
         }
 
         @Test func `a worker's program has no part of the sandbox in it`() throws {
-            // Names as they stand in the symbols of a program that has them.
+            // Names in the symbols of a program that contains these parts.
             for name in ["11Hummingbird", "rd_kafka_mock_cluster_new", "7Sandbox"] {
                 #expect(try !Self.program("code-courier", contains: name), "\(name)")
             }
@@ -99,7 +99,7 @@ extension CommandLineSuite {
             return try Data(contentsOf: file, options: .alwaysMapped).range(of: Data(name.utf8)) != nil
         }
 
-        /// The sessions of workers and commands.
+        /// Number of database sessions of workers and commands.
         private func workers(of database: LedgerDatabase) async throws -> Int64 {
             try await database.count(
                 """
@@ -109,7 +109,7 @@ extension CommandLineSuite {
             )
         }
 
-        /// Runs the program to its end and expects an exit code.
+        /// Runs the program to its end, and expects an exit code.
         private func run(
             _ arguments: [String],
             _ environment: [String: String] = [:],

@@ -127,7 +127,7 @@ extension CommandLineSuite {
             }
         }
 
-        /// A worker and a migration that a database keeps from starting, each with one line.
+        /// Runs a worker and a migration that both fail because of the database, each with one line of output.
         private func refused(_ database: LedgerDatabase) async throws -> [Program] {
             let folder = try ScratchFolder()
             try folder.write(Self.configuration(postgres: database.url), to: "courier.yaml")
@@ -183,7 +183,7 @@ extension CommandLineSuite {
             }
         }
 
-        /// Starts a worker that cannot start, and returns it once it has ended with exit code 2.
+        /// Runs a worker that fails at its start, and returns it after its exit with code 2.
         private func run(_ folder: ScratchFolder) async throws -> Program {
             let program = try Program(["run", "--config", folder["courier.yaml"]], folder: folder)
             let exit = try await program.exit(within: .seconds(20))

@@ -2,14 +2,14 @@
 
 import Testing
 
-/// What a fleet does with requests, a few at a time; one test after the other, since each runs processes of its own.
+/// Fleets with a few requests at a time; serialized, since each test runs its own processes.
 @Suite(.serialized) enum Scenarios {}
 
-/// What a fleet does under load, while parts of it come and go; beside the scenarios.
+/// Fleets under load while parts of them stop and restart; in parallel with the scenarios.
 @Suite(.serialized) enum Endurance {}
 
-/// What the program does besides working: its commands, and how it refuses to start; beside the others.
+/// The program's commands and its failures at the start; in parallel with the others.
 @Suite(.serialized) enum CommandLineSuite {}
 
-/// What only a real Apache Kafka does, one thing after the other; beside the others.
+/// Features of a real Apache Kafka, serialized; in parallel with the others.
 @Suite(.serialized, .timeLimit(.minutes(5))) enum KafkaFeatures {}
