@@ -6,7 +6,7 @@ import Testing
 
 @testable import KafkaClient
 
-/// What only a real Apache Kafka has: transactions, topics made anew, strangers in a group.
+/// Tests features that only a real Apache Kafka has: transactions, recreated topics, foreign group members.
 extension ApacheKafkaTests {
     @Test func `a topic that is missing is told by that, to producers and readers`() async throws {
         let broker = try TestBroker(.external)
@@ -42,7 +42,7 @@ extension ApacheKafkaTests {
             try await broker.sendNumbers(0..<4, to: topic, partitions: 1)
             try await expectLag(6, of: consumer)
         }
-        // After a restart the position is known from the group alone.
+        // After a restart the position is known from the group only.
         try await broker.withConsumer(group: group, topic: topic) { consumer in
             try await expectLag(6, of: consumer)
             try await eventually("the lag grows old") {
@@ -74,15 +74,16 @@ extension ApacheKafkaTests {
             let old = 4 * partitions
             try await broker.sendNumbers(0..<old, to: topic, partitions: partitions)
             #expect(try await consumer.read(old).count == old)
-            // Long enough for the topic's id to be known.
+            // Time for the consumer to learn the topic's id.
             try await Task.sleep(for: .seconds(4))
             try await KafkaAdmin.deleteTopic(topic, configuration: broker.configuration())
             try await makeTopic()
-            // More than the old one had, so that the old position is one of the new topic.
+            // More records than the old topic had, so that the old position is valid in the new topic.
             let new = 100..<(100 + 8 * partitions)
             try await broker.sendNumbers(new, to: topic, partitions: partitions)
             let read = Mutex<Set<Int>>([])
-            // It reads to the end: what the old position led to comes again once the topic is found to be anew.
+            // Reads to the end. Records from the old position on are read again once the consumer detects the new
+            // topic.
             async let reading: Void = {
                 while let batch = try? await consumer.nextBatch(maximum: 500) {
                     read.withLock { $0.formUnion(batch.records.compactMap(\.number)) }

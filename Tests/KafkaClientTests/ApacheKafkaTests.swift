@@ -4,7 +4,7 @@ import KafkaClient
 import TestTools
 import Testing
 
-/// Timing that only a real Apache Kafka has; `make test-kafka` runs these.
+/// Tests timing that only a real Apache Kafka has; `make test-kafka` runs these tests.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct ApacheKafkaTests {
     @Test func `a topic that is made after the consumer's start is read within 15 s`() async throws {
         let broker = try TestBroker(.external)
@@ -15,7 +15,7 @@ import Testing
             topics: [topic]
         )
         async let running: Void = consumer.run()
-        // Long enough for the consumer to have looked for its topic.
+        // The notice shows that the consumer has looked for its topic in vain.
         try await consumer.waitForNotice { if case .cannotRead = $0 { true } else { false } }
         try await broker.makeTopic(topic, partitions: 2)
         let start = ContinuousClock.now

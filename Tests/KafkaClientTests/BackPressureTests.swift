@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(3)))
 struct BackPressureTests {
-    /// Shorter than the time for which the tests leave the consumer undrained.
+    /// The poll interval is shorter than the time for which the tests leave the consumer undrained.
     private static let options = ["max.poll.interval.ms": "6000"]
     private static let limits = ConsumerLimits(highWater: 50, lowWater: 20)
 
@@ -26,7 +26,7 @@ struct BackPressureTests {
         )
         async let running: Void = consumer.run()
         try await consumer.waitForPartitions(3)
-        // The point of the test is that time passes: longer than the broker waits for a sign of life.
+        // The test needs a pause longer than the poll interval.
         try await Task.sleep(for: .seconds(9))
         #expect(await consumer.buffer.count <= 50)
         #expect(await consumer.flow.mode == .paused)
@@ -56,7 +56,7 @@ struct BackPressureTests {
                 try await eventually("it is paused") { await first.flow.mode == .paused }
                 return try await second.read(500)
             }
-            // The first member owns both again, one of which was paused when it was given back.
+            // The first member owns both partitions again, one of which was paused when it was revoked.
             try await first.waitForPartitions(2)
             let late = try await first.read(500)
             #expect((early + late).compactMap(\.number).sorted() == Array(0..<1000))
@@ -71,8 +71,8 @@ struct BackPressureTests {
         try await broker.withConsumer(group: uniqueName("group-"), topic: topic, limits: Self.limits) { consumer in
             try await eventually("it is paused") { await consumer.flow.mode == .paused }
             for _ in 0..<2 { try await broker.sendNumbers(0..<300, to: topic, partitions: 2) }
-            // Of a partition of which nothing was read yet nobody knows how far it is behind; and some brokers give the
-            // last batch's beginning for the end.
+            // The lag of a partition is unknown until it is first read, and some brokers report the start of the last
+            // batch as the end.
             try await eventually("the lag has grown") {
                 let lags = await consumer.lag().map(\.lag)
                 return !lags.isEmpty && lags.allSatisfy { (250...400).contains($0) }

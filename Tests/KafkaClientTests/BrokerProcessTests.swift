@@ -3,7 +3,7 @@
 import KafkaClient
 import Testing
 
-/// What librdkafka's mock cluster cannot do; these need the broker of `COURIER_TEST_KAFKA`.
+/// Tests features that librdkafka's mock cluster lacks, on the broker of `COURIER_TEST_KAFKA`.
 @Suite(.timeLimit(.minutes(3))) struct BrokerProcessTests {
     @Test func `a topic that exists is not an error to create`() async throws {
         let broker = try TestBroker(.external)

@@ -8,7 +8,7 @@ import TestTools
 
 @testable import KafkaClient
 
-/// A producer of transactions, which the package has none of; its calls block.
+/// A transactional producer, which the package does not have; its calls block.
 final class Transaction: Sendable {
     enum End {
         case commit, abort
@@ -20,7 +20,7 @@ final class Transaction: Sendable {
 
     private let client: Client
 
-    /// SAFETY: one test alone uses it, one call after the other.
+    /// SAFETY: a single test uses it, one call after the other.
     private struct Client: @unchecked Sendable {
         let pointer: OpaquePointer
     }
@@ -36,7 +36,7 @@ final class Transaction: Sendable {
         try check("init", rd_kafka_init_transactions(client.pointer, 20_000))
     }
 
-    /// Writes records in a transaction, which stays open without an end.
+    /// Writes records in a transaction, which stays open if `end` is nil.
     func write(_ count: Int, to topic: String, end: End?) throws {
         try check("begin", rd_kafka_begin_transaction(client.pointer))
         for _ in 0..<count {
@@ -63,18 +63,18 @@ final class Transaction: Sendable {
     }
 }
 
-/// A member of a group that is no worker; a thread of its own polls, and so keeps it in.
+/// A foreign member of a consumer group, whose own thread polls to keep its membership.
 final class Stranger: Sendable {
     private let client: Client
     private let isLeaving = Atomic(false)
     private let hasLeft = DispatchSemaphore(value: 0)
 
-    /// SAFETY: the library's calls that are used may be made from any thread.
+    /// SAFETY: the library allows the calls that are used from any thread.
     private struct Client: @unchecked Sendable {
         let pointer: OpaquePointer
     }
 
-    /// Lends a group one member more, and takes it out in the end.
+    /// Adds a member to a group during the body.
     static func with(
         _ configuration: KafkaConfiguration,
         group: String,
@@ -120,7 +120,7 @@ final class Stranger: Sendable {
         return assigned.pointee.cnt > 0
     }
 
-    /// Leaves the group, which takes a moment, and ten seconds at most.
+    /// Leaves the group, and waits for that for ten seconds at most.
     private func leave() {
         isLeaving.store(true, ordering: .relaxed)
         _ = hasLeft.wait(timeout: .now() + 10)

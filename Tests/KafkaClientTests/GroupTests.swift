@@ -65,7 +65,7 @@ struct GroupTests {
         }
         async let closing: Void = consumer.close(within: .seconds(30))
         #expect(try await consumer.nextBatch(maximum: 1) == nil)
-        // Longer than a member that lives on may take.
+        // The pause is longer than a member that stays in the group may delay a revocation.
         try await Task.sleep(for: .seconds(3))
         for batch in batches {
             let outcome = await consumer.commit([batch])
@@ -114,7 +114,7 @@ struct GroupTests {
         let broker = try TestBroker(.mock)
         let topic = try await broker.makeTopic(partitions: 2)
         let group = uniqueName("group-")
-        // So long that a close that waits for it is longer than the limit on any machine.
+        // A close that waited for this timeout would exceed the test's limit on any machine.
         let configuration = broker.groupConfiguration(["session.timeout.ms": "60000"])
         let first = try KafkaConsumer(configuration: configuration, groupID: group, topics: [topic])
         let second = try KafkaConsumer(configuration: configuration, groupID: group, topics: [topic])

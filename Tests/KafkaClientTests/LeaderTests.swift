@@ -6,7 +6,7 @@ import Testing
 
 @testable import KafkaClient
 
-/// One broker of three is away, and the others say nothing of it: they go on naming it as the leader.
+/// Tests one unavailable broker of three, which the other brokers still report as the leader.
 @Suite(.timeLimit(.minutes(2))) struct LeaderTests {
     private static func cluster() async throws -> (TestBroker, MockCluster, topic: String) {
         let broker = try TestBroker(.mock, brokers: 3)
@@ -26,11 +26,11 @@ import Testing
             try await consumer.waitForNotice {
                 guard case .cannotRead(let error) = $0 else { return false }
                 #expect((error.topic, error.partition) == (topic, 1))
-                // A slow client learns from the others first that the partition has no leader.
+                // A slow client may first learn from the other brokers that the partition has no leader.
                 #expect(error.reason == .connectionLost || error.reason == .leaderMissing)
                 return true
             }
-            // A machine that is not busy takes 10 s.
+            // The wait is 10 s on an idle machine.
             #expect(ContinuousClock.now - start < .seconds(60))
             try mock.brokerUp(2)
             try await consumer.waitForNotice { $0 == .readsAgain }

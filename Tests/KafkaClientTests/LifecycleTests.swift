@@ -60,7 +60,7 @@ struct LifecycleTests {
     func `a cancelled run leaves the group and returns`() async throws {
         let broker = try TestBroker(.mock)
         let consumer = try makeConsumer(broker)
-        // A task of its own, so that it alone is cancelled.
+        // An unstructured task, so that it can be cancelled alone.
         let task = Task { try await consumer.run() }
         async let waiting = consumer.nextBatch(maximum: 1)
         task.cancel()
@@ -91,7 +91,7 @@ struct LifecycleTests {
                 group.cancelAll()
                 #expect(await group.next() == .cancelled)
             }
-            // The cancelled caller took nothing with it.
+            // The cancelled call consumed no records.
             try await broker.sendNumbers(0..<1, to: topic, partitions: 1)
             #expect(try await consumer.nextBatch(maximum: 1)?.records.count == 1)
         }
@@ -109,7 +109,7 @@ struct LifecycleTests {
                 _ = await consumer.lag()
                 times.append(.now - start)
             }
-            // A call that does not end the poll waits for its end, 250 ms.
+            // A call that did not interrupt the poll would wait for its end, 250 ms.
             #expect(times.sorted()[100] < .milliseconds(125))
         }
     }

@@ -47,7 +47,7 @@ struct LossTests {
         #expect(watch.suspect(at: now + .seconds(5)) == partition)
     }
 
-    /// The mock cluster keeps some 5 MiB a partition.
+    /// The mock cluster drops old records, since it keeps about 5 MiB per partition.
     @Test func `records that expired between two members are told with their range`() async throws {
         let broker = try TestBroker(.mock)
         let topic = try await broker.makeTopic(partitions: 1)
@@ -101,7 +101,7 @@ struct LossTests {
         #expect(!notices.contains { if case .recordsLost = $0 { true } else { false } })
     }
 
-    /// Each record is a batch of its own, of which the cluster forgets the oldest.
+    /// Sends each record in its own batch, so that the cluster can drop the oldest ones.
     private static func sendLarge(_ count: Int, to topic: String, _ broker: TestBroker) async throws {
         let value = [UInt8](repeating: 0x78, count: 100_000)
         try await broker.withProducer { producer in

@@ -14,20 +14,20 @@ struct ProducerTests {
         let topic = try await broker.makeTopic(partitions: 1)
         let mock = try #require(broker.mock)
         let (results, told) = AsyncStream.makeStream(of: DeliveryResult.self)
-        // The mock cluster does not check sequence numbers: it takes a request that overtakes a refused one.
+        // The mock cluster does not check sequence numbers, so it accepts a request that overtakes a refused one.
         try await broker.withProducer(["linger.ms": "0", "retry.backoff.ms": "20"]) { producer in
             #expect(await producer.send(records(0..<1, topic)).areDelivered)
             #expect(await producer.send([]).isEmpty)
             try mock.delayAnswers(of: 1, by: .milliseconds(20))
             let errors: [KafkaError.Code] = [.notLeader, .requestTimedOut, .leaderNotAvailable, .transport]
             var next = 1
-            // Each alone, behind which others would succeed, and then all.
+            // Each error alone, while later requests would succeed, and then all errors in a row.
             for refusals in errors.map({ [$0] }) + [errors] {
                 try mock.pushErrors(.produce, refusals)
                 for _ in 0..<20 {
                     await producer.take(records(next..<next + 1, topic).map { OutgoingRecord($0) { told.yield($0) } })
                     next += 1
-                    // The pace of the records: many come while one is under way.
+                    // Interval between records, short enough that many arrive while one request is in flight.
                     try await Task.sleep(for: .milliseconds(2))
                 }
             }
@@ -95,7 +95,7 @@ struct ProducerTests {
         let topic = try await broker.makeTopic(partitions: 1)
         let headers = [RecordHeader(name: "h", value: [1])]
         let results = try await broker.withProducer(["message.max.bytes": "1000000"]) { producer in
-            // Once the client knows the topic it refuses a partition that is not there.
+            // Once the client knows the topic, it rejects an unknown partition.
             _ = await producer.send([ProducerRecord(topic: topic, key: nil, value: [0])])
             return await producer.send([
                 ProducerRecord(topic: topic, key: nil, value: [1], headers: headers),
@@ -114,11 +114,11 @@ struct ProducerTests {
         let broker = try TestBroker(.mock)
         let topic = try await broker.makeTopic(partitions: 1)
         try await broker.withProducer { producer in
-            // Once the client knows the topic it refuses a partition that is not there without asking anybody.
+            // Once the client knows the topic, it rejects an unknown partition without a request.
             _ = await producer.send([ProducerRecord(topic: topic, key: nil, value: [0])])
             let stray = ProducerRecord(topic: topic, key: nil, value: [1], partition: 9)
             let (answers, answer) = AsyncStream.makeStream(of: [DeliveryResult].self)
-            // A call that never returns is given up at the time limit.
+            // An unstructured task, so that a call that never returns fails the test at its time limit.
             Task { answer.yield(await producer.send([stray, stray])) }
             let results = await answers.first { _ in true }
             #expect(results == Array(repeating: .failed(KafkaError(.unknownPartition)), count: 2))
@@ -169,7 +169,7 @@ struct ProducerTests {
         } afterwards: {
             await producer.close(within: .milliseconds(300))
         }
-        // Without the deadline it would be the time that a record may take.
+        // Without the deadline the close would wait for the records' delivery timeout.
         #expect(start.duration(to: .now) < .seconds(20))
         #expect(await pending == Array(repeating: .failed(KafkaError(.purged)), count: 2))
         #expect(await producer.send(records(3..<4, topic)) == [.failed(KafkaError(.closed))])
@@ -191,7 +191,7 @@ struct ProducerTests {
         await idle.close(within: .seconds(5))
         try await idle.run()
         let cancelled = try KafkaProducer(configuration: broker.configuration())
-        // A task of its own, so that it alone is cancelled.
+        // An unstructured task, so that it can be cancelled alone.
         let task = Task { try await cancelled.run() }
         task.cancel()
         try await task.value

@@ -5,7 +5,7 @@ import Testing
 
 @testable import KafkaClient
 
-/// The fixed words for causes, by code and by the phrases of librdkafka 2.0 to 2.16.
+/// Tests the mapping of error codes and messages of librdkafka 2.0 to 2.16 to fixed reasons.
 @Suite struct ReasonTests {
     @Test(arguments: [
         (

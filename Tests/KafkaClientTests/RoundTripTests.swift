@@ -68,7 +68,7 @@ struct RoundTripTests {
         let broker = try TestBroker(kind)
         let topic = try await broker.makeTopic(partitions: 3)
         try await broker.sendNumbers(0..<27, to: topic, partitions: 3)
-        // Not every broker tells the end of a batch of several records rightly, so the last batches have one.
+        // Some brokers report a wrong end for a batch of several records, so the last batches have one record.
         try await broker.sendNumbers(27..<30, to: topic, partitions: 3)
         let tail = try await TopicReader.open(configuration: broker.configuration(), topic: topic, from: .end)
         #expect(await tail.reachedEnd)

@@ -74,7 +74,7 @@ struct StateTests {
         #expect(assignment.commit([second], before: [later, place]) == .covered)
         #expect(assignment.commit([first], before: [later]) == .offsets([partition: 8]))
         #expect(assignment.commit([first]) == .offsets([partition: 9]))
-        // What was handed out before does not hold back a new ownership.
+        // Records handed out before the revocation do not block a new assignment.
         assignment.assign([partition])
         let third = assignment.handOut([record(9)])
         #expect(assignment.commit([third], before: [place]) == .offsets([partition: 10]))

@@ -6,24 +6,24 @@ import MockKafka
 import TestTools
 import Testing
 
-/// Which broker a test runs on.
+/// The kind of broker that a test runs on.
 enum BrokerKind: String, CaseIterable, CustomTestStringConvertible {
-    /// librdkafka's own, inside the process.
+    /// Librdkafka's mock cluster, in this process.
     case mock
 
-    /// The one whose bootstrap servers are in `COURIER_TEST_KAFKA`.
+    /// The cluster whose bootstrap servers are in `COURIER_TEST_KAFKA`.
     case external
 
     var testDescription: String { rawValue }
 
     static var externalServers: String? { ProcessInfo.processInfo.environment["COURIER_TEST_KAFKA"] }
 
-    /// Replicas of each partition that topics of the external one are made with.
+    /// Number of replicas of new topics on an external cluster.
     static var replicas: Int {
         ProcessInfo.processInfo.environment["COURIER_TEST_KAFKA_REPLICAS"].flatMap { Int($0) } ?? 1
     }
 
-    /// The one that the shared tests run on: the external one where there is one.
+    /// The kind for the shared tests: the external cluster if there is one.
     static var available: [BrokerKind] { [externalServers == nil ? .mock : .external] }
 }
 
@@ -42,7 +42,7 @@ struct TestBroker {
         }
     }
 
-    /// A cluster at an address where there may be none.
+    /// A cluster at an address that may have no broker.
     init(servers: String) {
         (bootstrapServers, mock) = (servers, nil)
     }
@@ -51,13 +51,13 @@ struct TestBroker {
         KafkaConfiguration(bootstrapServers: bootstrapServers, options: options)
     }
 
-    /// A configuration whose group notices absences soon.
+    /// A configuration whose group detects lost members quickly.
     func groupConfiguration(_ options: [String: String] = [:]) -> KafkaConfiguration {
         let quick = ["session.timeout.ms": "6000", "heartbeat.interval.ms": "500"]
         return configuration(quick.merging(options) { $1 })
     }
 
-    /// A topic of the test's own.
+    /// Creates a topic for one test.
     func makeTopic(partitions: Int) async throws -> String {
         let name = uniqueName("topic-")
         try await makeTopic(name, partitions: partitions)
@@ -77,7 +77,7 @@ struct TestBroker {
         }
     }
 
-    /// Sends records through a producer of the call's own and expects all to be delivered.
+    /// Sends records through a new producer, and expects all of them to be delivered.
     func send(_ records: [ProducerRecord]) async throws {
         let results = try await withProducer { await $0.send(records) }
         for result in results {
@@ -88,7 +88,7 @@ struct TestBroker {
         }
     }
 
-    /// Sends numbered records, in turn to each partition.
+    /// Sends numbered records, distributed over the partitions in turn.
     func sendNumbers(_ numbers: Range<Int>, to topic: String, partitions: Int) async throws {
         try await send(
             numbers.map {
@@ -102,7 +102,7 @@ struct TestBroker {
         )
     }
 
-    /// Everything that a topic holds, a number of records at a time.
+    /// All records of a topic, read in batches of at most `maximum`.
     func records(
         of topic: String,
         from start: TopicReader.Start = .beginning,
@@ -171,7 +171,7 @@ extension ConsumerRecord {
 }
 
 extension KafkaConsumer {
-    /// Reads and commits until so many records were committed.
+    /// Reads and commits until `count` records are committed.
     func read(_ count: Int, maximum: Int = 500) async throws -> [ConsumerRecord] {
         var records: [ConsumerRecord] = []
         while records.count < count {
@@ -181,7 +181,7 @@ extension KafkaConsumer {
         return records
     }
 
-    /// Commits a batch; false when a rebalance came first, so that its records come again.
+    /// Commits a batch; false when a rebalance came first, so that its records will be redelivered.
     func isCommitted(_ batch: RecordBatch) async -> Bool {
         switch await commit([batch]) {
         case .committed: return true
@@ -192,7 +192,6 @@ extension KafkaConsumer {
         }
     }
 
-    /// Waits for a notice.
     nonisolated func waitForNotice(_ isWanted: (ConsumerNotice) -> Bool) async throws {
         for await notice in notices where isWanted(notice) {
             return
@@ -200,7 +199,7 @@ extension KafkaConsumer {
         throw CancellationError()
     }
 
-    /// Waits until the group gave the member exactly so many partitions.
+    /// Waits until the group has assigned exactly `count` partitions to the member.
     nonisolated func waitForPartitions(_ count: Int) async throws {
         try await waitForNotice {
             guard case .assigned(let partitions) = $0 else { return false }
@@ -209,18 +208,18 @@ extension KafkaConsumer {
     }
 }
 
-/// Records that several members committed.
+/// The records that several members committed.
 actor Tally {
     private(set) var records: [ConsumerRecord] = []
 
-    /// Adds records and returns how many there are.
+    /// Adds records and returns their total number.
     func add(_ new: [ConsumerRecord]) -> Int {
         records += new
         return records.count
     }
 }
 
-/// Lets members of one group read until they committed so many records together.
+/// Reads with several members of one group until they have committed `count` records in total.
 func readTogether(_ members: [KafkaConsumer], _ count: Int) async throws -> [ConsumerRecord] {
     let tally = Tally()
     try await withThrowingTaskGroup { group in
@@ -234,7 +233,7 @@ func readTogether(_ members: [KafkaConsumer], _ count: Int) async throws -> [Con
         }
         try await group.next()
         group.cancelAll()
-        // The others were interrupted while they waited for more.
+        // The remaining members were cancelled while they waited for more records.
         while let result = await group.nextResult() {
             if case .failure(let error) = result { #expect(error as? KafkaError == KafkaError(.cancelled)) }
         }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KafkaClient
 
-/// The state machines that watch topics and groups, without a broker.
+/// Tests the state machines that watch topics and groups, without a broker.
 @Suite struct WatchTests {
     private let place = TopicPartition(topic: "t", partition: 0)
     private let start = ContinuousClock.now
@@ -24,13 +24,13 @@ import Testing
         let isOverAgain = faults.read(place)
         #expect(faults.isEmpty && !isOverAgain)
 
-        // Without a place it is the topic's, and is named by it.
+        // An error without a partition is recorded under its topic's name.
         #expect(note(KafkaError(.unknownTopicOrPartition))?.topic == "t")
         #expect(faults.clearPartitions() == false)
         #expect(due(after: .seconds(9)).topics == ["t"])
         #expect(faults.find("t") == true)
 
-        // GROUP_AUTHORIZATION_FAILED is over when the group gives a share.
+        // GROUP_AUTHORIZATION_FAILED ends when the group assigns partitions.
         #expect(note(KafkaError(.init(rawValue: 30)))?.reason == .notAuthorized)
         #expect(faults.find("t") == false)
         #expect(faults.join() == true)
@@ -192,11 +192,12 @@ import Testing
 
         #expect(!identity.contradicts(place, firstLater: 0))
         identity.read(place, 1000, 3)
-        // The clock of another leader is behind.
+        // The clock of another leader is slow.
         identity.read(place, 990, 4)
         #expect(identity.newest[place] == .init(timestamp: 1000, offset: 4))
         identity.confirm(identity.newest)
-        // Read before the next check, perhaps from the new topic at the old position: the check is of what was read before.
+        // This read precedes the next check, and may be from the new topic at the old position. The check uses only
+        // marks from before it.
         identity.read(place, 2000, 9)
         #expect(identity.marks[place] == .init(timestamp: 1000, offset: 4))
         #expect(identity.contradicts(place, firstLater: 0))
