@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct ArrayParameterTests {
-    /// The elements that `unnest` makes of an array, in order.
+    /// The elements of an array that `unnest` returns, in order.
     private func unnest<Element: Sendable>(
         _ statement: Statement,
         _ read: @Sendable (Row) throws -> Element?

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct ConnectionLossTests {
-    /// The session ends within the sleep, so that the statement never does.
+    /// A statement that terminates its own session during its sleep, so that it never ends.
     private let suicide = Statement("SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(5)")
 
     @Test func `a session ended under a statement is lost, retriable, and the next use connects again`() async throws {
@@ -83,7 +83,7 @@ struct ConnectionLossTests {
         await pool.close()
     }
 
-    // The session ends within the sleep of the trigger, so that COMMIT gets no answer.
+    // The trigger terminates the session during its sleep, so that COMMIT gets no answer.
     @Test func `a session ended at COMMIT is ambiguous`() async throws {
         let script = """
             CREATE TABLE item (id int);
@@ -108,7 +108,7 @@ struct ConnectionLossTests {
         }
     }
 
-    /// Lends a proxy that does harm to a connection on which a text passes.
+    /// Runs a proxy that damages a connection once its client sends a text.
     private func withProxy(
         at text: String,
         _ harm: CuttableProxy.Harm,

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct ParameterTests {
-    /// The text form that the server gives a parameter, beside the value that comes back in binary.
+    /// Returns a parameter as the server converts it to text, and as it is read back in binary.
     private func echo<Value: Sendable & Equatable>(
         _ statement: Statement,
         _ read: @Sendable (Row, Int) throws -> Value

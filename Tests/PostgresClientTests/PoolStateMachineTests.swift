@@ -5,7 +5,7 @@ import Testing
 @testable import PostgresClient
 
 struct PoolStateMachineTests {
-    /// Random calls against a naive account of who holds what.
+    /// Makes random calls, and compares them with a simple model of the borrowed connections.
     @Test(arguments: 0..<50)
     func `no connection is lent twice and nobody is served out of turn`(seed: UInt64) {
         var generator = SplitMix(state: seed)
@@ -61,7 +61,7 @@ struct PoolStateMachineTests {
     }
 }
 
-/// A generator whose sequence is fixed by its seed (Steele, Lea and Flood's SplitMix64).
+/// A generator whose sequence depends only on its seed (SplitMix64 by Steele, Lea and Flood).
 struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 

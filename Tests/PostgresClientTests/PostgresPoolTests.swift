@@ -7,12 +7,12 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct PostgresPoolTests {
-    /// Keeps every connection that is lent until it is open.
+    /// A gate that holds every borrowed connection until it is opened.
     private final class Gate: Sendable {
         private let state = Atomic(false)
         private let holders = Atomic(0)
 
-        /// The numbers of those that got a connection once it was open, in their order.
+        /// The numbers of the waiters that got a connection after the gate was opened, in order.
         let order = Mutex<[Int]>([])
 
         var isOpen: Bool { state.load(ordering: .relaxed) }
@@ -29,8 +29,9 @@ struct PostgresPoolTests {
         }
     }
 
-    /// Lends a pool whose connections are all at a gate, and tasks that end with the body: the gate is open then, whatever
-    /// became of it.
+    /// Runs a pool whose connections all wait at a gate, and tasks that end with the body.
+    ///
+    /// The gate is opened after the body in any case.
     private func withHeldPool(
         _ configuration: PostgresConfiguration? = nil,
         size: Int = 1,
@@ -50,7 +51,7 @@ struct PostgresPoolTests {
         }
     }
 
-    /// Lends a pool, and closes it in the end.
+    /// Runs a pool during the body, and closes it afterwards.
     private func withPool(
         _ configuration: PostgresConfiguration? = nil,
         size: Int = 1,
@@ -103,14 +104,14 @@ struct PostgresPoolTests {
                 defer { gate.open() }
                 group.addTask { try await pool.withSession { try gate.hold($0) } }
                 try await gate.waitForHolders(1)
-                // Unstructured, because only a task of its own can be cancelled alone.
+                // An unstructured task, so that it can be cancelled alone.
                 let waiter = Task { try await pool.withSession { _ in } }
                 defer { waiter.cancel() }
                 try await eventually("it waits") { pool.waiterCount == 1 }
                 waiter.cancel()
                 await #expect(throws: CancellationError.self) { try await waiter.value }
                 #expect(pool.waiterCount == 0)
-                // One that is cancelled before it asks: the sleep ends with its cancellation.
+                // A task that is cancelled before its request: its sleep ends with the cancellation.
                 let early = Task {
                     try? await Task.sleep(for: .seconds(3600))
                     try await pool.withSession { _ in }
@@ -170,7 +171,7 @@ struct PostgresPoolTests {
     }
 
     @Test func `a pool's connections run beside each other`() async throws {
-        // All three are held at one time.
+        // `withHeldPool` returns only if all three connections are borrowed at the same time.
         try await withHeldPool(size: 3) { _, _, _ in }
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import PostgresClient
 
 struct RoundTripTests {
-    /// An empty result as libpq makes it itself: an error among them has no SQLSTATE.
+    /// An empty result that libpq creates itself; an error result of this kind has no SQLSTATE.
     private func result(_ status: ExecStatusType) throws -> ResultHandle {
         ResultHandle(adopting: try #require(PQmakeEmptyPGresult(nil, status)))
     }

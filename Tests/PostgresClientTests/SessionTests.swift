@@ -111,7 +111,7 @@ struct SessionTests {
         configuration.statementTimeout = .milliseconds(50)
         let connection = PostgresConnection(configuration)
         let error = try await postgresError {
-            // The sleep is the statement that is to be ended.
+            // The sleep is the statement to cancel.
             try await connection.run { session in _ = try session.execute(Statement("SELECT pg_sleep(20)")) }
         }
         #expect(error.sqlState == .queryCanceled)
@@ -220,13 +220,13 @@ extension PostgresPool {
         try await withSession { try $0.execute(Statement(sql)).onlyRow.int64(0) }
     }
 
-    /// The server's process for the connection that is lent next.
+    /// The server process of the next borrowed connection.
     func backend() async throws -> Int32 {
         try await withSession { try $0.execute(Statement("SELECT pg_backend_pid()")).onlyRow.int32(0) }
     }
 }
 
-/// URIs of the test server, each with another name.
+/// URIs of the test server, each with a different name.
 private final class Names: Sendable {
     private let count = Mutex(0)
 

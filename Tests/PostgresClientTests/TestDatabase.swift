@@ -5,7 +5,7 @@ import PostgresClient
 import TestTools
 import Testing
 
-/// The PostgreSQL that the tests run against: each test has a schema of its own, dropped at its end.
+/// The PostgreSQL server of the tests; each test has its own schema, which is dropped afterwards.
 enum TestDatabase {
     struct Missing: Error, CustomStringConvertible {
         var description: String { "set COURIER_TEST_POSTGRES_URL to the URI of a superuser of PostgreSQL 15 or later" }
@@ -16,7 +16,7 @@ enum TestDatabase {
         return String(cString: value)
     }
 
-    /// The test server's URI with more parameters, which override those before them.
+    /// The test server's URI with additional parameters, which override earlier ones.
     static func url(with parameters: String) throws -> String {
         let url = try url()
         return url + (url.contains("?") ? "&" : "?") + parameters
@@ -26,14 +26,14 @@ enum TestDatabase {
         PostgresConfiguration(url: try url(), applicationName: "tests")
     }
 
-    /// A few connections for all tests that make no schema: the server allows 100 in all.
+    /// A few connections for all tests without a schema, since the server allows 100 connections in total.
     private static let shared = Result { PostgresPool(try configuration(), size: 4, waitTimeout: .seconds(120)) }
 
     static func run<Value: Sendable>(_ body: @Sendable (Session) throws -> Value) async throws -> Value {
         try await shared.get().withSession(body)
     }
 
-    /// A pool whose sessions see a fresh schema, in which `script` has run.
+    /// Runs a pool whose sessions use a new schema, after `script` has run in it.
     static func withPool(
         size: Int = 1,
         script: String = "",
@@ -58,10 +58,10 @@ enum TestDatabase {
     }
 }
 
-/// Blocks a connection's own thread until something holds, as a slow statement would: for a minute at most, and no longer
-/// than its test.
+/// Blocks a connection's own thread until a condition holds, as a slow statement would.
 ///
-/// The thread is the connection's, and no signal reaches it: `pause` sets the pace of the questions.
+/// The block ends after a minute, or with its test. No signal can wake the thread, so it polls, and `pause` sets the
+/// interval.
 func block(until condition: () -> Bool, by pause: () throws -> Void) throws {
     let limit = Duration.seconds(60)
     let end = ContinuousClock.now + limit
@@ -72,7 +72,7 @@ func block(until condition: () -> Bool, by pause: () throws -> Void) throws {
     }
 }
 
-/// The PostgresError that a piece of work throws.
+/// The `PostgresError` that a piece of work throws.
 func postgresError(_ work: () async throws -> Void) async throws -> PostgresError {
     do {
         try await work()

@@ -193,7 +193,7 @@ struct TransactionTests {
         }
     }
 
-    /// Counts who holds a row.
+    /// Counts the concurrent holders of a row.
     private final class Holders: Sendable {
         private let holders = Mutex(0)
 
@@ -206,7 +206,7 @@ struct TransactionTests {
         try await TestDatabase.withPool(
             size: 2,
             script: "CREATE TABLE item AS SELECT i AS id FROM generate_series(1, 2) AS i",
-            // Longer than the server takes to see a deadlock, 1 s.
+            // The limit is longer than `deadlock_timeout`, 1 s, so that the server detects the deadlock first.
             settings: [(name: "lock_timeout", value: "10s")]
         ) { pool in
             let holders = Holders()
@@ -243,7 +243,7 @@ struct TransactionTests {
                     group.addTask {
                         for round in 0..<200 {
                             let add = Statement("UPDATE counter SET value = value + 1")
-                            // Half in one round trip, half in two.
+                            // Half of the updates take one round trip, half take two.
                             if (task + round).isMultiple(of: 2) {
                                 try await pool.withTransaction { _ = try $0.commit([add]) }
                             } else {
