@@ -6,10 +6,10 @@ import Testing
 
 @testable import Sandbox
 
-/// The page as Chromium shows it.
+/// Tests the page in Chromium.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct BrowserTests {
-    /// Waits until an expression is true on the page.
+    /// Waits until a JavaScript expression is true on the page.
     private static func expect(_ browser: Browser, _ expression: String) async throws {
         try await eventually(expression) { try await browser.holds(expression) }
     }
@@ -20,13 +20,13 @@ struct BrowserTests {
 
     private static let phones = "document.querySelectorAll('.phone').length"
 
-    /// Writes into the filter.
+    /// A script that enters a text in the filter.
     private static func filter(_ text: String) -> String {
         "document.querySelector('#filter').value = '\(text)', "
             + "document.querySelector('#filter').dispatchEvent(new Event('input'))"
     }
 
-    /// Hands the page an event as its stream does.
+    /// A script that passes an event to the page as its stream does.
     private static func event(_ kind: String, _ value: String) -> String {
         "enqueue({ type: '\(kind)', data: JSON.stringify(\(value)) })"
     }
@@ -52,7 +52,7 @@ struct BrowserTests {
                     "document.querySelector('#mail-html').src.endsWith('/sandbox/emails/1/html')"
                 )
                 try await Self.expect(browser, "document.querySelector('#mail-html').getAttribute('sandbox') === ''")
-                // The frame has an origin of its own, so that not even the page can look inside.
+                // The sandboxed frame has its own origin, so even the page cannot read it.
                 try await Self.expect(browser, "document.querySelector('#mail-html').contentDocument === null")
                 try await Self.expect(browser, "document.title === 'code-courier sandbox'")
                 try await Self.expect(browser, Self.text("#copy-code b", is: "482913"))
@@ -64,7 +64,7 @@ struct BrowserTests {
                 try await Self.expect(browser, "!(\(Self.isShown("#mail-html"))) && \(Self.isShown("#mail-text"))")
                 try await mail.send(MailClient.mail(subject: "second"), to: ["q@example.com"])
                 try await Self.expect(browser, Self.text(".letter .what", is: "second"))
-                // What is being read stays open.
+                // The mail being read stays open.
                 try await Self.expect(browser, Self.text("#mail-subject", is: "<b>Bold</b> & first"))
                 try await browser.perform("document.querySelector('.letter').click()")
                 try await Self.expect(browser, Self.text("#mail-subject", is: "second"))
@@ -105,7 +105,7 @@ struct BrowserTests {
                 try await Self.expect(browser, "\(Self.phones) === 120 && \(Self.isShown("#more"))")
                 try await browser.perform(Self.filter("0 001"))
                 try await Self.expect(browser, Self.text(".phone .number", is: "+1 415 555 0001"))
-                // What comes and does not match takes no room from what does.
+                // New messages that do not match the filter leave the room to those that match.
                 _ = try await client.vonage(["to": "14155550123"])
                 try await Self.expect(browser, Self.text("#count-phones", is: "123"))
                 try await Self.expect(browser, "\(Self.phones) === 1 && !(\(Self.isShown("#more")))")

@@ -22,7 +22,7 @@ struct EventStreamTests {
 
     @Test
     func `a message is told while the stream is open, and its way to delivered`() async throws {
-        // Long enough that a stalled stream still sees the message before it changes.
+        // The delays are long enough for a stalled stream to show the message before its status changes.
         let slow = SandboxConfiguration(sentAfter: .seconds(3), deliveredAfter: .seconds(3))
         try await withSandbox(slow) { client in
             _ = try await client.send(.message(body: "old news"))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sandbox
 
-/// Which message a scripted fault happens to, how often, and how it is scripted by JSON.
+/// Tests the recipients and the repetitions of scripted faults, and their JSON format.
 @Suite(.timeLimit(.minutes(5)))
 struct FaultRuleTests {
     @Test

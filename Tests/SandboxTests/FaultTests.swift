@@ -106,7 +106,7 @@ struct FaultTests {
             let start = ContinuousClock.now
             let (head, _) = await connection.read { $0.contains("\r\n\r\n") }
             #expect(head.hasPrefix("HTTP/1.1 201"))
-            // Hundreds of bytes, each of which has to wait for a busy machine.
+            // The answer has hundreds of delayed bytes, and each may wait for a busy machine.
             let (rest, end) = await connection.read(within: .seconds(60))
             #expect(end == .closed)
             let answer = try Answer(head + rest)

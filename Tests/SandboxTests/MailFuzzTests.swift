@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sandbox
 
-/// Random sessions and mails; `COURIER_TEST_SEED` repeats a run.
+/// Tests random sessions and mails; `COURIER_TEST_SEED` repeats a run.
 @Suite(.timeLimit(.minutes(5)))
 struct MailFuzzTests {
     private static let words = [
@@ -21,7 +21,7 @@ struct MailFuzzTests {
         "href=\"http://x&amp;", "http://", "<style", "<", "=", "=0", "=?utf-8?B?", "?=", "\t folded",
     ]
 
-    /// A word, or a few bytes of any kind; mostly with a line's end.
+    /// A word or a few random bytes, usually with a line break.
     private static func piece(_ random: inout TestSeed) -> [UInt8] {
         var bytes =
             Int.random(in: 0..<8, using: &random) == 0
@@ -41,14 +41,14 @@ struct MailFuzzTests {
         while commands < 100_000 {
             var session = SMTPSession(limits: limits, credentials: credentials[commands % 2])
             var isOver = false
-            // Half of them come as far as the mail.
+            // Half of the sessions start inside the mail's content.
             let start = ["EHLO me", "MAIL FROM:<>", "RCPT TO:<c@d.example>", "DATA", ""].joined(separator: "\r\n")
             if Bool.random(using: &random) { session.receive(start.utf8) }
             for _ in 0..<400 where !isOver {
                 var bytes = Self.piece(&random)
                 commands += 1
                 while !bytes.isEmpty {
-                    // In pieces, as a network brings them.
+                    // Splits the bytes into pieces, as a network does.
                     let count = Int.random(in: 1...bytes.count, using: &random)
                     session.receive(bytes.prefix(count))
                     bytes.removeFirst(count)
@@ -89,7 +89,7 @@ struct MailFuzzTests {
             for _ in 0..<200 {
                 let connection = try RawConnection(to: port)
                 let bytes = (0..<50).flatMap { _ in Self.piece(&random) }
-                // The server may have hung up.
+                // The server may have closed the connection already.
                 try? connection.send(String(decoding: bytes, as: UTF8.self))
                 connection.hangUp()
             }

@@ -28,7 +28,7 @@ struct MessageSegmentsTests {
         Example("a", times: 306, .gsm7, 306, 2),
         Example("a", times: 307, .gsm7, 307, 3),
         Example("€", times: 80, .gsm7, 160, 1),
-        // 153 septets hold 76 pairs: the seventy-seventh begins the next part, its escape with it.
+        // 153 septets hold 76 pairs; pair 77 starts the next part, together with its escape.
         Example("€", times: 81, .gsm7, 162, 2),
         Example("€", times: 152, .gsm7, 304, 2),
         Example("€", times: 153, .gsm7, 306, 3),

@@ -50,7 +50,7 @@ struct RecordFileTests {
                 let whole = client.bytes("POST", Client.messages, body: Client.form(.message()))
                 try connection.send(String(whole.dropLast(1)))
                 connection.hangUp()
-                // A later request on another connection shows that the server has gone on.
+                // A later request on another connection shows that the server still runs.
                 _ = try await client.send(.message(to: "+14155550999"))
                 #expect(try recordedLines(path).compactMap { $0["to"] as? String } == ["+14155550999"])
                 #expect(await client.sandbox.messages().count == 1)

@@ -150,7 +150,7 @@ struct TwilioContractTests {
     ])
     func `a page changes something only if it comes from this machine`(origin: String, isLocal: Bool) async throws {
         try await withSandbox { client async throws in
-            // A page may post text anywhere without asking first.
+            // A web page may post plain text to any origin without a CORS preflight.
             let headers = ["content-type": "text/plain", "origin": origin]
             let message = #"{"to":"+14155550123","text":"482913","from":"Acme"}"#
             let answer = try await client.post("/http/messages", message, headers)

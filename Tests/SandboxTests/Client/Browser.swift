@@ -3,7 +3,7 @@
 import Foundation
 import TestTools
 
-/// A page in Chromium, of which a test asks questions by the DevTools protocol.
+/// Controls a page in Chromium by the DevTools protocol.
 final class Browser: Sendable {
     struct Failure: Error {
         let reason: String
@@ -15,7 +15,7 @@ final class Browser: Sendable {
         self.connection = connection
     }
 
-    /// Opens a page in a browser of its own for as long as the body takes.
+    /// Opens a page in a new browser during the body.
     static func with(page: String, width: Int = 1300, _ body: (Browser) async throws -> Void) async throws {
         let profile = FileManager.default.temporaryDirectory.appendingPathComponent("browser-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: profile) }
@@ -38,7 +38,7 @@ final class Browser: Sendable {
         await end(process)
     }
 
-    /// Whether a JavaScript expression is true.
+    /// Returns true when a JavaScript expression is true.
     func holds(_ expression: String) async throws -> Bool {
         let parameters: [String: Any] = ["expression": "Boolean(\(expression))", "returnByValue": true]
         let message: [String: Any] = ["id": 1, "method": "Runtime.evaluate", "params": parameters]
@@ -49,25 +49,24 @@ final class Browser: Sendable {
         return text.contains(#""value":true"#)
     }
 
-    /// Does what an expression says.
+    /// Runs a JavaScript expression.
     func perform(_ expression: String) async throws {
         _ = try await holds("(\(expression), true)")
     }
 
-    /// The port that the browser writes into its profile.
+    /// The debugging port, which the browser writes to its profile.
     private static func debuggingPort(of profile: URL) async throws -> Int {
-        // The browser tells its port by writing a file.
         try await eventually("the browser tells its port", within: .seconds(60)) {
             let text = try? String(contentsOf: profile.appendingPathComponent("DevToolsActivePort"), encoding: .utf8)
             return text?.split(separator: "\n").first.flatMap { Int($0) }
         }
     }
 
-    /// A WebSocket (RFC 6455) to the first page of the browser.
+    /// Opens a WebSocket (RFC 6455) to the first page of the browser.
     private static func connect(_ port: Int) async throws -> RawConnection {
         let list = try RawConnection(to: port)
         try list.send("GET /json/list HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
-        // The browser keeps the connection open, and may end the list with a line's end.
+        // The browser keeps the connection open, and may end the list with a line break.
         let pages = await list.read { $0.last { !$0.isWhitespace } == "]" }.text
         guard let path = pages.firstMatch(of: #/ws://[^/"]+(/devtools/page/[^"]+)/#)?.1 else {
             throw Failure(reason: "no page")
@@ -83,7 +82,9 @@ final class Browser: Sendable {
         return socket
     }
 
-    /// One frame of text, masked by zeros, which is no mask but is the form that a client must use.
+    /// One text frame.
+    ///
+    /// A client must mask it, and a mask of zeros leaves the payload unchanged.
     private static func frame(_ payload: Data) -> [UInt8] {
         let length = payload.count
         let head: [UInt8] =
@@ -93,14 +94,15 @@ final class Browser: Sendable {
 
     private static func end(_ process: Process) async {
         process.terminate()
-        // Kills one that does not end; a task of its own, since this one may be cancelled and waits all the same.
+        // Kills a process that does not exit. The task is unstructured, since this wait goes on when its own task is
+        // cancelled.
         let killing = Task {
             do { try await Task.sleep(for: .seconds(10)) } catch { return }
             kill(process.processIdentifier, SIGKILL)
         }
         defer { killing.cancel() }
         await withCheckedContinuation { continuation in
-            // A thread of its own: blocking calls would starve the pools that run the server.
+            // Uses a separate thread, since blocking calls would starve the pools that run the server.
             let thread = Thread {
                 process.waitUntilExit()
                 continuation.resume()

@@ -5,7 +5,7 @@ import Foundation
 @testable import Sandbox
 
 extension Client {
-    /// Posts a body with headers of its own.
+    /// Posts a body with additional headers.
     func post(_ path: String, _ body: String, _ headers: [String: String] = [:]) async throws -> Answer {
         let connection = try RawConnection(to: port)
         var head = "POST \(path) HTTP/1.1\r\nhost: 127.0.0.1:\(port)\r\nconnection: close\r\n"
@@ -55,7 +55,7 @@ extension Client {
     static let pushBody =
         #"{"aps":{"content-available":1},"com.google.firebase.auth":{"receipt":"r-1","secret":"s3cret"}}"#
 
-    /// A push; a header set to nothing is left out.
+    /// Sends a push; an empty header is omitted.
     func push(
         to token: String = Client.deviceToken,
         _ changes: [String: String] = [:],
@@ -65,7 +65,7 @@ extension Client {
         return try await post("/3/device/\(token)", body, headers)
     }
 
-    /// A token as Apple wants it, signed by nobody.
+    /// A provider token in Apple's format with an invalid signature.
     static func providerToken(
         header: String = #"{"alg":"ES256","kid":"ABC123DEFG"}"#,
         issued: Double = Date().timeIntervalSince1970

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sandbox
 
-/// A client of one sandbox; each request has a connection of its own.
+/// A client of one sandbox; each request uses a new connection.
 struct Client: Sendable {
     let sandbox: Sandbox
     let port: Int
@@ -13,7 +13,7 @@ struct Client: Sendable {
     static let credentials = "Basic " + Data("AC1:token".utf8).base64EncodedString()
     static let messages = "/2010-04-01/Accounts/AC1/Messages.json"
 
-    /// The bytes of a request that asks the server to close behind its answer.
+    /// The bytes of a request that asks the server to close the connection after its answer.
     func bytes(
         _ method: String,
         _ path: String,
@@ -43,7 +43,7 @@ struct Client: Sendable {
         try await request("POST", Self.messages, body: Self.form(parameters), credentials: credentials)
     }
 
-    /// A connection on which a message has been sent and nothing read.
+    /// Opens a connection and sends a message without reading the answer.
     func begin(_ parameters: [String: String] = .message()) throws -> RawConnection {
         let connection = try RawConnection(to: port)
         try connection.send(bytes("POST", Self.messages, body: Self.form(parameters)))
@@ -57,12 +57,12 @@ struct Client: Sendable {
     }
 }
 
-/// An HTTP answer, taken apart.
+/// A parsed HTTP answer.
 struct Answer {
     struct Malformed: Error {}
 
     let status: Int
-    /// Names in lower case.
+    /// Header names are in lower case.
     let headers: [String: String]
     let body: String
 
@@ -98,7 +98,7 @@ extension [String: String] {
     }
 }
 
-/// Runs a sandbox on a free port for as long as the body takes.
+/// Runs a sandbox on a free port during the body.
 func withSandbox(
     _ configuration: SandboxConfiguration = SandboxConfiguration(),
     _ body: (Client) async throws -> Void
@@ -115,7 +115,7 @@ func withSandbox(
     }
 }
 
-/// A path in a directory that goes when the body ends.
+/// Provides a path in a directory that is deleted after the body.
 func withTemporaryFile(_ body: (String) async throws -> Void) async throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("sandbox-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

@@ -4,7 +4,7 @@ import Foundation
 
 @testable import Sandbox
 
-/// An SMTP client that sends a line and reads one reply.
+/// An SMTP client that sends one line and reads one reply at a time.
 struct MailClient {
     let connection: RawConnection
 
@@ -14,7 +14,7 @@ struct MailClient {
         _ = await reply()
     }
 
-    /// The next whole reply; empty when the server has closed.
+    /// The next complete reply; empty when the server has closed the connection.
     func reply() async -> String {
         await connection.read { text in
             text.hasSuffix("\r\n") && text.split(separator: "\r\n").contains { $0.dropFirst(3).first == " " }

@@ -3,9 +3,9 @@
 import Foundation
 import Synchronization
 
-/// A TCP connection that sends and shows raw bytes, so that a test sees what a client library would hide.
+/// A TCP connection with raw bytes, which shows details that a client library would hide.
 final class RawConnection: Sendable {
-    /// Why reading stopped.
+    /// The reason why reading ended.
     enum End: Equatable {
         case satisfied
         case closed
@@ -17,7 +17,7 @@ final class RawConnection: Sendable {
     }
 
     private let descriptor: Int32
-    /// The connection's own port, which the server sees as the remote one.
+    /// The client's port of the connection, which the server sees as the remote port.
     let port: Int
 
     init(to port: Int) throws {
@@ -54,7 +54,7 @@ final class RawConnection: Sendable {
         guard sent == bytes.count else { throw Failure(number: errno) }
     }
 
-    /// Ends both directions; the descriptor lives on until nobody reads.
+    /// Shuts down both directions; the descriptor stays open while a thread reads from it.
     func hangUp() {
         _ = shutdown(descriptor, Int32(SHUT_RDWR))
     }
@@ -68,7 +68,7 @@ final class RawConnection: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let deadline = ContinuousClock.now + limit
-                // A thread of its own: blocking calls would starve the pools that run the server.
+                // Uses a separate thread, since blocking calls would starve the pools that run the server.
                 let thread = Thread {
                     let isOver = { cancellation.isHere || ContinuousClock.now >= deadline }
                     continuation.resume(returning: self.blockingRead(until: isOver, isEnough))
@@ -98,7 +98,7 @@ final class RawConnection: Sendable {
         }
     }
 
-    /// The end of the test, as a thread sees it.
+    /// Passes the cancellation of the test to the reading thread.
     private final class Cancellation: Sendable {
         private let state = Atomic(false)
 
