@@ -2,7 +2,7 @@
 
 import ArgumentParser
 
-/// The parts of `make bench` that cost time themselves and must cost little.
+/// The parts of `make bench` that must have little overhead themselves.
 @main
 struct Benchmarks: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -3,9 +3,9 @@
 import Glibc
 import Verification
 
-/// Requests in the proportions of `bench/load.py`: 85 % new, 10 % repeated, 3 % refused, 2 % broken.
+/// Requests in the proportions of `bench/load.py`: 85 % new, 10 % repeated, 3 % refused, 2 % invalid.
 ///
-/// Each lane has people and addresses of its own, as many addresses in all as there.
+/// Each lane has its own people and addresses, with the same total number of addresses as there.
 struct Load {
     private let lanes: Int
     private var count = 0
@@ -56,7 +56,7 @@ struct Load {
 }
 
 extension Timestamp {
-    /// Now.
+    /// The current time.
     static var clock: Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

@@ -3,7 +3,7 @@
 import Verification
 
 extension Policy {
-    /// The rules of `bench/arena.py`: all of them, with a tenant's limit out of reach.
+    /// The policy of `bench/arena.py`: all rules, with a tenant's limit out of reach.
     static let benchmark = Policy(
         version: "bench.1",
         tenants: [

@@ -6,7 +6,7 @@ import PhoneNumbers
 import PostgresClient
 import Verification
 
-/// The most that PostgreSQL takes: the worker's own statements, made before, sent by a loop that does nothing else.
+/// Measures PostgreSQL's maximum throughput: a bare loop sends the worker's own statements, prepared beforehand.
 struct CeilingCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ceiling",

@@ -4,8 +4,9 @@ import Ledger
 import PostgresClient
 import Verification
 
-/// The transactions of one batch of requests, from its intake to the end of its events, as statements that are ready to
-/// be sent: each transaction is a list of round trips, the last of which commits.
+/// The transactions of one batch of requests, from its intake to the end of its events, as ready statements.
+///
+/// Each transaction is a list of round trips, the last of which commits.
 struct PreparedBatch: Sendable {
     typealias RoundTrip = [Statement]
 
@@ -13,7 +14,7 @@ struct PreparedBatch: Sendable {
     let requests: Int
 }
 
-/// Decides batches in memory and keeps the statements that the ledger would send for them.
+/// Decides batches in memory, and keeps the statements that the ledger would send for them.
 struct BatchMaker {
     private let ledger: PostgresLedger
     private let screener: Screener

@@ -7,10 +7,9 @@ import PhoneNumbers
 import PostgresClient
 import Verification
 
-/// The steps of one request, each on its own: time and allocations.
+/// Measures the time and allocations of each step of a request.
 ///
-/// Allocations are the same on every machine and at every hour, so they are what a change is judged by: more of them than
-/// a step may make is a failure.
+/// Allocations do not depend on the machine or its load, so they judge a change: a step with more than its limit fails.
 struct MicroCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "micro",
@@ -23,7 +22,7 @@ struct MicroCommand: ParsableCommand {
 
     private static let batch = 500
 
-    /// How often a step may allocate for a request: little more than it does.
+    /// Maximum allocations of a step per request, slightly above the actual number.
     private static let gates: [String: Double] = [
         "number": 0, "decode": 33, "decide": 28, "sign": 12, "render": 5, "settle": 22, "encode": 1,
     ]
@@ -91,7 +90,7 @@ struct MicroCommand: ParsableCommand {
         if !broken.isEmpty { throw BrokenGates(description: broken.joined(separator: "; ")) }
     }
 
-    /// Measures a step, tells of it and returns its allocations a request.
+    /// Measures a step, prints the result and returns its allocations per request.
     private func allocations(_ name: String, _ body: () -> Void) -> Double {
         body()
         let rounds = max(1, requests / Self.batch)
@@ -115,7 +114,7 @@ private struct BrokenGates: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Has the optimizer believe that a value is used.
+/// Prevents the optimizer from removing an unused value.
 @inline(never)
 private func keep<Value>(_ value: Value) {
     withExtendedLifetime(value) {}

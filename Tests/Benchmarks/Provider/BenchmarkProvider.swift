@@ -3,16 +3,16 @@
 import CEpoll
 import Glibc
 
-/// A provider with Twilio's way of speaking that takes every message at once and remembers when it came.
+/// A provider with Twilio's API that accepts every message at once and records its arrival.
 ///
-/// One loop around the system's own calls, which reads no more of HTTP than it needs: it shares its machine with what is
-/// measured, and takes little of it.
+/// It is a single loop of system calls that parses as little HTTP as possible, since it shares the machine with the
+/// worker that is measured.
 struct BenchmarkProvider {
     private let listener: Int32
     private let poll: Int32
     private var buffer = [UInt8](repeating: 0, count: 1 << 16)
 
-    /// What has come of a request that is not whole, by connection.
+    /// Bytes of incomplete requests, by connection.
     private var beginnings: [Int32: [UInt8]] = [:]
     private var arrivals: [(number: Int, time: Int64)] = []
     private var count = 0
@@ -80,7 +80,7 @@ struct BenchmarkProvider {
         while let length = bytes.withUnsafeBytes(\.requestLength) {
             let end = bytes.startIndex + length
             let answer = bytes[..<end].withUnsafeBytes { reply(to: $0) }
-            // The socket blocks until it has all; one whose other end is gone is closed by the next read.
+            // The blocking socket sends all bytes; if the peer has closed, the next read ends the connection.
             answer.withUnsafeBytes { _ = send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
             bytes = bytes[end...]
         }
@@ -119,12 +119,12 @@ struct BenchmarkProvider {
         return result
     }
 
-    /// A call of the system failed; see errno(3) for what the number says.
+    /// The error of a failed system call; errno(3) explains the number.
     private struct SystemFailure: Error {
         let number: Int32
     }
 
-    /// What every message is answered by, but for the number in its id.
+    /// The answer to every message, except for the number in its id.
     private static let accepted: [UInt8] = {
         let body = #"{"sid":"SM\#(String(repeating: "0", count: 32))","status":"queued","num_segments":"1"}"#
         return Array((head("201 Created", length: body.utf8.count) + body).utf8)
@@ -141,7 +141,7 @@ struct BenchmarkProvider {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The length of the first whole request; nil while it has not come.
+    /// The length of the first complete request; nil while it is incomplete.
     fileprivate var requestLength: Int? {
         guard let head = offset(of: Self.headEnd) else { return nil }
         let fields = UnsafeRawBufferPointer(rebasing: self[..<head])
@@ -170,6 +170,6 @@ extension UnsafeRawBufferPointer {
 
     private static let headEnd = Array("\r\n\r\n".utf8)
 
-    /// As clients write it.
+    /// The two spellings that clients use.
     private static let contentLength = ["Content-Length: ", "content-length: "].map { Array($0.utf8) }
 }
