@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-// The allocator's own names, which stay when a program defines malloc.
+// The allocator's internal names, which remain available when a program defines malloc.
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *block, size_t size);

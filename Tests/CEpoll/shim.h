@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Glibc module of Swift leaves it out.
+// Swift's Glibc module does not contain this header.
 
 #include <sys/epoll.h>

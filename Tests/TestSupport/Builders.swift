@@ -22,7 +22,7 @@ extension KeyRing {
 }
 
 extension Policy {
-    /// One tenant `default` that allows a few regions and links to `example.com`, and sends by `main`.
+    /// A policy with one tenant `default`, a few regions, links to `example.com` and the route `main`.
     package static func test(
         version: String = "test.1",
         _ change: (inout TenantPolicy) -> Void = { _ in }
@@ -42,7 +42,7 @@ extension Policy {
     }
 }
 
-/// A directory that takes every number for a German mobile, save where a test says otherwise.
+/// A directory that reports every number as a German mobile, or with other fixed facts.
 package struct FixedNumbers: NumberDirectory {
     private let facts: NumberFacts
 
@@ -65,7 +65,7 @@ extension IntakeRules.Settings {
 }
 
 extension InboundRecord {
-    /// A request as a bare JSON record.
+    /// A request as a plain JSON record.
     package static func request(
         id: String,
         phoneNumber: String = "+4915123456789",
@@ -141,12 +141,12 @@ extension Screener {
 }
 
 extension Timestamp {
-    /// 2026-11-20T12:00:00Z, where the clocks of tests begin.
+    /// 2026-11-20T12:00:00Z, the initial time of tests.
     package static let test = Timestamp(milliseconds: 1_795_176_000_000)
 }
 
 extension SendReference {
-    /// The first claim of a send that stands alone.
+    /// The reference of a first claim, whose send has its own verification.
     package static func test(_ number: UInt128) -> SendReference {
         SendReference(
             id: SendID(UUIDValue(number)),
@@ -162,6 +162,8 @@ extension SendReference {
 }
 
 extension ClaimedSend {
-    /// The code that a person types; a claim without one has an empty code, which is never right.
+    /// The code that a person types.
+    ///
+    /// A claim without one returns an empty code, which is never right.
     package var code: VerificationCode { credential.code ?? VerificationCode(fixed: "") }
 }

@@ -3,17 +3,17 @@
 package import Foundation
 import Verification
 
-/// The published schema of delivery events, and as much of JSON Schema 2020-12 as it uses.
+/// The published schema of delivery events, with a checker for the part of JSON Schema 2020-12 that it uses.
 package struct DeliverySchema {
     private let root: JSONObject
     private var patterns: [String: NSRegularExpression] = [:]
 
-    /// A keyword that this checker does not know: better red than not checked.
+    /// The error for a keyword that the checker does not support, so that nothing stays unchecked.
     package struct UnknownKeyword: Error {
         let name: String
     }
 
-    /// The folder of the schemas, as the repository has it beside the tests.
+    /// The repository's folder of schemas.
     package static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(
         path: "../../schemas/kafka"
     )
@@ -24,7 +24,7 @@ package struct DeliverySchema {
         self.root = root
     }
 
-    /// What an event's value breaks, as `path keyword`.
+    /// The violations of an event's value, as `path keyword`.
     package mutating func violations(of value: [UInt8]) throws -> [String] {
         try violations(of: JSONScanner.parse(value), root, at: "event")
     }
@@ -65,7 +65,7 @@ package struct DeliverySchema {
             return names.allSatisfy { name in name.text.map { object[$0] != nil } ?? false }
         case ("properties", .object(let properties)):
             guard case .object(let object) = value else { return true }
-            // The schema leaves room for later versions; what is made today is described in it.
+            // The schema allows unknown fields for later versions, but the current code must write only described ones.
             if schema["type"] != nil, object.members.contains(where: { properties[$0.name] == nil }) {
                 inner.append("\(path) unknown field")
             }
@@ -109,7 +109,7 @@ extension JSONValue {
         }
     }
 
-    /// Equality of single values, which is all that the schema's lists hold.
+    /// Compares scalar values; the schema's lists contain no others.
     fileprivate func isEqual(to other: JSONValue) -> Bool {
         switch (self, other) {
         case (.string(let left), .string(let right)): left == right

@@ -3,10 +3,10 @@
 import Synchronization
 package import Verification
 
-/// Holds the events that tests see against the published schema, wherever they are made.
+/// Checks all events in tests against the published schema.
 ///
-/// Random histories make very many that differ in their ids and times alone: of those after the first thousands some
-/// are looked at, and of each combination of fields, status, reason and rule the first hundred.
+/// Random histories make many events that differ only in ids and times. After the first thousands only a sample is
+/// checked, and the first hundred of each combination of fields, status, reason and rule.
 package enum EventContract {
     private struct State {
         var schema: DeliverySchema?
@@ -28,12 +28,12 @@ package enum EventContract {
 
     private static let state = Mutex(State())
 
-    /// What the events among some records break, as `path keyword`.
+    /// The violations of the events among some records, as `path keyword`.
     package static func violations(in records: [OutboxRecord]) -> [String] {
         violations(in: records.lazy.filter { !$0.isDeadLetter }.map { $0.value ?? [] })
     }
 
-    /// What the values of events break.
+    /// The violations of events' values.
     package static func violations(in values: some Sequence<[UInt8]>) -> [String] {
         state.withLock { state in
             do {

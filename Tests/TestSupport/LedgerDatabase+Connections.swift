@@ -4,7 +4,7 @@ package import PostgresClient
 import TestTools
 
 extension LedgerDatabase {
-    /// Lends connections to the database: with the server settings of a worker, or by another way to the server.
+    /// Runs a pool for the database, by default with a worker's session settings and the database's own URL.
     package func withPool<Result>(
         connections: Int = 4,
         url: String? = nil,
@@ -24,7 +24,7 @@ extension LedgerDatabase {
         }
     }
 
-    /// Lends connections of a login role that is granted `role` and nothing else, and drops the role afterwards.
+    /// Runs a pool of a login that has `role` and nothing else, and drops the login afterwards.
     package func withLogin<Result>(
         granted role: String,
         connections: Int = 4,

@@ -5,7 +5,7 @@ import Synchronization
 import TestTools
 
 extension LedgerDatabase {
-    /// Plays another worker: runs a script in a session of its own until it is over, or until the test ends.
+    /// Runs a script in its own session, as another worker would, until it or the test ends.
     package func play(_ script: String) async throws {
         let process = Mutex<Int32?>(nil)
         try await withTaskCancellationHandler {
@@ -16,7 +16,7 @@ extension LedgerDatabase {
             }
         } onCancel: {
             guard let other = process.withLock(\.self) else { return }
-            // The thread of the script is in libpq: the server ends its session.
+            // The script's thread blocks in libpq, so the server must terminate its session.
             Task {
                 let connection = PostgresConnection(PostgresConfiguration(url: url, applicationName: "tests"))
                 try await connection.run { session in try session.script("SELECT pg_terminate_backend(\(other))") }
@@ -25,12 +25,12 @@ extension LedgerDatabase {
         }
     }
 
-    /// Waits until scripts that play other workers hold what they are to hold: each tells by taking advisory lock 1 then.
+    /// Waits until `count` scripts have their locks; each script takes advisory lock 1 to signal that.
     package func waitForHolders(_ count: Int64 = 1) async throws {
         try await eventually("other workers hold their rows") { try await holders >= count }
     }
 
-    /// The number of such scripts that hold it now.
+    /// Number of scripts that currently hold advisory lock 1.
     package var holders: Int64 {
         get async throws {
             try await count(
@@ -42,7 +42,7 @@ extension LedgerDatabase {
         }
     }
 
-    /// For such a script: waits until a query finds a row, a minute at most, so that a test that fails comes to its end.
+    /// SQL for such a script: waits until a query finds a row, for a minute at most, so that a failed test ends.
     package static func waiting(for query: String) -> String {
         """
         DO $$
@@ -57,7 +57,7 @@ extension LedgerDatabase {
         """
     }
 
-    /// For such a script: waits until somebody waits for it.
+    /// SQL for such a script: waits until another session waits for a lock.
     package static let untilSomebodyWaits = waiting(
         for: "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     )

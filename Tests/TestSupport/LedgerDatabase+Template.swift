@@ -7,13 +7,13 @@ import PostgresClient
 import Synchronization
 import TestTools
 
-/// The migrated database whose copies are the databases of this process's tests: a copy costs a third of the migrations.
+/// The migrated database that this process's tests copy, at a third of the cost of the migrations.
 ///
-/// Migrations make the partitions of the days around theirs, so each day has a template of its own.
+/// Migrations create partitions around the current day, so each day has its own template.
 final class LedgerTemplate: Sendable {
     static let shared = LedgerTemplate()
 
-    /// Begins the names of this process's templates, and names the connection that says it is alive.
+    /// The prefix of this process's templates, and the name of the connection that shows that the process is alive.
     private let name = uniqueName("courier_template_")
     private let turnstile = Turnstile(places: 1)
     private let state = Mutex(State())
@@ -23,13 +23,13 @@ final class LedgerTemplate: Sendable {
         var templates: Set<String> = []
     }
 
-    /// The template of the server's day, which lasts for as long as most tests do: the end of a day is waited for.
+    /// The template of the server's current day; near midnight it first waits for the next day.
     ///
-    /// Nobody connects to it once it is made: a database with connections cannot be copied.
+    /// No session may connect to a template, since a database with connections cannot be copied.
     func current(on server: PostgresConnection, _ configuration: PostgresConfiguration) async throws -> String {
         var day = try await Self.day(on: server)
         while day.millisecondsLeft < 20_000 {
-            // The clock is the signal.
+            // Only the clock signals the end of the day.
             try await Task.sleep(for: .milliseconds(day.millisecondsLeft + 1))
             day = try await Self.day(on: server)
         }
@@ -71,7 +71,7 @@ final class LedgerTemplate: Sendable {
         }
     }
 
-    /// The connection that lasts as long as the process; the first use drops what killed processes have left.
+    /// The connection that lasts as long as the process; its first use drops the templates of killed processes.
     private func owner(_ configuration: PostgresConfiguration) async throws -> PostgresConnection {
         if let owner = state.withLock(\.owner) { return owner }
         var own = configuration
@@ -96,12 +96,12 @@ final class LedgerTemplate: Sendable {
         return owner
     }
 
-    /// Drops the templates at the end of the process; a server that does not answer keeps it for ten seconds.
+    /// Drops the templates at the end of the process, and waits ten seconds at most for the server.
     private func drop() {
         let (owner, templates) = state.withLock { ($0.owner, $0.templates) }
         guard let owner else { return }
         let dropped = DispatchSemaphore(value: 0)
-        // The process ends when this function returns, so it waits for the task by blocking its thread.
+        // The process exits when this function returns, so it must block its thread until the task ends.
         Task.detached {
             for template in templates {
                 do {

@@ -7,7 +7,7 @@ package import PostgresClient
 import TestTools
 package import Verification
 
-/// A database of a test's own, with every migration applied, on the server that `COURIER_TEST_POSTGRES_URL` names.
+/// A database for one test with all migrations, on the server of `COURIER_TEST_POSTGRES_URL`.
 package struct LedgerDatabase: Sendable {
     package let url: String
     package let pool: PostgresPool
@@ -21,7 +21,7 @@ package struct LedgerDatabase: Sendable {
         ledger(on: pool, lease: lease, sweepSize: sweepSize, keys: keys)
     }
 
-    /// A ledger on other connections than the database's own.
+    /// A ledger on another pool than the database's own.
     package func ledger(
         on pool: PostgresPool,
         lease: Duration = .seconds(30),
@@ -35,14 +35,14 @@ package struct LedgerDatabase: Sendable {
         )
     }
 
-    /// Lends a fresh database, and drops it afterwards.
+    /// Creates a new database, and drops it after the body.
     package static func with<Result>(
         connections: Int = 4,
         settings: [(name: String, value: String)] = [],
         _ body: (LedgerDatabase) async throws -> Result
     ) async throws -> Result {
         guard server == nil else {
-            // A server of a test's own gets no second database that would be a template.
+            // A private server runs a single test, so a template would not save time.
             return try await empty(connections: connections, settings: settings) { database in
                 _ = try await Migrator(pool: database.pool).migrate()
                 return try await body(database)
@@ -53,7 +53,7 @@ package struct LedgerDatabase: Sendable {
         }
     }
 
-    /// Lends a fresh database without any migration, and drops it afterwards.
+    /// Creates a new database without migrations, and drops it after the body.
     package static func empty<Result>(
         connections: Int = 4,
         encoding: String = "UTF8",
@@ -65,7 +65,7 @@ package struct LedgerDatabase: Sendable {
         }
     }
 
-    /// Lends a fresh database to a caller that has a place.
+    /// Creates a new database; the caller must hold a place of the turnstile.
     private static func make<Result>(
         connections: Int,
         encoding: String = "UTF8",
@@ -80,7 +80,8 @@ package struct LedgerDatabase: Sendable {
             if isMigrated {
                 " TEMPLATE \(try await LedgerTemplate.shared.current(on: server, common)) STRATEGY wal_log"
             } else if encoding != "UTF8" {
-                // Another encoding than the server's needs a template and a locale that go with every one.
+                // An encoding that differs from the server's needs `template0` and a locale that supports every
+                // encoding.
                 " ENCODING '\(encoding)' TEMPLATE template0 LOCALE 'C'"
             } else {
                 ""
@@ -100,12 +101,12 @@ package struct LedgerDatabase: Sendable {
         }
     }
 
-    /// A busy disk takes its time to drop a database, and so does reading all that a long run has left in one.
+    /// Time limit for slow statements: to drop a database on a busy disk, or to read the results of a long run.
     private static let patience = Duration.seconds(120)
 
     private static let turnstile = Turnstile(places: 6)
 
-    /// One value of a query, as text.
+    /// The value of a query's first row, as text.
     package func text(_ sql: StaticString, _ parameters: [Parameter] = []) async throws -> String? {
         let statement = Statement(sql, parameters)
         return try await pool.withSession { session in
@@ -122,7 +123,7 @@ package struct LedgerDatabase: Sendable {
         }
     }
 
-    /// One number of a query.
+    /// The number that a query returns.
     package func count(_ sql: StaticString, _ parameters: [Parameter] = []) async throws -> Int64 {
         let statement = Statement(sql, parameters)
         return try await pool.withSession { session in try session.execute(statement).onlyRow.int64(0) }
@@ -133,7 +134,9 @@ package struct LedgerDatabase: Sendable {
         try await pool.withSession { session in try session.script(sql) }
     }
 
-    /// Leaves what a version before the first release did: its table of so many migrations, the first of them by name.
+    /// Creates the migration table of a version before the first release, with `count` numbered migrations.
+    ///
+    /// Only the first one has the name of a migration file.
     package func migrateByEarlierNumbers(_ count: Int) async throws {
         try await script(
             """
@@ -157,7 +160,7 @@ package struct LedgerDatabase: Sendable {
         }
     }
 
-    /// The server of a task that does not use the tests' common one.
+    /// The server for this task's tests, if it is not the common one.
     @TaskLocal package static var server: String?
 
     static func serverURL(database: String? = nil) throws -> String {
@@ -171,7 +174,7 @@ package struct LedgerDatabase: Sendable {
 }
 
 extension LedgerDatabase {
-    /// Lets every lease of a record that waits to be published be over.
+    /// Expires every lease of unpublished records.
     package func lapseOutbox() async throws {
         try await script(
             """

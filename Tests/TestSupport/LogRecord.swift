@@ -4,9 +4,9 @@ import InMemoryLogging
 package import Logging
 package import Logs
 
-/// What was logged.
+/// Collects log lines.
 package final class LogRecord: Sendable {
-    /// A line of the catalogue.
+    /// A log line of the catalogue.
     package struct Line: Sendable {
         package let event: String
         package let level: Logger.Level
@@ -40,11 +40,11 @@ package final class LogRecord: Sendable {
 
     package var events: [String] { lines.map(\.event) }
 
-    /// The values of a field, of the lines that have it.
+    /// The values of a field, from the lines that have it.
     package func values(_ field: String) -> [String] {
         lines.compactMap { $0.fields[field].map { "\($0)" } }
     }
 
-    /// Everything that was said, also by libraries, a line each.
+    /// Every log message with its metadata, including those of libraries.
     package var texts: [String] { handler.entries.map { "\($0.message) \($0.metadata)" } }
 }

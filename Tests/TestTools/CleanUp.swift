@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Runs a body, and then what has to follow it whatever became of it; of two errors it throws the body's, which tells
-/// more.
+/// Runs a body and then its cleanup, whatever the body's result.
+///
+/// If both fail it throws the body's error, which is more useful.
 package func doing<Result>(
     _ body: () async throws -> Result,
     afterwards cleanUp: () async throws -> Void

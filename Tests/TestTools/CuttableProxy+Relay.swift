@@ -5,11 +5,11 @@ import NIOPosix
 import PostgresClient
 import Synchronization
 
-/// One direction of a connection through a proxy: passes bytes on, and the end with them.
+/// One direction of a connection through a proxy, which relays bytes and the end of the connection.
 final class Relay: ChannelInboundHandler, Sendable {
     typealias InboundIn = ByteBuffer
 
-    /// What both directions know.
+    /// The state that both directions share.
     private final class Link: Sendable {
         let harm = Mutex<CuttableProxy.Harm?>(nil)
         let listener: CuttableProxy.Listener
@@ -28,7 +28,7 @@ final class Relay: ChannelInboundHandler, Sendable {
         (self.side, self.peer, self.link, self.shared) = (side, peer, link, shared)
     }
 
-    /// Connects a client with the server, and lets it speak from then on.
+    /// Connects a client with the server, and then starts to read from the client.
     static func connect(
         _ client: any Channel,
         to target: ProxyTarget,
@@ -69,7 +69,7 @@ final class Relay: ChannelInboundHandler, Sendable {
     }
 }
 
-/// Where the server behind a proxy listens.
+/// The address of the server behind a proxy.
 enum ProxyTarget: Sendable {
     case network(host: String, port: Int)
     case local(path: String)

@@ -4,27 +4,29 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A TCP proxy before the test server, which can go away and come back, cut connections within what passes, and be told
-/// by a listener to do harm to one.
+/// A TCP proxy in front of the test server, which simulates failures.
+///
+/// It can go away and come back, cut connections after a number of bytes, and damage a connection when a listener says
+/// so.
 package final class CuttableProxy: Sendable {
     /// One end of a connection.
     package enum Side: Sendable {
         case client, server
     }
 
-    /// What is done to one connection from something on that its client has sent.
+    /// The damage to a connection, from a given message of its client on.
     package enum Harm: Sendable {
-        /// The server gets it, its answer is lost with the connection.
+        /// The server receives the message, and the connection ends before its answer.
         case swallowAnswer
 
-        /// The connection ends before the server gets it.
+        /// The connection ends before the server receives the message.
         case swallowRequest
 
-        /// Nothing passes any more, and the connection stays open.
+        /// No more bytes are relayed, and the connection stays open.
         case fallSilent
     }
 
-    /// Hears what the client of one connection sends, before the server does.
+    /// Receives the bytes of one connection's client before the server does.
     package typealias Listener = @Sendable ([UInt8]) -> Harm?
 
     fileprivate struct State {
@@ -32,10 +34,10 @@ package final class CuttableProxy: Sendable {
         var clients: [any Channel] = []
         var passed: [Side: Int] = [:]
 
-        /// What still passes from one side before everything is cut.
+        /// Number of bytes that are still relayed from one side before all connections are cut.
         var cut: (side: Side, bytes: Int)?
 
-        /// How many of some bytes pass, and the connections that end behind them.
+        /// Returns the number of bytes to relay, and the connections to close after them.
         mutating func pass(_ count: Int, from side: Side) -> (count: Int, cut: [any Channel]?) {
             guard let cut, cut.side == side else {
                 passed[side, default: 0] += count
@@ -55,11 +57,11 @@ package final class CuttableProxy: Sendable {
     private let listener: any Channel
     private let state: Shared
 
-    /// What the proxy's connections share with it.
+    /// The state that the proxy shares with its connections.
     final class Shared: Sendable {
         fileprivate let state = Mutex(State())
 
-        /// Passes as many bytes on as may pass, and cuts every connection behind them when that is due.
+        /// Relays as many bytes as allowed, and then closes every connection if a cut is due.
         func pass(_ bytes: ByteBuffer, from side: Side, to peer: any Channel) {
             let (count, cut) = state.withLock { $0.pass(bytes.readableBytes, from: side) }
             let part = bytes.getSlice(at: bytes.readerIndex, length: count) ?? ByteBuffer()
@@ -73,7 +75,7 @@ package final class CuttableProxy: Sendable {
         (self.url, self.listener, self.state) = (url, listener, state)
     }
 
-    /// Lends a proxy to the server of a URI; each connection has a listener of its own.
+    /// Runs a proxy for a URI's server during the body; each connection has its own listener.
     package static func with<Result>(
         to url: String,
         listener makeListener: @escaping @Sendable () -> Listener = { { _ in nil } },
@@ -105,7 +107,7 @@ package final class CuttableProxy: Sendable {
         }
     }
 
-    /// Ends every connection, and each new one at once.
+    /// Closes every connection, and each new one at once.
     package func goAway() {
         let clients = state.state.withLock { state in
             defer { state.clients = [] }
@@ -119,14 +121,14 @@ package final class CuttableProxy: Sendable {
         state.state.withLock { $0.isAway = false }
     }
 
-    /// Cuts every connection once so many more bytes have come from one side; new connections are welcome at once.
+    /// Closes every connection after a number of further bytes from one side; new connections work at once.
     package func cut(after bytes: Int, from side: Side) {
         state.state.withLock { $0.cut = (side, bytes) }
     }
 
-    /// Whether a cut is still to come.
+    /// True while a cut is pending.
     package var isCutting: Bool { state.state.withLock { $0.cut != nil } }
 
-    /// How many bytes have passed from one side.
+    /// Number of bytes relayed from one side.
     package func passed(from side: Side) -> Int { state.state.withLock { $0.passed[side, default: 0] } }
 }

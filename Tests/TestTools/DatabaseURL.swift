@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A libpq URI, taken apart as far as the tests change it.
+/// A libpq URI, parsed as far as the tests change it.
 package struct DatabaseURL {
     private var credentials: Substring?
     private var authority: Substring
@@ -35,7 +35,7 @@ package struct DatabaseURL {
         return copy
     }
 
-    /// The URL for a command line, and the password for the environment: "" where there is none.
+    /// The URL for a command line and the password for the environment, which is empty if there is none.
     package var withoutPassword: (url: DatabaseURL, password: String) {
         var copy = self
         let login = credentials?.split(separator: ":", maxSplits: 1)
@@ -43,7 +43,7 @@ package struct DatabaseURL {
         return (copy, login?.dropFirst().first.map(String.init) ?? "")
     }
 
-    /// Leads to a port of this machine instead, in clear text.
+    /// The URL with a port of this machine as server, without TLS.
     package func inClearText(port: Int) -> DatabaseURL {
         var copy = without(["host", "hostaddr", "port", "sslmode", "gssencmode"])
         copy.authority = "127.0.0.1:\(port)"
@@ -51,7 +51,7 @@ package struct DatabaseURL {
         return copy
     }
 
-    /// With a setting for every session, such as one that a trigger reads.
+    /// The URL with a setting for every session, such as one that a trigger reads.
     package func with(setting name: String, value: String) -> DatabaseURL {
         var copy = without(["options"])
         copy.parameters.append("options=-c%20\(name)%3D\(value)")

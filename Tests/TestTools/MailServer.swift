@@ -2,8 +2,9 @@
 
 import Foundation
 
-/// A real mail server, Debian's aiosmtpd, in a process of its own: it keeps what it takes and reads it as a mail
-/// program does.
+/// A real mail server, Debian's aiosmtpd, in its own process.
+///
+/// It stores the messages and parses them as a mail program does.
 package final class MailServer: Sendable {
     package enum Mode: String, Sendable, CaseIterable {
         case starttls
@@ -14,7 +15,7 @@ package final class MailServer: Sendable {
         case utf8
     }
 
-    /// A message as the server took it, read by Python's own mail parser.
+    /// A message as the server received it, parsed by Python's own mail parser.
     package struct Message: Decodable, Sendable {
         package let sender: String
         package let recipients: [String]
@@ -61,19 +62,19 @@ package final class MailServer: Sendable {
     }
 
     deinit {
-        // A child inherits this thread's blocked signals, SIGTERM among them.
+        // SIGKILL, because a child process inherits this thread's blocked signals, SIGTERM among them.
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Runs a server for the length of `body`.
+    /// Runs a server during `body`.
     package static func with(_ mode: Mode, body: (MailServer) async throws -> Void) async throws {
         let server = try await MailServer(mode: mode)
         try await body(server)
         withExtendedLifetime(server) {}
     }
 
-    /// What the server has taken so far.
+    /// The messages so far.
     package func messages() throws -> [Message] {
         try Self.lines(of: output).dropFirst().map { try JSONDecoder().decode(Message.self, from: Data($0.utf8)) }
     }

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// A datagram socket in the place of systemd's, at a path or, with `@` before it, an abstract name.
+/// A datagram socket in place of systemd's, at a path or, with a leading `@`, an abstract name.
 package final class NotifySocket {
     private struct Failure: Error {}
 
@@ -28,7 +28,7 @@ package final class NotifySocket {
         close(descriptor)
     }
 
-    /// What has come so far.
+    /// The messages so far.
     package func messages() -> [String] {
         var messages: [String] = []
         var buffer = [UInt8](repeating: 0, count: 4096)

@@ -2,9 +2,9 @@
 
 import Glibc
 
-/// A repeatable source of randomness: `COURIER_TEST_SEED` in the environment, or a new seed that is printed.
+/// A repeatable random source, seeded by the environment's `COURIER_TEST_SEED` or by a new, printed seed.
 package struct TestSeed: RandomNumberGenerator, Sendable {
-    /// What `COURIER_TEST_SEED` has to be for the same numbers.
+    /// The value of `COURIER_TEST_SEED` that repeats the sequence.
     package let seed: UInt64
     private var state: UInt64
 
@@ -29,17 +29,16 @@ package struct TestSeed: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// A small number below the bound, cheap where the bias does not matter.
+    /// A number below a small bound, slightly biased but cheap.
     package mutating func below(_ bound: Int) -> Int {
         bound <= 0 ? 0 : Int(next() >> 33) % bound
     }
 
-    /// Whether something happens that does so `percent` times in a hundred.
+    /// Returns true with a probability of `percent` in a hundred.
     package mutating func chance(_ percent: Int) -> Bool {
         below(100) < percent
     }
 
-    /// One of some values.
     package mutating func pick<Value>(_ values: [Value]) -> Value {
         values[below(values.count)]
     }

@@ -2,9 +2,9 @@
 
 import Synchronization
 
-/// Lets so many callers in at a time and the others wait in their order.
+/// Limits the number of concurrent callers; the others wait in order.
 ///
-/// Tests start all at once: without it their pools together would ask for more connections than a server has.
+/// Tests all start at once, and without a limit their pools would open more connections than a server allows.
 package final class Turnstile: Sendable {
     private struct State {
         var places: Int
@@ -23,7 +23,7 @@ package final class Turnstile: Sendable {
         state = Mutex(State(places: places))
     }
 
-    /// Runs `body` when there is a place for it; throws `CancellationError` where the caller is cancelled before.
+    /// Runs `body` once there is a place for it; throws `CancellationError` if the caller is cancelled before.
     package func pass<Result>(_ body: () async throws -> Result) async throws -> Result {
         try await enter()
         defer { leave() }
@@ -48,7 +48,7 @@ package final class Turnstile: Sendable {
                 if isIn {
                     continuation.resume()
                 } else if Task.isCancelled {
-                    // A cancellation before this point found nobody in the line.
+                    // The cancellation ran before this waiter was in the queue, so it removed nothing.
                     giveUp(id)
                 }
             }
@@ -57,7 +57,7 @@ package final class Turnstile: Sendable {
         }
     }
 
-    /// Takes a waiter that is cancelled out of the line.
+    /// Removes a cancelled waiter from the queue.
     private func giveUp(_ id: Int) {
         let waiter = state.withLock { state -> Waiter? in
             guard let place = state.line.firstIndex(where: { $0.id == id }) else { return nil }
@@ -66,7 +66,7 @@ package final class Turnstile: Sendable {
         waiter?.continuation.resume(throwing: CancellationError())
     }
 
-    /// Gives the place to whoever has waited longest.
+    /// Passes the place to the longest waiter.
     private func leave() {
         let next = state.withLock { state -> Waiter? in
             guard state.line.isEmpty else { return state.line.removeFirst() }

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// What did not come about in time.
+/// The error of a condition that did not hold in time.
 package struct TimedOut: Error, CustomStringConvertible {
     package let description: String
 
@@ -11,10 +11,10 @@ package struct TimedOut: Error, CustomStringConvertible {
     }
 }
 
-/// Time as this process has it.
+/// Measures the time in which this process could run.
 ///
-/// A machine that stands still, or gives its processors to others, takes its time from the workers and from those who
-/// wait for them alike: of a gap between two looks no more counts than two looks may be apart.
+/// A machine that pauses, or runs other processes, slows the workers and their tests alike. So of a gap between two
+/// measurements only the longest expected gap counts.
 package struct OwnTime {
     package private(set) var passed = Duration.zero
     private var last = ContinuousClock.now
@@ -24,7 +24,7 @@ package struct OwnTime {
         self.longestGap = longestGap
     }
 
-    /// Takes a look at the clock and tells how much time has passed in all.
+    /// Reads the clock, and returns the total time.
     package mutating func look() -> Duration {
         let now = ContinuousClock.now
         passed += min(now - last, longestGap)
@@ -33,14 +33,14 @@ package struct OwnTime {
     }
 }
 
-/// The limit of every `eventually` where `COURIER_TEST_WAIT` names one, in seconds.
+/// The limit of every `eventually` if `COURIER_TEST_WAIT` is set, in seconds.
 ///
-/// It proves that a missed wait ends: with 0.001 the suites are red, and come to their end.
+/// It proves that a missed wait ends: with 0.001 the suites fail, and all of them end.
 private let limitOfAll: Duration? = getenv("COURIER_TEST_WAIT").flatMap { Double(String(cString: $0)) }.map(
     Duration.seconds
 )
 
-/// Waits for a value, asking again and again until the time is over or the test is cancelled.
+/// Polls for a value until the time is over or the test is cancelled.
 package func eventually<Value>(
     _ what: String,
     within limit: Duration = .seconds(30),
@@ -52,13 +52,13 @@ package func eventually<Value>(
     while true {
         if let value = try await value() { return value }
         guard time.look() < limit else { throw TimedOut(what, after: limit) }
-        // The pace of the questions: what tests wait for is outside of the process or gives no signal.
+        // Polls, since most conditions are outside this process or give no signal.
         try await Task.sleep(for: pause)
         pause = min(pause * 2, .milliseconds(10))
     }
 }
 
-/// Waits until something holds.
+/// Polls until a condition holds.
 package func eventually(
     _ what: String,
     within limit: Duration = .seconds(30),
@@ -68,7 +68,7 @@ package func eventually(
 }
 
 extension Task {
-    /// The value of a task that its test alone waits for: where the test is cancelled, the task is, too.
+    /// The value of a task that only its test awaits: a cancelled test also cancels the task.
     package var valueUnlessCancelled: Success {
         get async throws {
             try await withTaskCancellationHandler {
@@ -80,7 +80,7 @@ extension Task {
     }
 }
 
-/// The shortest time of five tries: what a step takes by itself, whatever else the machine does meanwhile.
+/// The shortest of five runs, which is the closest to a step's own time on a busy machine.
 package func quickest(_ step: () async throws -> Void) async rethrows -> Duration {
     var shortest = Duration.seconds(3600)
     for _ in 0..<5 {
@@ -91,7 +91,7 @@ package func quickest(_ step: () async throws -> Void) async rethrows -> Duratio
     return shortest
 }
 
-/// A name that no other test has, in letters and digits.
+/// A name of letters and digits that no other test has.
 package func uniqueName(_ prefix: String) -> String {
     prefix + String(UInt64.random(in: 0...(.max)), radix: 36)
 }

@@ -5,7 +5,9 @@
 
 #include <stdint.h>
 
-/// How often this process has asked for memory. A program that is linked with this counts by being linked with it.
+/// Number of allocations of this process so far.
+///
+/// Linking the library into a program starts the count.
 uint64_t allocation_count(void);
 
 #endif
