@@ -4,7 +4,7 @@ import Foundation
 
 /// A report's markup after Chromium has run the page's script, without the script, the figures and the style.
 ///
-/// A browser that does not end by itself is ended after a minute.
+/// A browser that does not exit is killed after a minute.
 func drawn(_ html: String) async throws -> String {
     let folder = FileManager.default.temporaryDirectory.appending(path: "report-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -23,7 +23,7 @@ func drawn(_ html: String) async throws -> String {
     process.standardError = FileHandle.nullDevice
     try process.run()
     await withCheckedContinuation { continuation in
-        // A thread of its own: a blocking call would starve the pool that runs the tests.
+        // Uses a separate thread, since a blocking call would starve the pool that runs the tests.
         let thread = Thread {
             process.waitUntilExit()
             continuation.resume()

@@ -135,7 +135,7 @@ import Verification
     @Test func `A stage weighs by its own durations and not by the requests that were read`() throws {
         var busy = LogSample.Heartbeat()
         busy.latency = #"{"count":25,"p50":10,"p90":10,"p99":10,"max":10}"#
-        // The backlog is sent, and nothing more is read.
+        // The backlog is sent, and no more requests are read.
         var sending = LogSample.Heartbeat(requests: 0)
         sending.latency = #"{"count":74,"p50":110,"p90":110,"p99":110,"max":110}"#
         var older = LogSample.Heartbeat()

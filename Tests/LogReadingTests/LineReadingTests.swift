@@ -43,7 +43,7 @@ import Verification
         var events: [String] = []
         while let (entry, _) = try files.next() { events.append(entry.event) }
         #expect(files.tally.broken == 0)
-        // And as a file that is followed.
+        // The same file, followed live.
         let live = try LiveLog(path: file.path)
         var followed: [String] = []
         while let entries = try live.next() { followed += entries.map(\.event) }
@@ -171,7 +171,7 @@ import Verification
         let log = try LiveLog(path: file.path)
         func events() throws -> [String] {
             var events: [String] = []
-            // A rotated file is opened by the first read that finds nothing.
+            // The read that finds no more data opens the rotated file.
             for _ in 0..<4 { events += try log.next()?.map(\.event) ?? [] }
             return events
         }
@@ -209,7 +209,7 @@ import Verification
         #expect(throws: LogFault.foreign(path: path)) { try log.next() }
     }
 
-    /// The path of a pipe and its writer, which is open for both so that neither side waits for the other.
+    /// The path of a named pipe and its writer, which opens it for both directions so that neither open blocks.
     private func namedPipe(beside file: ScratchFile) throws -> (path: String, writer: FileHandle) {
         let path = file.path + ".pipe"
         try #require(mkfifo(path, 0o600) == 0)
@@ -236,7 +236,7 @@ import Verification
     }
 }
 
-/// A file of lines that is deleted with its folder.
+/// A file of lines, deleted with its folder.
 final class ScratchFile {
     private let folder: URL
     var path: String { folder.appending(path: "worker.log").path }

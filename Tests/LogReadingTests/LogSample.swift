@@ -12,7 +12,7 @@ enum LogSample {
 
     static func time(_ seconds: Double) -> Timestamp { start + .milliseconds(Int64(seconds * 1000)) }
 
-    /// A line in format json, so many seconds after the start; the members stand after its head.
+    /// A JSON line at `seconds` after the start; `members` follow its head.
     static func line(_ seconds: Double, _ event: String, severity: String = "info", _ members: String = "") -> String {
         var writer = JSONWriter()
         writer.object { line in
@@ -25,7 +25,7 @@ enum LogSample {
         return members.isEmpty ? "\(head)}" : "\(head),\(members)}"
     }
 
-    /// What a heartbeat says; the rest is as in a calm fleet.
+    /// The members of a heartbeat, by default those of a healthy fleet.
     struct Heartbeat {
         var worker = "host-1"
         var interval = Duration.seconds(10)
@@ -62,7 +62,7 @@ enum LogSample {
         try #require(WorkerStats(entry(line)))
     }
 
-    /// What a fleet did, from lines in the order of their times, all of one file.
+    /// The history of a fleet from the lines of one file, in order of time.
     static func history(_ lines: [String], file: String = "worker.log") throws -> FleetHistory {
         var history = FleetHistory()
         for line in lines { history.add(try entry(line), from: file) }

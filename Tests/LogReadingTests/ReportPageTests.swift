@@ -128,7 +128,7 @@ import Verification
         #expect(!drawn.unicodeScalars.contains("\u{1b}"))
     }
 
-    /// The page of one worker whose stages have each one duration.
+    /// The page of one worker with several stages, each with one duration.
     private func page(latencies: [Double]) async throws -> String {
         let stages = latencies.enumerated().map { index, value in
             #""stage\#(index)":{"count":1,"p50":\#(value),"p90":\#(value),"p99":\#(value),"max":1}"#
@@ -143,7 +143,7 @@ import Verification
             Double.greatestFiniteMagnitude,
         ]
         let plots = try await page(latencies: values).components(separatedBy: "<div class=\"plot\">").dropFirst()
-        // Before them is the chart of requests, behind them the one of unknown outcomes.
+        // The requests chart precedes these plots, and the chart of unknown outcomes follows them.
         #expect(plots.count == values.count + 2)
         for plot in plots { #expect((2...6).contains(plot.ranges(of: "<span style=\"bottom:").count)) }
         let labels = plots.map { plot in plot.matches(of: #/bottom:[0-9.]+%">([^<]+)</#).map { String($0.1) } }

@@ -9,7 +9,7 @@ import Verification
 @testable import Logs
 
 @Suite struct `What a line is made of` {
-    /// Texts that would begin a line, end an object, move a terminal's cursor or turn the text round.
+    /// Texts that would start a line, end an object, move a terminal's cursor or reverse the direction.
     private static let pieces = [
         "\n", "\r\n", "\u{0}", "\u{1b}[2J", "\u{9b}31m", "\u{7f}", "\u{2028}", "\u{2029}", "\u{202e}", "\u{200b}", "\\",
         "\"", "}{", "=", " ", "é", "👩‍👧", "\u{fffe}", "{\"event\":\"worker.started\"}", "a",
@@ -73,7 +73,7 @@ import Verification
             logger.log(.workerFailed, [.error: "\("\(recipient)")"])
         }
         logger.log(.workerFailed, [.error: "\("\(number)")"])
-        // A library may say anything in its fields.
+        // A library may log any text in its fields.
         logger.critical("connection failed", metadata: ["to": "+16505550123", "event": "canary@example.com"])
         let lines = pipe.lines
         #expect(lines.count == 6)

@@ -30,7 +30,7 @@ import Testing
 
     @Test func `has no field that no event has`() {
         let used = Set(LoggedEvent.all.flatMap(\.fields))
-        // Set by the format itself.
+        // The format itself sets this field.
         #expect(LogField.allCases.filter { !used.contains($0) } == [.truncated])
     }
 
@@ -39,7 +39,7 @@ import Testing
         let texts = try files.map { try String(contentsOf: $0, encoding: .utf8) }
         let catalogue = zip(files, texts).filter { Self.isOfCatalogue($0.0) }.map(\.1).joined()
         let names = catalogue.matches(of: /package (?:static )?let (\w+)(?: =|:) LoggedEvent/).map { String($0.1) }
-        // A consumer's lines stand there once, for both consumers.
+        // The catalogue has a consumer's lines once, for both consumers.
         let count = names.count + LoggedEvent.Consumer.receipts.all.count
         #expect(LoggedEvent.all.count == count, "each of the catalogue is in `all`")
         let code = zip(files, texts).filter { !Self.isOfCatalogue($0.0) }
@@ -53,7 +53,7 @@ import Testing
 
     private static func isOfCatalogue(_ file: URL) -> Bool { file.path.contains("/Sources/Logs/Catalogue/") }
 
-    /// The names in the first arguments of calls that write a line, and where a line to write is chosen.
+    /// The event names in the arguments of log calls, and in expressions that choose an event.
     private static func written(in text: String) -> [String] {
         let places = /(?:logger\.log\(|\bbytes\(|: LoggedEvent =\s*switch |= LoggedEvent)([^\[\])}]*)/
         return text.matches(of: places).flatMap { place in place.1.matches(of: /\.(\w+)/).map { String($0.1) } }

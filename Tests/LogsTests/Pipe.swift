@@ -6,7 +6,7 @@ import Testing
 
 @testable import Logs
 
-/// A pipe whose reader is the test.
+/// A pipe that the test reads.
 final class Pipe {
     let readEnd: Int32
     let writeEnd: Int32
@@ -16,7 +16,7 @@ final class Pipe {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
         (readEnd, writeEnd) = (ends[0], ends[1])
-        // A reader that has caught up must not wait.
+        // A read of the empty pipe must not block.
         _ = fcntl(readEnd, F_SETFL, O_NONBLOCK)
         signal(SIGPIPE, SIG_IGN)
     }
@@ -31,7 +31,7 @@ final class Pipe {
         isReadEndOpen = false
     }
 
-    /// What has been written and not been read.
+    /// The bytes that were written and not read yet.
     func read() -> [UInt8] {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)

@@ -3,9 +3,9 @@
 import Verification
 
 extension Example {
-    /// Numbers that the metadata of 2022 refuse, or give another type or region.
+    /// Numbers that the metadata of 2022 reject, or assign to another type or region.
     static let changed: [Example] = [
-        // The example numbers of the plans that have changed.
+        // The example numbers of the changed plans.
         Example("BJ", "+2290195123456", .mobile),
         Example("BJ", "+2290120211234", .fixedLine),
         Example("BO", "+59150123456", .voip),
@@ -26,7 +26,7 @@ extension Example {
         Example("WF", "+681921234", .voip),
         Example("YT", "+262939801234", .voip),
 
-        // Numbers of persons, from ranges that were handed out since.
+        // Subscriber numbers from ranges assigned since then.
         Example("AU", "+61483700000", .mobile),
         Example("CA", "+12572000000", .fixedLineOrMobile),
         Example("CA", "+12732000000", .fixedLineOrMobile),

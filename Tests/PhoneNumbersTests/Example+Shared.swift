@@ -3,7 +3,7 @@
 import Verification
 
 extension Example {
-    /// Numbers whose calling code belongs to several regions, told apart by the digits after it.
+    /// Numbers of calling codes that several regions share; the following digits determine the region.
     static let shared: [Example] = [
         // +1
         Example("US", "+12125550100", .fixedLineOrMobile),
@@ -24,13 +24,13 @@ extension Example {
         Example("GG", "+447781123456", .mobile),
         Example("JE", "+447797712345", .mobile),
         Example("IM", "+441624756789", .fixedLine),
-        // +39: the leading zero is part of the number
+        // +39: the leading zero is part of the number.
         Example("IT", "+390236618300", .fixedLine),
         Example("VA", "+390669812345", .fixedLine),
         Example("IT", "+393123456789", .mobile),
     ]
 
-    /// Numbers of the types that most regions lack.
+    /// Numbers of types that most regions lack.
     static let rare: [Example] = [
         Example("DE", "+4918012345", .sharedCost),
         Example("FR", "+33884012345", .sharedCost),

@@ -2,7 +2,7 @@
 
 import Verification
 
-/// One number whose plan is known.
+/// A number with its expected region and type.
 struct Example: Sendable {
     let region: String
     let number: String
@@ -14,7 +14,7 @@ struct Example: Sendable {
         self.type = type
     }
 
-    /// Numbers that the regions' plans give as examples.
+    /// The example numbers of the regions' plans.
     static let plain: [Example] = [
         Example("AE", "+971501234567", .mobile),
         Example("AE", "+97122345678", .fixedLine),

@@ -7,7 +7,7 @@ import Verification
 @testable import PhoneNumbers
 
 @Suite struct PlanTableTests {
-    /// Numbers with libphonenumber's own answers, from the same metadata: `make numbers` writes them.
+    /// Numbers with libphonenumber's own answers from the same metadata, written by `make numbers`.
     private static let sample = Result {
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "number-sample.txt")
         return try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map { $0.split(separator: " ") }
@@ -53,7 +53,7 @@ import Verification
             regions.formUnion(named)
             if words[2] == "mobile" || words[2] == "fixedLineOrMobile" { withMobiles.formUnion(named) }
         }
-        // Tristan da Cunha has no mobile numbers at all.
+        // Tristan da Cunha has no mobile numbers.
         let without = regions.subtracting(withMobiles).filter { $0.code != "TA" }
         #expect(without == regions.filter { $0.regionOfItsMobiles != $0 })
         #expect(without.count == 8)

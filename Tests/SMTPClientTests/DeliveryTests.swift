@@ -6,7 +6,7 @@ import TestTools
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct `A delivery by libcurl` {
-    /// Whoever waits for one, with what it was told.
+    /// Stores the results that a delivery reports.
     private final class Listener: SMTPListener {
         let results = Mutex<[SMTPResult]>([])
         let mayBeCompleted: Bool
