@@ -214,7 +214,7 @@ struct PolicyCheckTests {
                 tenant.routes.regions = [.norway: ["main"]]
                 tenant.routes.email = ["mailer"]
                 tenant.autofill = AutofillPolicy()
-                // The smaller limit bounds the window of the large one, and a tenant's admissions are not kept in one row.
+                // The smaller limit bounds the large one's window, and a tenant's admissions are not in one row.
                 tenant.limits.perIP = [
                     .init(count: 100, per: .seconds(60)), .init(count: 1_000_000, per: .seconds(3600)),
                 ]

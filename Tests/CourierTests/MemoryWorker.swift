@@ -24,8 +24,7 @@ struct MemoryWorker: Sendable {
     /// Runs a pipeline during the body, and stops it afterwards.
     ///
     /// The route has the providers in their order; without any, a single provider accepts every message. With
-    /// `isReporting`
-    /// the worker logs its statistics.
+    /// `isReporting` the worker logs its statistics.
     static func with(
         _ providers: [MemoryProvider] = [],
         journal: Journal = Journal(),

@@ -6,8 +6,7 @@ import Testing
 /// A gate that is closed until it is opened once.
 ///
 /// A wait ends after a minute at the latest, or when its task is cancelled, so that a test with a missed condition
-/// ends.
-/// Tests open their gates by `defer`.
+/// ends. Tests open their gates by `defer`.
 final class Gate: Sendable {
     private struct State {
         var isOpen = false

@@ -13,10 +13,8 @@ extension Standstill {
         /// Kills a worker at each system call of a request; `points` counts those calls by thread and number.
         ///
         /// Threads that share work divide it differently each time, so a worker may never reach its point: `missed`
-        /// counts these
-        /// points. The same call is then another point, in another thread. Missed points are retried; in the quick run
-        /// only if
-        /// there are many.
+        /// counts these points. The same call is then another point, in another thread. Missed points are retried; in
+        /// the quick run only if there are many.
         @Test func `a worker dies at every call to the system between a request and its event`() async throws {
             try await Scenario.run("syscalls", quick: 12, full: .max) { scenario in
                 let points = try await countCalls(scenario)

@@ -7,8 +7,7 @@ import TestTools
 ///
 /// Each message of the protocol after the first has one byte of type, four bytes of length (which include themselves)
 /// and a body. `E` (Execute) runs a statement, and `S` (Sync) requests the answers: one round trip. A round trip
-/// without
-/// an Execute only prepares statements, once per session, and is not counted.
+/// without an Execute only prepares statements, once per session, and is not counted.
 final class MessageCounter: Sendable {
     struct Count: Equatable, CustomStringConvertible {
         var statements = 0

@@ -8,8 +8,7 @@ import Verification
 /// The ledger's tables as values, with a clock that the test sets.
 ///
 /// The implementation is deliberately simple: whole rows in dictionaries, with immediate writes. Limits are off, so
-/// only
-/// slots, windows and identity decide.
+/// only slots, windows and identity decide.
 struct DecisionTables {
     static let source = "/test"
 

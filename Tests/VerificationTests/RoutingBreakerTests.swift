@@ -250,8 +250,7 @@ import Verification
                 }
             }
             // A healthy provider is called again within a minute, whatever happened before. Calls that never ended may
-            // count as
-            // silence once more, so the second pause must be the last one.
+            // count as silence once more, so the second pause must be the last one.
             var pauses = 0
             for _ in 0..<20 {
                 switch breaker.begin(at: now) {

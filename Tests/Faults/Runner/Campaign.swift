@@ -16,8 +16,7 @@ import Testing
     /// Time for which a scenario of the quick run adds rounds of its faults, counted from the first round.
     ///
     /// Including the start and end of a fleet, the whole run then takes about two minutes on a fast machine. A slow
-    /// machine
-    /// runs fewer rounds, but at least one of each fault.
+    /// machine runs fewer rounds, but at least one of each fault.
     static let budget = Duration.seconds(5)
 
     /// The file for one JSON line per scenario; without it the lines are printed.

@@ -7,8 +7,7 @@ import Testing
 /// A separate topic and consumer group for a few workers, in the fleet's cluster and database.
 ///
 /// Many workers can each handle their own request at once, without depending on the assignment of partitions, and a
-/// group
-/// that waits for a dead member delays no other group.
+/// group that waits for a dead member delays no other group.
 struct Cell: Sendable {
     let topic: String
     let scenario: Scenario

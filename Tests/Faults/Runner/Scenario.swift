@@ -9,8 +9,8 @@ import Verification
 /// One run of a fleet under faults, from its first worker to the verdict.
 ///
 /// The body generates load and faults. Then the fleet runs undisturbed until it has answered everything, and the
-/// checker
-/// verifies the history. Requests must be sent through the scenario; the checker counts all others as unexpected.
+/// checker verifies the history. Requests must be sent through the scenario; the checker counts all others as
+/// unexpected.
 final class Scenario: Sendable {
     /// The setup of a scenario's fleet.
     struct Plan: Sendable {

@@ -16,8 +16,7 @@ private struct Place: Hashable {
 /// Many workers that decide requests of the same people at once, with checks that hold in any order of decisions.
 ///
 /// While the clock does not move, counts only grow. So a refusal by a limit is right in some order exactly when the
-/// limit
-/// is full at the end, and a limit is kept when its count never exceeds it.
+/// limit is full at the end, and a limit is kept when its count never exceeds it.
 struct Crowd {
     let clocked: ClockedDatabase
     let policy: Policy
@@ -71,8 +70,7 @@ struct Crowd {
     /// Runs one round: a few hundred records in batches of 1 to 40, decided by several workers at once.
     ///
     /// Each worker owns some partitions. With `everywhere` each worker decides all records, in the same order, as
-    /// workers do
-    /// that have not yet noticed a rebalance.
+    /// workers do that have not yet noticed a rebalance.
     mutating func round(workers: Int, everywhere: Bool = false) async throws {
         now = now + .microseconds(random.pick([0, 4_999_999, 5_000_000, 10_000_000, 60_000_000]))
         try await clocked.set(now)

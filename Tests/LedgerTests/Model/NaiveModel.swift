@@ -5,8 +5,7 @@ import Verification
 /// Restates the rules as loops over all past events, one request at a time.
 ///
 /// It shares no code with the implementation: it has no windows, slots or counters, and forgets nothing. From the
-/// policy
-/// it reads the operator's values only.
+/// policy it reads the operator's values only.
 struct NaiveModel: Sendable {
     struct Verification: Sendable {
         let name: String
