@@ -19,8 +19,7 @@ struct PolicySimulateTopicTests {
         configuration = KafkaConfiguration(bootstrapServers: cluster.bootstrapServers)
     }
 
-    /// Publishes requests of 40 people, one per second, across the partitions; those in `ahead` have a time years
-    /// ahead.
+    /// Publishes requests of 40 people, one per second, across the partitions; those in `ahead` are dated years later.
     private func produce(_ count: Int, ahead: Set<Int> = []) async throws {
         let producer = try KafkaProducer(configuration: configuration)
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -7,8 +7,7 @@ import Testing
 
 extension Drill {
     @Suite struct Backlog {
-        /// Checks that a backlog stays in Kafka and PostgreSQL, and that a worker's memory stays bounded by its sends
-        /// in flight.
+        /// Checks that a backlog stays in Kafka and PostgreSQL, and that the worker's memory stays bounded.
         @Test func `a provider takes ten a second of a large backlog`() async throws {
             // The mock cluster keeps about 5 MiB per partition.
             let plan = Scenario.Plan(

@@ -16,8 +16,7 @@ import Verification
 extension Drill {
     @Suite struct Clocks {
         @Test func `workers whose clocks are ten minutes off decide as all others do`() async throws {
-            // All requests arrive at once, and long deadlines keep a busy machine's delays from looking like a silent
-            // provider.
+            // All requests arrive at once. With a short deadline a busy machine would look like a silent provider.
             let plan = Scenario.Plan(lease: .seconds(30), callDeadline: .seconds(10), quietTime: .seconds(120))
             try await Scenario.run("clock", quick: 300, full: 20_000, plan: plan) { scenario in
                 let ends = [Duration.seconds(600), .seconds(-600)].map { ($0, AsyncStream.makeStream(of: Void.self)) }

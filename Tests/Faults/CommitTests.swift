@@ -24,8 +24,7 @@ extension Campaign {
                     }
                     try await group.waitForAll()
                 }
-                // When an intake was committed but its worker does not know, another worker claims the sends after
-                // their lease.
+                // If an intake is committed without its worker's knowledge, its sends are claimed after their lease.
                 let taken = try await scenario.fleet.database.count(
                     "SELECT count(*) FROM courier_test.send_change WHERE old_state IS NOT NULL AND new_fence > old_fence"
                 )

@@ -83,8 +83,7 @@ extension Campaign {
                 }
             }
             scenario.countFaults(count)
-            // Mutated digits of a hostile record may form another hostile request's number, but not one of these
-            // numbers.
+            // A mutated number may equal that of another hostile request, but never one of these.
             let neighbours = Numbers.take(count / 20).map { number in
                 TestRequest(phoneNumber: "+49176" + number.dropFirst(6))
             }

@@ -10,8 +10,7 @@ extension Calls {
     @Suite struct ProviderFaults {
         private static let down = Fault.status(503, code: nil, retryAfter: nil)
 
-        /// Checks that calls stay close to one per request, and that sends resume within seconds of the provider's
-        /// recovery.
+        /// Checks for about one call per request, and for sends within seconds of the provider's recovery.
         @Test func `the provider answers 503 for a while under load`() async throws {
             // Delayed sends are all called at once, so calls get production deadlines, or some would end as unknown.
             let plan = Scenario.Plan(
@@ -120,8 +119,7 @@ extension Calls {
 
         /// Sends requests whose calls all hang, and waits until all have ended and the circuit is closed again.
         ///
-        /// The calls before the first timeout hang at the same time; later calls are single probes of the circuit
-        /// breaker.
+        /// Calls before the first timeout hang concurrently; later calls are single probes of the circuit breaker.
         private func hang(_ scenario: Scenario, _ count: Int) async throws {
             let requests = scenario.makeRequests(count)
             let faults: [Fault] = [.silence, .drip(.milliseconds(100)), .endless]

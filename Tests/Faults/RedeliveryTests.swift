@@ -16,8 +16,7 @@ extension Campaign {
             )
             try await Scenario.run("redelivery", quick: 2000, full: 100_000, plan: plan) { scenario in
                 for _ in 0..<3 { try await scenario.startWorker(waiting: false) }
-                // The mock cluster keeps about 5 MiB per partition, so each portion is processed before the next one is
-                // published.
+                // The mock cluster keeps about 5 MiB per partition, so each portion is processed before the next one.
                 let portions = Campaign.isFull ? 40 : 8
                 var (records, repeats) = (0, [TestRequest]())
                 for portion in scenario.rounds(portions, atLeast: 2) {
@@ -41,8 +40,7 @@ extension Campaign {
             }
         }
 
-        /// Returns the requests to publish now, in any order, and those to repeat in the next portion, each up to five
-        /// times.
+        /// Returns the requests to publish now, shuffled, and those to repeat later, each up to five times.
         private func deal(
             _ requests: [TestRequest],
             after repeats: [TestRequest],

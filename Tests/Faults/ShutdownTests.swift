@@ -40,7 +40,7 @@ extension Drill {
                 try await scenario.inParallel(cells) { cell in
                     let worker = try await cell.startWorker()
                     let requests = scenario.makeRequests(5)
-                    // The delay is longer than an immediate exit takes, and than the rest of the drain timeout.
+                    // Both this delay and the remaining drain time are longer than an immediate exit takes.
                     for request in requests {
                         scenario.fleet.sandbox.add(.delay(.milliseconds(8000)), to: request.phoneNumber)
                     }

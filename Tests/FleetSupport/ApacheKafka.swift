@@ -4,8 +4,7 @@ import Foundation
 import KafkaClient
 import Verification
 
-/// Controls the Apache Kafka cluster that `make test-kafka` has started, by the operator's script
-/// `deploy/local/kafka.sh`.
+/// Controls the Apache Kafka cluster of `make test-kafka` by the script `deploy/local/kafka.sh`.
 package struct ApacheKafka: Sendable {
     /// The end of a transaction.
     package enum End: String, Sendable {

@@ -23,16 +23,14 @@ package struct Secrets {
         shown(in: Array(text.utf8))
     }
 
-    /// The secrets in a table's text; codes that end in 000 are skipped, since durations in milliseconds look like
-    /// them.
+    /// The secrets in a table's text, without codes that end in 000, since milliseconds look like them.
     package func shown(inTable table: String) -> [String] {
         var secrets = self
         secrets.codes = codes.filter { !$0.suffix(3).allSatisfy { $0 == UInt8(ascii: "0") } }
         return secrets.shown(in: table)
     }
 
-    /// The secrets in a worker's log; lines of `worker.stats` are not searched for codes, since some figures equal one
-    /// by chance.
+    /// The secrets in a worker's log, without codes in `worker.stats`, whose figures can equal one by chance.
     package func shown(inLog log: String) -> [String] {
         var withoutCodes = self
         withoutCodes.codes = []

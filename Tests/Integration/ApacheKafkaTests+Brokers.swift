@@ -22,8 +22,7 @@ extension ApacheKafkaTests {
                 try await fleet.expectOne(of: written.map(\.request))
                 let wait = fleet.longestWait(of: written)
                 print("rolling restart: \(written.count) requests, the longest wait \(wait)")
-                // The wait is usually a few seconds, and more on a busy machine; after 30 s the producer gives up an
-                // event.
+                // The wait is usually a few seconds; after 30 s the producer would give up an event.
                 #expect(wait < .seconds(30))
             }
         }

@@ -71,8 +71,8 @@ struct BackPressureTests {
         try await broker.withConsumer(group: uniqueName("group-"), topic: topic, limits: Self.limits) { consumer in
             try await eventually("it is paused") { await consumer.flow.mode == .paused }
             for _ in 0..<2 { try await broker.sendNumbers(0..<300, to: topic, partitions: 2) }
-            // The lag of a partition is unknown until it is first read, and some brokers report the start of the last
-            // batch as the end.
+            // A partition's lag is unknown until its first read, and some brokers report the last batch's start as the
+            // end.
             try await eventually("the lag has grown") {
                 let lags = await consumer.lag().map(\.lag)
                 return !lags.isEmpty && lags.allSatisfy { (250...400).contains($0) }

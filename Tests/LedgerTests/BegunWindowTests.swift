@@ -18,8 +18,7 @@ import Verification
                 try await database.withPool(connections: 1, url: counter.url) { pool in
                     let worker = LedgerWorker(database.ledger(on: pool), policy: Self.policy)
                     let now = try await worker.now()
-                    // The first publication of a session also queries the server's timeline, so it runs before the
-                    // measurement.
+                    // A session's first publication also queries the server's timeline: it is not measured.
                     try await worker.publish(try await worker.intake([.raw("{", offset: 1, at: now)]))
                     _ = try await worker.intake(.people(1, from: 10, at: now))
                     let candidates = try await worker.candidates(.people(3, at: now))

@@ -168,8 +168,7 @@ import Testing
             )
             #expect(loose == [])
             let claim = try await LedgerWorker(database.ledger()).claim()
-            // The caller can put a temporary schema before `pg_catalog`, with objects of any name that the function
-            // uses.
+            // The caller can put a temporary schema before `pg_catalog`, with objects named like the function's own.
             let decoys = """
                 BEGIN;
                 CREATE TEMP TABLE verification (id uuid, state text);
@@ -238,8 +237,7 @@ extension PostgresPool {
 
     /// Returns true when the server lets this login call a function, with arguments that cause no effect.
     ///
-    /// Most arguments are NULL, but times are real: the planner does not call a strict function that has a NULL
-    /// argument.
+    /// Most arguments are NULL, but times are real: the planner never calls a strict function with a NULL argument.
     fileprivate func mayExecute(_ signature: String) async throws -> Bool {
         guard let open = signature.firstIndex(of: "(") else { return false }
         let types = signature[signature.index(after: open)...].dropLast().split(separator: ", ")

@@ -79,7 +79,7 @@ import Verification
             }
             #expect(try await age > .seconds(86_400))
             #expect(try await database.holders == 1, "nobody waits for the reader")
-            // Three days are past retention; two of them are dropped unless the query reads all partitions.
+            // Of three days past retention two are dropped if the query reads one day's table, not the parent.
             let gone = try await database.count(days) - 6 - reader.days
             #expect(reader.query.contains("%") ? (-2...(-1)).contains(gone) : gone == 0, "\(gone)")
             #expect(try await database.count("SELECT count(*) FROM courier.send") == 1, "the new one")

@@ -45,8 +45,7 @@ import Verification
                 let worker = LedgerWorker(database.ledger(on: pool), policy: .counting)
                 let ledger = worker.ledger
                 let now = try await worker.now()
-                // The first publication of a session also queries the server's timeline, so it runs before the
-                // measurement.
+                // A session's first publication also queries the server's timeline: it is not measured.
                 try await worker.publish(try await worker.intake([.raw("{", offset: 1, at: now)]))
                 let new = try await worker.candidates(.people(size, at: now))
                 let same = try await worker.candidates(.people(size, round: 1, at: now))

@@ -36,8 +36,7 @@ import Verification
 
     @Test func `is reached by the second when there is no way to the first`() async throws {
         try await ScriptedServer.with([created]) { server in
-            // The kernel refuses a TCP connection to a multicast group at once, as it does for an address without a
-            // route.
+            // The kernel refuses a TCP connection to a multicast group at once, as for an address without a route.
             let first = try SocketAddress(ipAddress: "ff02::1", port: server.port)
             try await expectOneConnection(try await sendTwice(first, then: server), server)
         }

@@ -8,8 +8,7 @@ import Verification
     @Test func `takes what is signed with the right key, and nothing else`() async throws {
         try await MotoServer.with { server in
             let session = server.accessKey
-            // The text has no `~` and no `*`: moto encodes these differently when it rebuilds the form to check the
-            // signature.
+            // The text has no `~` and no `*`, since moto encodes these differently when it checks the signature.
             let taken = try await send("код 654321 & +=%\"\n", with: session, to: server)
             #expect(taken.outcome == .accepted)
             let id = try #require(taken.messageID)

@@ -80,8 +80,7 @@ package struct LedgerDatabase: Sendable {
             if isMigrated {
                 " TEMPLATE \(try await LedgerTemplate.shared.current(on: server, common)) STRATEGY wal_log"
             } else if encoding != "UTF8" {
-                // An encoding that differs from the server's needs `template0` and a locale that supports every
-                // encoding.
+                // An encoding other than the server's needs `template0` and a locale for every encoding.
                 " ENCODING '\(encoding)' TEMPLATE template0 LOCALE 'C'"
             } else {
                 ""

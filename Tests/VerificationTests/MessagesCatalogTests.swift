@@ -118,8 +118,8 @@ import Testing
     func `a text from right to left displays in order whatever letters the name has`(language: String) throws {
         let texts = try texts(language)
         for template in [texts.full, texts.withoutMinutes] {
-            // The first strong letter sets the direction. It must be the template's, since an app's name may be of
-            // either.
+            // The first strong letter sets the direction. It must not be the app name's, which may have either
+            // direction.
             let firstWords = template.pieces.prefix { $0 != .place(.appName) }.compactMap(\.words)
             #expect(firstWords.contains { $0.hasLetter })
             // A number takes the direction of the letter before it, which must not be a letter of the name.

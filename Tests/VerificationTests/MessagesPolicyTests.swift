@@ -59,8 +59,7 @@ import Testing
         ("fy-NL", "nl"), ("jv", "id"), ("su", "id"), ("ceb", "fil"), ("tg", "ru"), ("tt-RU", "ru"), ("ky", "ru"),
         ("mn", "ru"), ("khk", "ru"), ("oc", "fr"), ("br", "fr"), ("mai", "hi"), ("sa", "hi"), ("ku", "tr"),
         ("quz", "es"), ("quy-PE", "es"), ("gn", "es"), ("plt", "fr"), ("min", "ms"), ("ckb", "ar"), ("tk", "ru"),
-        // The language's own text may be in a script that its readers cannot read; then another language's text is
-        // used.
+        // If the tag's script differs from that of the language's text, a text of another language may be nearer.
         ("bs-Cyrl", "sr"), ("hr-Cyrl", "sr"), ("uz-Cyrl", "ru"), ("az-Cyrl-AZ", "ru"), ("az-RU", "ru"),
         ("zh-US", "zh-Hant"),
         ("zh-Latn", "zh-Hans"), ("sr-Cyrl-ME", "sr"), ("uz-Latn", "uz"), ("kk-Latn", "kk"), ("hi-Latn", "hi"),

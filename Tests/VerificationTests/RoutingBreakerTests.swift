@@ -200,8 +200,7 @@ import Verification
     }
 
     @Test mutating func `a slow provider that answers is not silent`() {
-        // Each answer takes six seconds, at ten calls a second. All calls are allowed once the first answers have
-        // arrived.
+        // Each answer takes six seconds, at ten calls a second. After the first answers all calls are allowed.
         var calls: [(Breaker.Call, Duration)] = []
         var passedOver = 0
         for tenth in 0..<1200 {

@@ -86,8 +86,7 @@ import Verification
 
     @Test mutating func `the more are sent away, the longer each stays away, up to ten seconds`() {
         let absences = (0..<1000).map { _ in turns.sendAway(from: "main", at: start) }
-        // At 40 tokens a second, the first 80 rejected messages back off two seconds, and each later one until its own
-        // token.
+        // At 40 tokens a second: the first 80 messages back off two seconds, each later one until its own token.
         #expect(absences[0..<80].allSatisfy { $0 == .seconds(2) })
         #expect(absences[119] == .seconds(3))
         #expect(absences[399...].allSatisfy { $0 == .seconds(10) })

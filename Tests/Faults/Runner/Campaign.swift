@@ -7,8 +7,7 @@ import Testing
 ///
 /// The suites that run in parallel with it mostly wait.
 ///
-/// A family of scenarios is a suite in an extension of this enum, in its own file; each of its tests calls
-/// `Scenario.run`.
+/// A family of scenarios is a suite in an extension of this enum, in its own file. Its tests call `Scenario.run`.
 @Suite(.serialized) enum Campaign {
     /// True for the long run.
     static let isFull = ProcessInfo.processInfo.environment["COURIER_FAULTS_FULL"] == "1"

@@ -41,8 +41,8 @@ import Verification
     }
 
     @Test(arguments: [
-        // A private-use letter, a leading mark, letters that map to a slash or an IPv4 address, mixed directions,
-        // excess length.
+        // A private-use letter, a leading mark, letters that map to a slash or IPv4 address, mixed directions, too
+        // long.
         "ada@\u{e000}.example", "ada@\u{301}a.example", "ada@a℀b.example", "ada@１９２.０.２.７",
         "ada@aא.example", "ada@\(String(repeating: "ü", count: 63)).example",
     ])

@@ -31,8 +31,7 @@ enum PushStep: Sendable {
 
     /// Sends GOAWAY, which announces the end of the connection.
     ///
-    /// With `isLeftOut` this stream counts as unprocessed; otherwise this push is accepted and only later streams are
-    /// refused.
+    /// With `isLeftOut` this stream counts as unprocessed; otherwise this push is accepted, and later ones are not.
     case goAway(isLeftOut: Bool)
 
     /// Resets this stream, and then sends GOAWAY.

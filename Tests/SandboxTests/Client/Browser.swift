@@ -94,8 +94,7 @@ final class Browser: Sendable {
 
     private static func end(_ process: Process) async {
         process.terminate()
-        // Kills a process that does not exit. The task is unstructured, since this wait goes on when its own task is
-        // cancelled.
+        // Kills a process that does not exit. This task is unstructured, since the wait outlives a cancellation.
         let killing = Task {
             do { try await Task.sleep(for: .seconds(10)) } catch { return }
             kill(process.processIdentifier, SIGKILL)
