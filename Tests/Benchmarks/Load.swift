@@ -56,7 +56,6 @@ struct Load {
 }
 
 extension Timestamp {
-    /// The current time.
     static var clock: Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

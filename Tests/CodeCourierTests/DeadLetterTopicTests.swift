@@ -33,7 +33,6 @@ import Verification
         }
     }
 
-    /// All records of a topic.
     private func records(of topic: String) async throws -> [ConsumerRecord] {
         let reader = try await TopicReader.open(configuration: kafka.client, topic: topic, from: .beginning)
         return try await doing {

@@ -58,7 +58,6 @@ enum ExampleFiles {
         providers: [{ name: main, kind: log }]
         """
 
-    /// Four rings with different keys.
     static let keys = [
         "KEYS_CODE": ring(1, filledWith: 1), "KEYS_HASH": ring(1, filledWith: 2),
         "KEYS_FINGERPRINT": ring(1, filledWith: 3), "KEYS_SEAL": ring(1, filledWith: 4),
@@ -82,7 +81,6 @@ final class ScratchFolder {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// Writes a file, and returns its path.
     func write(_ text: String, to name: String) throws -> String {
         let file = "\(path)/\(name)"
         try Data(text.utf8).write(to: URL(filePath: file), options: .atomic)

@@ -6,7 +6,6 @@ import Testing
 
 @testable import CodeCourier
 
-/// Tests the output of `code-courier help` for each command.
 @Suite struct HelpTests {
     /// The commands without subcommands, with the words of their call.
     private static func leaves(

@@ -102,7 +102,6 @@ struct PolicyFileTests {
         #expect(try routed("{ email: [mailer] }").routes == Routes(fallback: [], email: ["mailer"]))
     }
 
-    /// The example with other routes.
     private func routed(_ routes: String) throws -> TenantPolicy {
         let start = try #require(ExampleFiles.policy.firstRange(of: "routes:"))
         let policy = try parse(

@@ -24,7 +24,6 @@ struct PolicySimulateTests {
         return replay.report
     }
 
-    /// Requests at the given seconds, one after the other.
     private func requests(_ phoneNumbers: [String], at seconds: [Int]) -> [InboundRecord] {
         zip(phoneNumbers, seconds).enumerated().map { index, request in
             .request(id: "r\(index)", phoneNumber: request.0, offset: Int64(index), at: .test + .seconds(request.1))

@@ -7,7 +7,6 @@ import Verification
 
 @testable import Courier
 
-/// Tests the assignment of messages to providers by channel.
 @Suite(.timeLimit(.minutes(5))) struct ChannelTests {
     @Test func `a push hands the secret and the verification's id to its device, by no provider of text messages`()
         async throws

@@ -14,7 +14,6 @@ final class FailingLedger: Ledger {
         case receive, sweepReceipts
     }
 
-    /// The failure of a call.
     enum Failure: CaseIterable, Sendable {
         /// Throws, and changes nothing.
         case refused
@@ -36,7 +35,6 @@ final class FailingLedger: Ledger {
         let isLockConflict = false
     }
 
-    /// A send, with its lease.
     struct Held {
         var claim: ClaimedSend
         var state: DueSend.State?
@@ -45,7 +43,6 @@ final class FailingLedger: Ledger {
         /// Number of provider calls by this claim and earlier ones.
         var attempts: Int16 = 0
 
-        /// The providers that refused the message.
         var refusers: [String] = []
 
         /// The provider for which a retry waits.
@@ -81,7 +78,6 @@ final class FailingLedger: Ledger {
         self.journal = journal
     }
 
-    /// Makes the next calls of a method fail.
     func fail(_ method: Method, _ failures: [Failure]) {
         state.withLock { $0.failures[method] = failures }
     }
@@ -132,16 +128,13 @@ final class FailingLedger: Ledger {
     /// This ledger's sweeps ignore them.
     var delays: [Duration] { state.withLock(\.delays) }
 
-    /// True while failures remain.
     var hasFailures: Bool { state.withLock { $0.failures.values.contains { !$0.isEmpty } } }
 
-    /// Number of unpublished records.
     var unpublished: Int { state.withLock { $0.outbox.count } }
 
     /// Number of sends without an outcome.
     var open: Int { state.withLock { $0.sends.values.count { $0.state != nil } } }
 
-    /// Expires all leases of sends and outbox records.
     func expireLeases() {
         state.withLock { state in
             for id in state.sends.keys { state.sends[id]?.isLeased = false }

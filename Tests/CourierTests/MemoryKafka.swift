@@ -81,7 +81,6 @@ final class MemorySource: RecordSource, Service {
         signal.finish()
     }
 
-    /// The offsets that the last commit left out.
     var leftOut: [Int64] { state.withLock(\.waiting) }
 
     func commit(_ positions: [SourcePosition], before waiting: [WaitingRecord]) async -> Bool {
@@ -101,7 +100,6 @@ final class MemorySource: RecordSource, Service {
         return count != nil
     }
 
-    /// Makes the next commits fail.
     func failCommits(_ times: Int) {
         state.withLock { $0.failures = times }
     }
@@ -148,7 +146,6 @@ final class MemorySink: RecordSink, Service {
         self.journal = journal
     }
 
-    /// Makes the next calls fail.
     func fail(_ times: Int) {
         state.withLock { $0.failures = times }
     }

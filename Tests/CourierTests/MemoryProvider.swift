@@ -49,7 +49,6 @@ final class MemoryProvider: MessageProvider {
 
     var messages: [OutboundMessage] { state.withLock(\.messages) }
 
-    /// Maximum of concurrent calls.
     var mostRunning: Int { state.withLock(\.mostRunning) }
 
     func send(_ message: OutboundMessage) async -> ProviderAnswer {

@@ -124,10 +124,8 @@ struct MemoryWorker: Sendable {
         group = ServiceGroup(configuration: .init(services: reports + courier.services, logger: quiet))
     }
 
-    /// Number of sends in flight.
     var inFlight: Int { courier.load.inFlight }
 
-    /// The progress of each stage.
     var progress: Progress { courier.progress }
     var isDatabaseAnswering: Bool { courier.isDatabaseAnswering }
 

@@ -12,7 +12,6 @@ import Verification
 
 @testable import Courier
 
-/// Tests the publish stage between a broker and a ledger.
 @Suite(.timeLimit(.minutes(2))) struct PublishTests {
     /// A running stage, and the ledger that supplies its records.
     private struct Stage {
@@ -96,7 +95,6 @@ import Verification
         return (cluster, configuration, sink)
     }
 
-    /// The event numbers of each stream.
     private static func sequences(_ records: [ConsumerRecord]) -> [String: [String]] {
         Dictionary(grouping: records) { String(decoding: $0.key ?? [], as: UTF8.self) }
             .mapValues { $0.map { String(decoding: $0.value ?? [], as: UTF8.self) } }

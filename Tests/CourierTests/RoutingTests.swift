@@ -9,7 +9,6 @@ import Verification
 
 @testable import Courier
 
-/// Tests the path of a worker's sends to their providers.
 @Suite(.timeLimit(.minutes(5))) struct RoutingTests {
     private static let moreThanAttempts = Int(AttemptPlan.maximumAttempts) + 2
     private static let numbers = (0..<20).map { "+491512346\(1000 + $0)" }

@@ -6,7 +6,6 @@ import Verification
 
 /// Controls the Apache Kafka cluster of `make test-kafka` by the script `deploy/local/kafka.sh`.
 package struct ApacheKafka: Sendable {
-    /// The end of a transaction.
     package enum End: String, Sendable {
         case commit, abort
 

@@ -68,7 +68,6 @@ package struct Event: Sendable {
     }
 }
 
-/// Status and reason of an event.
 package struct Answer: Hashable, Sendable, CustomStringConvertible {
     package let status: String
     package let reason: String?

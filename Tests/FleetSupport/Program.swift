@@ -6,7 +6,6 @@ import TestTools
 
 /// A separate process that runs the built program `code-courier`.
 package final class Program: Sendable {
-    /// The end of a process.
     package enum Exit: Equatable, Sendable {
         case code(Int32)
         case signal(Int32)
@@ -83,7 +82,6 @@ package final class Program: Sendable {
     /// The build's folder of programs and tests, read once, since a build may replace the tests while they run.
     private static let folder = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
 
-    /// The path of a built program.
     package static func path(of program: String) -> String { folder.appending(path: program).path }
 
     /// The path of a build that supports the environment.

@@ -21,7 +21,6 @@ package final class ScratchFolder: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// The path of a file in the folder.
     package subscript(name: String) -> String { "\(path)/\(name)" }
 
     /// Writes a file atomically, and returns its path.

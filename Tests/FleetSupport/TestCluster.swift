@@ -58,7 +58,6 @@ package struct TestCluster: Sendable {
     }
 }
 
-/// The topics of one test.
 package struct TestTopics: Sendable {
     package let requests: String
     package let receipts: String

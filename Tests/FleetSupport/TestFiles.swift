@@ -2,7 +2,6 @@
 
 import FoundationEssentials
 
-/// The initial policies of fleets.
 package enum TestPolicy {
     /// One tenant that allows a few regions, some only for confirmed recipients.
     package static let standard = policy(version: "test.1", regions: "US, GB, DE, IN")

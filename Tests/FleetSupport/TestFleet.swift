@@ -30,7 +30,6 @@ package final class TestFleet: Sendable {
         var numbers: Set<String> = []
     }
 
-    /// The files of a fleet.
     package static let recordFile = "messages.jsonl"
     package static let configurationFile = "courier.yaml"
     package static let policyFile = "policy.yaml"

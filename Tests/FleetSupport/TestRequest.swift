@@ -4,7 +4,6 @@ package import KafkaClient
 import Synchronization
 import TestTools
 
-/// A request, as a gateway writes it.
 package struct TestRequest: Sendable {
     package var id: String
     package var phoneNumber: String

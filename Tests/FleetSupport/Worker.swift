@@ -5,11 +5,9 @@ import TestSupport
 import TestTools
 import Testing
 
-/// A worker process.
 package struct Worker: Sendable {
     package let program: Program
 
-    /// The names of the logged events.
     package var logged: [String] { entries.map(\.event) }
 
     /// The log entries; each line must be a JSON object with the common fields.
@@ -49,7 +47,6 @@ package struct Worker: Sendable {
         #expect(exit == .code(0), "\(said)")
     }
 
-    /// Kills the worker, as a crash would.
     package func crash() async throws {
         program.send(9)
         let exit = try await program.exit()
@@ -62,7 +59,6 @@ package struct Worker: Sendable {
     }
 }
 
-/// One line of a worker's log.
 package struct LogEntry: Decodable, Sendable {
     package let timestamp: String
     package let severity: String

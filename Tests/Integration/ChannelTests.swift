@@ -114,7 +114,6 @@ extension Scenarios {
 }
 
 extension TestPolicy {
-    /// The standard policy with links by e-mail.
     fileprivate static let withEmail = standard.replacingOccurrences(
         of: "routes: { default: [main] }",
         with: "emailLinks: { authorizedDomains: [example.com] }\n    routes: { default: [main], email: [mailer] }"

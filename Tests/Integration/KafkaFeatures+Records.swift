@@ -6,7 +6,6 @@ import TestTools
 import Testing
 
 extension KafkaFeatures {
-    /// Tests records of every size and compression.
     @Suite struct Records {
         @Test func `a request of 64 KiB is answered, and one byte more or a megabyte is a dead letter`() async throws {
             try await TestFleet.with(partitions: 1) { fleet in

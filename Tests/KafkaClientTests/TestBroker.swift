@@ -6,7 +6,6 @@ import MockKafka
 import TestTools
 import Testing
 
-/// The kind of broker that a test runs on.
 enum BrokerKind: String, CaseIterable, CustomTestStringConvertible {
     /// Librdkafka's mock cluster, in this process.
     case mock
@@ -27,7 +26,6 @@ enum BrokerKind: String, CaseIterable, CustomTestStringConvertible {
     static var available: [BrokerKind] { [externalServers == nil ? .mock : .external] }
 }
 
-/// A cluster for one test.
 struct TestBroker {
     let bootstrapServers: String
     let mock: MockCluster?
@@ -57,7 +55,6 @@ struct TestBroker {
         return configuration(quick.merging(options) { $1 })
     }
 
-    /// Creates a topic for one test.
     func makeTopic(partitions: Int) async throws -> String {
         let name = uniqueName("topic-")
         try await makeTopic(name, partitions: partitions)
@@ -212,7 +209,6 @@ extension KafkaConsumer {
 actor Tally {
     private(set) var records: [ConsumerRecord] = []
 
-    /// Adds records and returns their total number.
     func add(_ new: [ConsumerRecord]) -> Int {
         records += new
         return records.count

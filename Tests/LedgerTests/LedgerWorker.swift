@@ -105,7 +105,6 @@ extension Ledger {
 }
 
 extension Policy {
-    /// A policy without limits.
     static let unlimited = Policy.test { tenant in
         tenant.limits = LimitPolicy(perRecipient: [], perIP: [], perTenant: [])
     }

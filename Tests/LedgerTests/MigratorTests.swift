@@ -9,7 +9,6 @@ import Testing
 import Verification
 
 @Suite struct MigratorTests {
-    /// The migrations of an earlier release.
     private static let earlier = Array(Migration.all.prefix(3))
 
     @Test func `the migrations are the files of schemas, byte for byte and in order`() throws {

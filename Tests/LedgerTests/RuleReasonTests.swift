@@ -6,7 +6,6 @@ import Testing
 import Verification
 
 @Suite struct RuleReasonTests {
-    /// Every reason of the rule book.
     private static let reasons: Set<String> = [
         "region_not_allowed", "region_confirmed_only", "number_type_not_allowed", "invalid_phone_number",
         "invalid_request", "app_verification_required", "app_verification_failed", "quota_recipient", "quota_ip",

@@ -6,7 +6,6 @@ import TestSupport
 import Verification
 
 extension Verifier {
-    /// A verifier with the test keys.
     static func test(_ pool: PostgresPool) -> Verifier {
         Verifier(pool: pool, hashKeys: CodeKeys.test.hash)
     }

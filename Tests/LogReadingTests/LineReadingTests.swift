@@ -35,7 +35,6 @@ import Verification
         #expect(buffer.rest() == nil)
     }
 
-    /// The events of a file's lines, in order.
     private func events(_ bytes: [UInt8]) throws -> [String] {
         let file = try ScratchFile([])
         try Data(bytes).write(to: URL(filePath: file.path))

@@ -17,7 +17,6 @@ import Verification
 struct MotoServer {
     let url: String
 
-    /// The user's key.
     let accessKey: AccessKey
 
     /// Runs a server during `body`, and fails when `deploy/local/wheels.sh` has not installed it.

@@ -121,7 +121,6 @@ private final class ScriptedNames: Sendable {
         self.addresses = addresses
     }
 
-    /// Number of lookups per name.
     var lookups: [String: Int] { counts.withLockedValue { $0 } }
 
     func release() {

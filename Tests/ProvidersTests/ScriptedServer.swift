@@ -44,7 +44,6 @@ struct ServerRecord: Sendable {
     var bytesWritten = 0
 }
 
-/// A request as received.
 struct ReceivedRequest: Sendable {
     let head: String
     let body: String
@@ -75,7 +74,6 @@ final class ScriptedServer: Sendable {
         self.record = record
     }
 
-    /// Runs a server during `body`.
     static func with<Value>(
         _ script: [ServerStep],
         tls: NIOSSLContext? = nil,

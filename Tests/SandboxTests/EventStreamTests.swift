@@ -15,7 +15,6 @@ struct EventStreamTests {
         return connection
     }
 
-    /// The ids of the events in a stream's text.
     private static func identifiers(_ text: String) -> [String] {
         text.split(separator: "\n").filter { $0.hasPrefix("id: ") }.map { String($0.dropFirst(4)) }
     }

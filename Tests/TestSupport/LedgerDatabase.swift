@@ -12,7 +12,6 @@ package struct LedgerDatabase: Sendable {
     package let url: String
     package let pool: PostgresPool
 
-    /// A ledger with the test keys.
     package func ledger(
         lease: Duration = .seconds(30),
         sweepSize: Int32 = 500,
@@ -122,7 +121,6 @@ package struct LedgerDatabase: Sendable {
         }
     }
 
-    /// The number that a query returns.
     package func count(_ sql: StaticString, _ parameters: [Parameter] = []) async throws -> Int64 {
         let statement = Statement(sql, parameters)
         return try await pool.withSession { session in try session.execute(statement).onlyRow.int64(0) }

@@ -4,7 +4,6 @@ import InMemoryLogging
 package import Logging
 package import Logs
 
-/// Collects log lines.
 package final class LogRecord: Sendable {
     /// A log line of the catalogue.
     package struct Line: Sendable {

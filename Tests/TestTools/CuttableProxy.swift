@@ -9,7 +9,6 @@ import Synchronization
 /// It can go away and come back, cut connections after a number of bytes, and damage a connection when a listener says
 /// so.
 package final class CuttableProxy: Sendable {
-    /// One end of a connection.
     package enum Side: Sendable {
         case client, server
     }
@@ -126,9 +125,7 @@ package final class CuttableProxy: Sendable {
         state.state.withLock { $0.cut = (side, bytes) }
     }
 
-    /// True while a cut is pending.
     package var isCutting: Bool { state.state.withLock { $0.cut != nil } }
 
-    /// Number of bytes relayed from one side.
     package func passed(from side: Side) -> Int { state.state.withLock { $0.passed[side, default: 0] } }
 }

@@ -67,14 +67,12 @@ package final class MailServer: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Runs a server during `body`.
     package static func with(_ mode: Mode, body: (MailServer) async throws -> Void) async throws {
         let server = try await MailServer(mode: mode)
         try await body(server)
         withExtendedLifetime(server) {}
     }
 
-    /// The messages so far.
     package func messages() throws -> [Message] {
         try Self.lines(of: output).dropFirst().map { try JSONDecoder().decode(Message.self, from: Data($0.utf8)) }
     }

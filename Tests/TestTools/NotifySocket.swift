@@ -28,7 +28,6 @@ package final class NotifySocket {
         close(descriptor)
     }
 
-    /// The messages so far.
     package func messages() -> [String] {
         var messages: [String] = []
         var buffer = [UInt8](repeating: 0, count: 4096)

@@ -282,7 +282,6 @@ extension InboundRecord {
 }
 
 extension OutboxRecord {
-    /// A text member of the event.
     fileprivate func eventText(_ name: String) -> String? {
         guard let value, case .object(let event)? = try? JSONScanner.parse(value) else { return nil }
         return event.text(name)

@@ -38,7 +38,6 @@ extension DecisionTables {
         return changes
     }
 
-    /// Marks a claim as dispatching.
     mutating func markDispatching(_ id: SendID) {
         sends[id]?.state = .dispatching
     }
@@ -67,7 +66,6 @@ extension DecisionTables {
         return (swept.claims, record(swept.results).outbox)
     }
 
-    /// Expires verifications, and returns their events.
     mutating func expire() -> [OutboxRecord] {
         let over = verifications.values.filter { verification in
             (verification.state == .live || verification.state == .locked)
@@ -97,7 +95,6 @@ extension DecisionTables {
         verifications[id] = verification
     }
 
-    /// Approves a verification by the right guess.
     mutating func approve(_ id: VerificationID) {
         guard let verification = verifications[id], verification.state == .live, verification.expiresAt > now else {
             return

@@ -46,7 +46,6 @@ struct DecisionTables {
     /// Forgets request ids, as the database does after a day or two.
     mutating func forgetRequests() { requests = [:] }
 
-    /// Changes the policy from now on.
     mutating func change(_ change: (inout TenantPolicy) -> Void) { policy = Self.policy(change) }
 
     private static func policy(_ change: (inout TenantPolicy) -> Void) -> Policy {

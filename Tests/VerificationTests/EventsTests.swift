@@ -4,7 +4,6 @@ import TestSupport
 import Testing
 import Verification
 
-/// Tests the format of published events.
 @Suite struct EventsTests {
     static let number = "+4915123456789"
     static let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

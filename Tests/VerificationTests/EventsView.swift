@@ -34,7 +34,6 @@ struct EventsView {
 }
 
 extension IntakeChanges {
-    /// The events in order.
     var events: [EventsView] { outbox.compactMap(EventsView.init) }
 }
 

@@ -4,7 +4,6 @@ import Testing
 
 @testable import Verification
 
-/// Tests the spelling of app names in messages.
 @Suite struct MessagesNameTests {
     /// Names as typed, and their spelling in a GSM-7 message.
     static let typographic: [(String, String)] = [

@@ -4,7 +4,6 @@ import TestTools
 import Testing
 import Verification
 
-/// Tests the health score of a provider.
 @Suite struct RoutingScoreTests {
     private let start = ContinuousClock.now
     private var score = HealthScore()

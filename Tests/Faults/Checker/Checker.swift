@@ -2,7 +2,6 @@
 
 /// Checks a finished history for broken invariants, and counts events that are allowed to happen.
 struct Checker {
-    /// Counts over a history's requests and sends.
     struct Counts: Hashable, Sendable {
         var requests = 0
         var lost = 0

@@ -63,7 +63,6 @@ extension Scenario {
         return cells
     }
 
-    /// Runs the same body in several cells at once.
     func inParallel(_ cells: [Cell], _ body: @escaping @Sendable (Cell) async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for cell in cells { group.addTask { try await body(cell) } }

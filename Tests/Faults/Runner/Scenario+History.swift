@@ -58,7 +58,6 @@ extension Scenario {
 
     private var places: [History.Place] { requests.flatMap(\.places) + unreadable }
 
-    /// The committed offsets of each topic with records.
     private func committed() async throws -> [String: [Int32: Int64]] {
         var committed: [String: [Int32: Int64]] = [:]
         for topic in Set(places.map(\.topic)) {

@@ -99,12 +99,10 @@ extension Scenario {
         state.withLock { body(&$0.dice) }
     }
 
-    /// A random time from zero to a limit.
     func randomTime(below limit: Duration) -> Duration {
         limit * Double(withDice { $0.below(1_000_000) }) / 1_000_000
     }
 
-    /// Counts injected faults.
     func countFaults(_ count: Int = 1) {
         state.withLock { $0.faults += count }
     }
@@ -142,7 +140,6 @@ extension Scenario {
         try await startWorker(["KAFKA_GROUP_ID": group])
     }
 
-    /// The environment of one worker.
     func environment(_ postgresURL: String? = nil) -> [String: String] {
         let url = DatabaseURL(postgresURL ?? fleet.logins.workerURL)
         let environment = [

@@ -45,7 +45,6 @@ struct ModelRequest: Sendable {
         return "\(purpose) \(number) \(language ?? "-")"
     }
 
-    /// The JSON value of the request's record.
     var json: String {
         var fields = [
             #""requestId":"\#(id)""#, #""tenant":"\#(tenant)""#,

@@ -20,7 +20,6 @@ struct RuleDesk {
         self.now = now
     }
 
-    /// Provides a desk with its own database.
     static func with<Result>(
         _ policy: Policy,
         _ body: (inout RuleDesk) async throws -> Result
@@ -36,7 +35,6 @@ struct RuleDesk {
         try await clocked.set(time)
     }
 
-    /// A new request with its own id.
     mutating func request(_ change: (inout ModelRequest) -> Void = { _ in }) -> ModelRequest {
         requestCount += 1
         var request = ModelRequest(id: "r\(requestCount)", tenant: Self.tenant, requestedAt: now)

@@ -5,7 +5,6 @@ import SMTPClient
 import Testing
 import Verification
 
-/// The send id of every test.
 let sendIDText = "01890a5d-ac96-774b-bcce-b302099a8057"
 
 func mail(

@@ -52,7 +52,6 @@ final class ScriptedMailServer: Sendable {
         self.record = record
     }
 
-    /// Runs a server during `body`.
     static func with<Value>(
         _ script: [MailMoment: MailStep],
         body: (ScriptedMailServer) async throws -> Value

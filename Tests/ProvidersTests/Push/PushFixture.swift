@@ -36,7 +36,6 @@ func push(
     )
 }
 
-/// A clock that the test moves.
 final class PushClock: Sendable {
     private let offset = NIOLockedValueBox(Duration.zero)
 

@@ -26,7 +26,6 @@ enum PushStep: Sendable {
     /// Answers a status with any body.
     case say(Int, String)
 
-    /// Resets the stream.
     case reset(HTTP2ErrorCode)
 
     /// Sends GOAWAY, which announces the end of the connection.
@@ -68,7 +67,6 @@ final class PushServer: Sendable {
         { _, _ in step }
     }
 
-    /// Runs a server during `body`.
     static func with<Value>(
         _ script: @escaping Script,
         body: (PushServer) async throws -> Value

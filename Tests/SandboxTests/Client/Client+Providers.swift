@@ -5,7 +5,6 @@ import Foundation
 @testable import Sandbox
 
 extension Client {
-    /// Posts a body with additional headers.
     func post(_ path: String, _ body: String, _ headers: [String: String] = [:]) async throws -> Answer {
         let connection = try RawConnection(to: port)
         var head = "POST \(path) HTTP/1.1\r\nhost: 127.0.0.1:\(port)\r\nconnection: close\r\n"

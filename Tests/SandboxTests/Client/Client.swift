@@ -57,7 +57,6 @@ struct Client: Sendable {
     }
 }
 
-/// A parsed HTTP answer.
 struct Answer {
     struct Malformed: Error {}
 
@@ -79,7 +78,6 @@ struct Answer {
         body = String(text[end.upperBound...])
     }
 
-    /// The body as a JSON object.
     var json: [String: Any] {
         get throws { try JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any] ?? [:] }
     }
