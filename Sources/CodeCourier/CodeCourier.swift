@@ -50,8 +50,8 @@ struct CodeCourier: AsyncParsableCommand {
 
             Each command has examples of its own: code-courier help policy simulate.
             The pages are in docs: deployment, configuration, http-providers, policy,
-            operators, log-events, scaling, performance, gateways, verifiers,
-            guarantees, threats, standards, compatibility.
+            architecture, operators, log-events, scaling, performance, gateways,
+            verifiers, guarantees, threats, standards, compatibility.
             """,
         version: "\(Version.text), librdkafka \(librdkafkaVersion)",
         subcommands: [
