@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what README.md and docs/ name: links lead somewhere, settings, fields and tests exist, and YAML is right.
+"""Checks what the pages name: links lead somewhere, settings, fields and tests exist, and YAML is right.
+
+The pages are README.md and its neighbours, and docs/. Where a link's text is a name in code, as `Type.function`, the file
+must declare it: pages name functions, and those are renamed and moved.
 
 A YAML block is a policy if it has `version`, and a configuration otherwise; both are held against their schemas, as are
 the schemas' own defaults. The keys that the schemas have are those of the readers: SettingsSchemaTests.
@@ -65,6 +68,19 @@ def check_links(page, text, faults):
             faults.append(f"{page.name}: {target} leads nowhere")
         elif anchor and path.suffix == ".md" and anchor not in anchors(path.read_text("utf-8")):
             faults.append(f"{page.name}: {target} has no such heading")
+
+
+def check_functions(page, text, faults):
+    for words, target in re.findall(r"\[`([\w.]+)`\]\(([^)\s#]+\.(?:swift|sql))\)", text):
+        path = page.parent / target
+        if words.endswith((".swift", ".sql")) or not path.exists():
+            continue
+        code = path.read_text("utf-8")
+        *owners, name = words.split(".")
+        keyword = r"\b(?:actor|class|enum|func|let|protocol|struct|var) |FUNCTION courier\."
+        declared = rf"(?:{keyword}){name}\b" if name != "init" else r"^ *(?:package )?init\("
+        if not re.search(declared, code, re.M) or not all(re.search(rf"\b{owner}\b", code) for owner in owners):
+            faults.append(f"{page.name}: {target} does not declare {words}")
 
 
 def anchors(text):
@@ -132,11 +148,12 @@ if __name__ == "__main__":
     tests = [*ROOT.glob("Tests/**/*.swift")]
     suites = {name for path in tests for name in re.findall(r"(?:struct|enum|class) (\w+Tests)\b", path.read_text("utf-8"))}
     suites |= {path.stem for path in tests}
-    pages = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+    pages = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
     blocks = 0
     for page in pages:
         text = page.read_text("utf-8")
         check_links(page, text, faults)
+        check_functions(page, text, faults)
         check_names(page, text, names, code, suites, faults)
         if page.name == "operators.md":
             check_events(page, text, names, faults)
