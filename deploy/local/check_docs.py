@@ -83,6 +83,14 @@ def check_functions(page, text, faults):
             faults.append(f"{page.name}: {target} does not declare {words}")
 
 
+def check_tables(page, text, faults):
+    """The architecture's page has every table of the schema."""
+    tables = "".join(path.read_text("utf-8") for path in sorted(ROOT.glob("schemas/postgres/*.sql")))
+    for name in re.findall(r"^CREATE (?:UNLOGGED )?TABLE IF NOT EXISTS courier\.(\w+)", tables, re.M):
+        if f"`{name}`" not in text:
+            faults.append(f"{page.name}: lacks the table {name}")
+
+
 def anchors(text):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
             for heading in re.findall(r"^#+ (.*)$", text, re.M)}
@@ -157,6 +165,8 @@ if __name__ == "__main__":
         check_names(page, text, names, code, suites, faults)
         if page.name == "operators.md":
             check_events(page, text, names, faults)
+        if page.name == "architecture.md":
+            check_tables(page, text, faults)
         blocks += check_yaml(page, text, faults)
     for fault in faults:
         print(f"error: {fault}", file=sys.stderr)
