@@ -62,7 +62,6 @@ let pinnedProducts: [Target.Dependency] = pinned.map { pin in
 
 let package = Package(
     name: "code-courier",
-    platforms: [.macOS(.v15)],
     products: [
         .executable(name: "code-courier", targets: ["CodeCourier"]),
         .executable(name: "code-courier-sandbox", targets: ["CodeCourierSandbox"]),

@@ -14,7 +14,7 @@ struct CourierPattern {
 namespace {
 re2::RE2::Options options() {
     re2::RE2::Options options;
-    // What an operator wrote may hold a secret: a fault is told by the configuration alone.
+    // A pattern may hold a secret: the configuration alone reports faults, without their text.
     options.set_log_errors(false);
     return options;
 }

@@ -42,7 +42,7 @@ extension CommandLineSuite {
                     "standard_conforming_strings = off", "backslash_quote = on", "transform_null_equals = on",
                     "extra_float_digits = -15", "default_tablespace = ''", "check_function_bodies = off",
                     "search_path = 'nowhere'", "row_security = off", "synchronous_commit = off", "array_nulls = off",
-                    "idle_in_transaction_session_timeout = '50ms'", "idle_session_timeout = '50ms'",
+                    "idle_in_transaction_session_timeout = '1s'", "idle_session_timeout = '1s'",
                 ]
                 for setting in defaults { try await database.script("ALTER DATABASE \(name) SET \(setting)") }
                 let program = try await run(["migrate"], try ScratchFolder(), ["POSTGRES_URL": database.url])

@@ -61,7 +61,7 @@ final class RawConnection: Sendable {
 
     /// Reads until the text satisfies the condition, the server closes, the deadline passes or the test is cancelled.
     func read(
-        within limit: Duration = .seconds(30),
+        within limit: Duration = .seconds(120),
         until isEnough: @escaping @Sendable (String) -> Bool = { _ in false }
     ) async -> (text: String, end: End) {
         let cancellation = Cancellation()
