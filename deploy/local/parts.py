@@ -40,6 +40,12 @@ BROKER = r"^KafkaClientTests\.BrokerProcessTests/"
 RESTARTS = r"^Integration\.ApacheKafkaTests/"
 FAULTS = r"^Faults\."
 
+# Assertions of libraries of the tests that end the process and say nothing of the workers. The mock cluster of librdkafka
+# 2.0 has one for a member that lost its connection and joins again at the wrong moment, and Hummingbird's server one for a
+# connection that begins while it is told to stop.
+MOCK_CLUSTER = r"rdkafka_mock.*Assertion"
+WEB_SERVER = r"Deinited NIOAsyncWriter without calling finish"
+
 
 @dataclass
 class Part:
@@ -68,29 +74,27 @@ PARTS = [
     Part("style", "computes", 300, command=[str(SCRIPTS / "lint.sh")]),
     Part("rules", "computes", 360, RULES, width=4),
     Part("tables", "computes", 500, r"^LedgerTests\.", width=6),
-    Part("providers", "computes", 360, r"^(ProvidersTests|SandboxTests)\."),
+    Part("providers", "computes", 360, r"^(ProvidersTests|SandboxTests)\.", retry=WEB_SERVER),
     # The mock cluster of librdkafka 2.16 ends its process when it is given records of a partition without a leader.
     Part("pipeline", "computes", 240, r"^(CourierTests|PostgresClientTests)\.", library="debian"),
     # On a Kafka: the common cluster of three nodes; where KAFKA_HOME is missing, a broker process
     Part("clients", "waits", 300, r"^KafkaClientTests\.", kafka="common"),
-    Part("end-to-end", "waits", 660, r"^Integration\.", [RESTARTS], kafka="common"),
+    Part("end-to-end", "waits", 660, r"^Integration\.", [RESTARTS], kafka="common", retry=WEB_SERVER),
     Part("clients-broker", "waits", 300, r"^KafkaClientTests\.", [APACHE], kafka="common"),
-    Part("end-to-end-broker", "waits", 660, r"^Integration\.", [APACHE], kafka="common"),
+    Part("end-to-end-broker", "waits", 660, r"^Integration\.", [APACHE], kafka="common", retry=WEB_SERVER),
     Part(
         "old-library", "waits", 180, kafka="common", library="debian",
         filter=r"^(KafkaClientTests\.(RoundTrip|Group|BrokerProcess)Tests/|Integration\.Scenarios/Delivery/)",
     ),
-    Part("restarts", "waits", 900, RESTARTS, kafka=3),
+    Part("restarts", "waits", 900, RESTARTS, kafka=3, retry=WEB_SERVER),
     # On the mock cluster, which injects errors
     Part(
         "faults", "waits", 600, FAULTS, [r"^Faults\.CheckerTests/"], library="debian",
-        # The mock cluster of librdkafka 2.0 ends its process when a member that lost its connection joins again at the
-        # wrong moment. That says nothing of the workers.
-        retry=r"rdkafka_mock.*Assertion",
+        retry=f"{MOCK_CLUSTER}|{WEB_SERVER}",
     ),
     Part(
         "long-faults", "waits", 4800, FAULTS, [r"^Faults\.CheckerTests/"], library="debian",
-        retry=r"rdkafka_mock.*Assertion", environment={"COURIER_FAULTS_FULL": "1"},
+        retry=f"{MOCK_CLUSTER}|{WEB_SERVER}", environment={"COURIER_FAULTS_FULL": "1"},
     ),
     # Other builds
     Part("addresses", "computes", 1500, command=[str(SCRIPTS / "addresses.sh")]),
@@ -156,7 +160,7 @@ class Runner:
                 break
             result = await self.run_part(part)
             if part.retry and not result.is_good and not self.is_stopping and self.deserves_retry(part):
-                say(f"  {part.name}: librdkafka's mock cluster ended the run by an assertion of its own: once more")
+                say(f"  {part.name}: a library of the tests ended the run by an assertion of its own: once more")
                 result = await self.run_part(part)
             mark = "✔" if result.is_good else "✘"
             say(f"{mark} {part.name}: {result.seconds:.0f} s, {result.tests} tests")
