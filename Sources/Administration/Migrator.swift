@@ -203,3 +203,45 @@ package struct Migrator: Sendable {
         )
     }
 }
+
+extension Migrator {
+    /// Throws a refusal that names the missing roles, unless the login may create them.
+    ///
+    /// Existing roles are used as they are: an owner without the right to create roles depends on that.
+    static func checkRoles(_ roles: [String], _ session: Session) throws {
+        if roles.isEmpty { return }
+        let rows = try session.execute(
+            Statement(
+                """
+                SELECT wanted.name
+                FROM unnest($1::text[]) WITH ORDINALITY AS wanted(name, place)
+                WHERE NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = wanted.name)
+                  AND NOT (SELECT r.rolsuper OR r.rolcreaterole FROM pg_roles r WHERE r.rolname = current_user)
+                ORDER BY wanted.place
+                """,
+                [.texts(roles)]
+            )
+        )
+        let missing = try rows.map { try $0.text(0) }
+        if !missing.isEmpty { throw Refusal.roles(missing: missing) }
+    }
+}
+
+extension Migrator {
+    /// True when the database holds a request, a verification or an event; false when it has no tables yet.
+    package func hasRows() async throws -> Bool {
+        try await pool.withSession { session in
+            let exists = try session.execute(Statement("SELECT to_regclass('courier.request') IS NOT NULL"))
+            guard try exists.onlyRow.bool(0) else { return false }
+            let rows = try session.execute(
+                Statement(
+                    """
+                    SELECT EXISTS (SELECT FROM courier.request) OR EXISTS (SELECT FROM courier.verification)
+                        OR EXISTS (SELECT FROM courier.outbox) OR EXISTS (SELECT FROM courier.outbox_pack)
+                    """
+                )
+            )
+            return try rows.onlyRow.bool(0)
+        }
+    }
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import CBuild
 import KafkaClient
 
 /// The root command, `code-courier`.
@@ -61,4 +62,15 @@ struct CodeCourier: AsyncParsableCommand {
             EraseCommand.self,
         ]
     )
+}
+
+/// The program's version.
+enum Version {
+    static let number = "0.1.0"
+
+    /// The number and the commit of the build, such as `0.1.0 (3f2c1ab)`.
+    static var text: String {
+        let commit = String(cString: code_courier_commit())
+        return "\(number) (\(commit.isEmpty ? "development build" : commit))"
+    }
 }

@@ -125,3 +125,30 @@ package struct RecordBatch: Sendable {
         RecordBatch(records: [], epoch: epoch, number: number, nextOffsets: nextOffsets)
     }
 }
+
+/// The result of a record that was sent.
+package enum DeliveryResult: Hashable, Sendable {
+    /// Every in-sync replica has the record.
+    case delivered(partition: Int32, offset: Int64)
+
+    /// The record may not be written; send it again if the error is retriable.
+    case failed(KafkaError)
+
+    /// The cause of a failed delivery; nil after a successful one.
+    package var failure: KafkaError? {
+        if case .failed(let error) = self { error } else { nil }
+    }
+}
+
+/// A record to be written, and the callback for its result.
+package struct OutgoingRecord: Sendable {
+    package let record: ProducerRecord
+
+    /// Called once, on the producer's thread, which it must not block.
+    package let answer: @Sendable (DeliveryResult) -> Void
+
+    package init(_ record: ProducerRecord, _ answer: @escaping @Sendable (DeliveryResult) -> Void) {
+        self.record = record
+        self.answer = answer
+    }
+}

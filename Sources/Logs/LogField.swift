@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Verification
+
 /// The names of all fields beside the time, severity, event and message of a line.
 ///
 /// Names follow OpenTelemetry's where it has one. A published name keeps its meaning and its type.
@@ -88,4 +90,15 @@ package enum LogField: String, Sendable, CaseIterable {
     case errors
     case residentBytes = "rss_bytes"
     case processorTime = "cpu_ms"
+}
+
+extension [LogField: LogValue] {
+    /// The non-empty fields, with those of the line's trace.
+    package func adding(_ trace: TraceContext?) -> Self {
+        var fields = filter { $0.value != .text("") }
+        guard let trace else { return fields }
+        fields[.traceID] = .text(trace.traceID)
+        fields[.spanID] = .text(trace.parentID)
+        return fields
+    }
 }

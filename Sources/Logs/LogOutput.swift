@@ -84,3 +84,15 @@ package final class LogOutput: Sendable {
         return line.bytes(format, isColored: isColored, service: service)
     }
 }
+
+/// The format of the log.
+package enum LogFormat: String, Sendable, CaseIterable {
+    /// One flat JSON object a line.
+    case json
+
+    /// One OTLP JSON document with one log record a line, as OpenTelemetry's file exporter writes it.
+    case otel
+
+    /// Text for people.
+    case text
+}

@@ -136,3 +136,11 @@ struct MessagePreviewCommand: AsyncParsableCommand {
         throw StartFailure.report(["--tenant: \(path) has no such tenant; there are \(known)"])
     }
 }
+
+struct MessageCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "message",
+        abstract: "Shows the messages that people get.",
+        subcommands: [MessagePreviewCommand.self]
+    )
+}

@@ -33,3 +33,11 @@ struct PolicyCheckCommand: AsyncParsableCommand {
         printOutput(PolicySummary(policy: policy, now: .now).lines(file: file))
     }
 }
+
+struct PolicyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "policy",
+        abstract: "Checks a policy, explains its decisions and replays the past against it.",
+        subcommands: [PolicyCheckCommand.self, PolicyExplainCommand.self, PolicySimulateCommand.self]
+    )
+}

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Verification
+
 /// Parses one kind of value from a text, whether a YAML scalar or an environment variable.
 ///
 /// YAML's own types are not used: `NO` is Norway, `2026-11-20` a version and `012345` a code, so the text of every
@@ -64,6 +66,19 @@ extension ValueRule where Value: RawRepresentable<String> & CaseIterable {
         return Self(requirement: "must be one of \(names)") { text in
             let word = text.lowercased()
             return Value.allCases.first { $0.rawValue.lowercased() == word } ?? synonyms[word]
+        }
+    }
+}
+
+extension ValueRule where Value == RateLimit {
+    /// A count in a unit of time, such as `10/s`.
+    static var rate: Self {
+        let units: [String: Duration] = ["s": .seconds(1), "min": .seconds(60), "h": .seconds(3600)]
+        let count = ValueRule<Int>.integer(in: 1...1_000_000)
+        return Self(requirement: "must be a rate such as 10/s, 600/min or 5000/h, from 1 to 1000000 a unit") { text in
+            let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 2, let count = count.parse(parts[0]), let unit = units[parts[1]] else { return nil }
+            return RateLimit(count: count, per: unit)
         }
     }
 }

@@ -2,8 +2,11 @@
 
 import ArgumentParser
 import Glibc
+import KafkaClient
 import Logging
 import Logs
+import PostgresClient
+import ServiceLifecycle
 
 /// The log of a worker: JSON lines for machines, short text for people.
 enum WorkerLog {
@@ -32,3 +35,11 @@ enum WorkerLog {
         return output.logger(level: settings.level)
     }
 }
+
+// Errors whose descriptions may be logged: they hold only SQLSTATEs, codes, and names of tables, options and calls.
+
+extension KafkaError: LoggableError {}
+extension PostgresError: LoggableError {}
+extension HealthFile.Failure: LoggableError {}
+extension ServiceManager.Failure: LoggableError {}
+extension ServiceGroupError: LoggableError {}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Logs
-import SMTPClient
+import NIOPosix
+package import SMTPClient
 import Synchronization
 package import Verification
 
@@ -100,4 +101,52 @@ package struct SMTPProvider: MessageProvider {
 extension SMTPProvider: CustomStringConvertible, CustomReflectable {
     package var description: String { "SMTPProvider(\(name))" }
     package var customMirror: Mirror { Mirror(self, children: ["configuration": configuration]) }
+}
+
+/// Settings for e-mails through one mail server.
+package struct SMTPConfiguration: Sendable {
+    /// The default number of messages in flight, each over a connection of its own.
+    package static let defaultConnections = 4
+
+    package var server: SMTPServer
+
+    /// The sender, both in the envelope and in the `From` header.
+    package var from: MailAddress
+    package var connections: Int
+
+    package init(
+        server: SMTPServer,
+        from: MailAddress,
+        connections: Int = SMTPConfiguration.defaultConnections
+    ) {
+        self.server = server
+        self.from = from
+        self.connections = connections
+    }
+}
+
+/// A fixed number of threads for blocking calls; they end when the owner is released.
+final class MailThreads: Sendable {
+    private let pool: NIOThreadPool
+
+    init(count: Int) {
+        pool = NIOThreadPool(numberOfThreads: max(1, count))
+        pool.start()
+    }
+
+    deinit {
+        // Calls in progress end by themselves; nothing waits for the threads, and an error has no remedy.
+        pool.shutdownGracefully { _ in }
+    }
+
+    /// Runs a call on the next free thread, in order, unless it was given up by then.
+    func submit(_ call: SMTPCall, _ work: @escaping @Sendable () -> Void) {
+        pool.submit { state in
+            if case .active = state, call.begin() {
+                work()
+            } else {
+                call.giveUp(.cancelled)
+            }
+        }
+    }
 }

@@ -56,3 +56,60 @@ package struct SandboxMessage: Sendable, Hashable, Codable {
         reference = arrival.reference
     }
 }
+
+/// An e-mail that the sandbox accepted.
+package struct SandboxEmail: Sendable, Hashable, Codable {
+    /// The number in the order of acceptance, from 1.
+    package let sequence: Int
+    package let sid: String
+    /// The `Message-ID` without its angle brackets.
+    package let messageID: String?
+    package let subject: String
+    /// The decoded `From` header, or the envelope's sender without one.
+    package let from: String
+    /// The recipients of the envelope.
+    package let to: [String]
+    package let text: String?
+    package let html: String?
+    /// The web addresses in the text and the HTML, without duplicates.
+    package let links: [String]
+    /// The code found in the text, or else in the HTML.
+    package let code: String?
+    /// In RFC 3339.
+    package let receivedAt: String
+    /// The size of the whole mail in bytes.
+    package let size: Int
+}
+
+/// A silent push that the sandbox accepted.
+package struct SandboxPush: Sendable, Hashable, Codable {
+    /// The number in the order of acceptance, from 1.
+    package let sequence: Int
+    /// The `apns-id`.
+    package let sid: String
+    package let token: String
+    /// The bundle identifier of the app.
+    package let topic: String
+    package let pushType: String
+    package let priority: Int?
+    /// The receipt and secret for app verification.
+    package let receipt: String?
+    package let secret: String?
+    /// The body as received.
+    package let payload: String
+    /// In RFC 3339.
+    package let receivedAt: String
+}
+
+/// The API by which a message arrived.
+package enum SandboxProvider: String, Sendable, Hashable, Codable, CaseIterable {
+    case twilio
+    /// Vonage's SMS API.
+    case vonage
+    /// Vonage's Messages API.
+    case vonageMessages = "vonage_messages"
+    /// A gateway that takes JSON and an `Idempotency-Key`.
+    case http
+    case smtp
+    case apns
+}

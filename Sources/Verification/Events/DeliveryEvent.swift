@@ -114,3 +114,16 @@ struct DeliveryEvent: Sendable, Equatable {
         self.occurredAt = occurredAt
     }
 }
+
+/// The `status` of a delivery event.
+package enum DeliveryStatus: String, Sendable, Hashable, CaseIterable {
+    case sent
+    case delivered
+    case undelivered
+    case suppressed
+    case rejected
+    case expiredUnsent = "expired_unsent"
+    case failed
+    case unknown
+    case expired
+}
