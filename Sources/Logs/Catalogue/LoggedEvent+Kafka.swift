@@ -7,14 +7,14 @@ extension LoggedEvent {
     package static let publishFailed = LoggedEvent(
         "publish.failed",
         .warning,
-        "records were not taken by the broker",
+        "the broker did not take records",
         [.records, .error, .reason, .broker, .topic, .partition],
         throttledBy: []
     )
     package static let publishRefused = LoggedEvent(
         "publish.refused",
         .error,
-        "a topic takes no records though brokers answer, trying again",
+        "a topic takes no records although brokers answer: trying again",
         [.topic, .partition, .reason, .error, .broker],
         again: OutageNotice.interval
     )
@@ -53,7 +53,7 @@ extension LoggedEvent {
             topicMadeAnew = LoggedEvent(
                 "\(area).topic_made_anew",
                 .warning,
-                "the topic was deleted and made anew: it is read from its first record on",
+                "the topic was deleted and created again: it is read from its first record",
                 [.topic]
             )
             groupShared = LoggedEvent(
@@ -66,14 +66,14 @@ extension LoggedEvent {
             cannotRead = LoggedEvent(
                 "\(area).cannot_read",
                 .error,
-                "a topic cannot be read though brokers answer, trying again",
+                "a topic cannot be read although brokers answer: trying again",
                 [.topic, .partition, .reason, .error, .broker]
             )
             readsAgain = LoggedEvent("\(area).reads_again", .notice, "a topic can be read again", [.topic])
             unreachable = LoggedEvent(
                 "\(area).unreachable",
                 .error,
-                "no broker can be reached, trying again",
+                "no broker can be reached: trying again",
                 [.reason, .broker, .error]
             )
             recovered = LoggedEvent("\(area).recovered", .notice, "a broker answers again")
@@ -87,12 +87,12 @@ extension LoggedEvent {
             notAssigned = LoggedEvent(
                 "\(area).not_assigned",
                 .info,
-                "offsets were not committed: partitions have moved"
+                "did not commit offsets of partitions that have moved to another member"
             )
             commitFailed = LoggedEvent(
                 "\(area).commit_failed",
                 .warning,
-                "offsets were not committed, the next commit covers them",
+                "could not commit offsets: the next commit covers them",
                 [.error, .reason, .broker, .topic, .partition],
                 throttledBy: [.error]
             )

@@ -6,7 +6,7 @@ extension LoggedEvent {
     package static let postgresFailing = LoggedEvent(
         "postgres.failing",
         .error,
-        "the database fails, trying again",
+        "the database fails: trying again",
         [.stage, .error],
         throttledBy: [.stage, .error]
     )
@@ -20,20 +20,20 @@ extension LoggedEvent {
     package static let heartbeatFailed = LoggedEvent(
         "heartbeat.failed",
         .warning,
-        "the worker's state cannot be told",
+        "cannot write or send the worker's health state: see the field target",
         [.target, .error]
     )
     package static let postgresUnrecordable = LoggedEvent(
         "postgres.unrecordable",
         .error,
-        "a record that the database cannot take becomes a dead letter",
+        "the database refuses a record's values: it becomes a dead letter",
         [.stage, .topic, .partition, .offset],
         throttledBy: [.stage]
     )
     package static let postgresSessionsEnded = LoggedEvent(
         "postgres.sessions_ended",
         .warning,
-        "sessions of a frozen worker or a lost connection, which stood still in a transaction, are ended",
+        "ended database sessions that stood still within a transaction: a frozen worker or a lost connection held their locks",
         [.sessions],
         throttledBy: []
     )
@@ -54,27 +54,27 @@ extension LoggedEvent {
     package static let maintenanceOverdue = LoggedEvent(
         "maintenance.overdue",
         .warning,
-        "days could not be made or dropped for over an hour: somebody's lock or snapshot is in the way",
+        "daily partitions could not be created or dropped for over an hour: another session's lock or snapshot blocks them",
         [.ageMilliseconds],
         again: .seconds(600)
     )
     package static let recordGivenUp = LoggedEvent(
         "record.given_up",
         .error,
-        "what became of a send could not be recorded",
+        "a send's outcome could not be recorded",
         [.verificationID, .sendID, .requestID, .provider, .traceID, .spanID]
     )
     package static let dispatchMarkFailed = LoggedEvent(
         "dispatch.mark_failed",
         .warning,
-        "claims could not be marked",
+        "could not mark sends before their provider is called: they are released, and claimed again later",
         [.sends],
         throttledBy: []
     )
     package static let sweepTakenOver = LoggedEvent(
         "sweep.taken_over",
         .info,
-        "sends that were due are taken over",
+        "took over sends that were due",
         [.sends],
         throttledBy: []
     )

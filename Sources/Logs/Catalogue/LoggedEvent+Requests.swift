@@ -14,19 +14,19 @@ extension LoggedEvent {
     package static let sendUnknown = LoggedEvent(
         "send.unknown",
         .warning,
-        "nobody can know whether a message left",
+        "it is unknown whether a message was sent",
         decisionFields
     )
     package static let sendCodeMismatch = LoggedEvent(
         "send.code_mismatch",
         .error,
-        "a send's code is not the one that was hashed: it does not leave",
+        "a send's code differs from the hashed one: the message is not sent",
         [.verificationID, .sendID, .requestID, .codeKey, .hashKey, .traceID, .spanID]
     )
     package static let deadLetter = LoggedEvent(
         "dead_letter.published",
         .warning,
-        "a record that cannot be used is put with the dead letters",
+        "an unusable record is published to the dead-letter topic",
         [.reason, .topic, .partition, .offset],
         throttledBy: [.reason]
     )
@@ -56,14 +56,14 @@ extension LoggedEvent {
     package static let providerMisconfigured = LoggedEvent(
         "provider.misconfigured",
         .error,
-        "provider refuses this account: an operator has to act",
+        "provider refuses this account: an operator must act",
         answerFields,
         throttledBy: [.provider, .errorCode]
     )
     package static let providerPaused = LoggedEvent(
         "provider.paused",
         .warning,
-        "provider is passed over",
+        "provider is paused: other providers get its messages",
         [.workerID, .provider]
     )
     package static let providerResumed = LoggedEvent(
@@ -75,7 +75,7 @@ extension LoggedEvent {
     package static let providerTurnsFailed = LoggedEvent(
         "provider.turns_failed",
         .warning,
-        "no turns were had",
+        "could not get rate-limit tokens for providers: their messages wait",
         [.error],
         throttledBy: []
     )

@@ -21,13 +21,13 @@ extension LoggedEvent {
     package static let workerEnded = LoggedEvent(
         "worker.ended",
         .warning,
-        "worker ends at once",
+        "worker ends at once, without draining",
         [.workerID, .signal]
     )
     package static let workerDrainTimeout = LoggedEvent(
         "worker.drain_timeout",
         .warning,
-        "what is not finished is left to other workers: the time to stop is over",
+        "drain timeout: unfinished work is left to other workers",
         [.workerID]
     )
     package static let workerFailed = LoggedEvent(
@@ -39,7 +39,7 @@ extension LoggedEvent {
     package static let workerStalled = LoggedEvent(
         "worker.stalled",
         .critical,
-        "worker does not get on and ends, so that it is started anew",
+        "worker makes no progress and exits, so that its supervisor restarts it",
         [.workerID, .stalled]
     )
     package static let workerStats = LoggedEvent(
@@ -85,7 +85,7 @@ extension LoggedEvent {
     package static let configurationVariableUnknown = LoggedEvent(
         "configuration.variable_unknown",
         .warning,
-        "an environment variable is no key's and looks like one",
+        "an environment variable sets no key of the configuration but looks like one that does",
         [.variable, .nearest]
     )
     package static let postgresWithoutTLS = LoggedEvent(
@@ -115,7 +115,7 @@ extension LoggedEvent {
     package static let policyRefused = LoggedEvent(
         "policy.refused",
         .error,
-        "policy refused, the one in force stays",
+        "policy refused: the previous one stays in force",
         [.fault, .policyVersion]
     )
     package static let policyVersionReused = LoggedEvent(
@@ -127,7 +127,7 @@ extension LoggedEvent {
     package static let policyRecorded = LoggedEvent(
         "policy.recorded",
         .info,
-        "request let through and recorded by a rule",
+        "a rule recorded the request and let it pass",
         [.rule, .tenant, .requestID, .region, .traceID, .spanID]
     )
 }
@@ -144,7 +144,7 @@ extension LoggedEvent {
     package static let secretsRefused = LoggedEvent(
         "secrets.refused",
         .error,
-        "secrets refused, those in force stay",
+        "secrets refused: the previous ones stay in use",
         [.fault]
     )
 }
@@ -155,13 +155,13 @@ extension LoggedEvent {
     package static let logSuppressed = LoggedEvent(
         "log.suppressed",
         .warning,
-        "lines that came too fast were not written",
+        "similar log lines were left out to limit their rate",
         [.logEvent, .suppressed, .provider, .outcome, .errorCode, .error, .stage, .reason]
     )
     package static let logDropped = LoggedEvent(
         "log.dropped",
         .warning,
-        "lines could not be written: nobody took them",
+        "log lines were lost: the reader of the output was too slow or gone",
         [.dropped]
     )
 
