@@ -18,7 +18,8 @@ struct LockedKeys: Sendable {
     /// Splits candidates into those that need none of these rows, and the others.
     ///
     /// A person's candidates keep their order: a candidate behind a waiting one waits, too. A candidate that is too
-    /// late to be sent needs no row, so a lock delays no candidate beyond its deadline.
+    /// late to be sent needs no committed row, so a lock delays no candidate beyond its deadline. A row of its id that is
+    /// not committed yet may be its own decision, by another worker: the candidate waits until that is known.
     func split(_ candidates: [Candidate], by rules: IntakeRules) -> (free: [Candidate], waiting: [Candidate]) {
         if holders.isEmpty { return (candidates, []) }
         var (free, waiting) = ([Candidate](), [Candidate]())
@@ -28,7 +29,9 @@ struct LockedKeys: Sendable {
             let isTooLate = rules.isTooLate(candidate, at: now)
             let passed = isTooLate ? [] : candidate.possiblyPassed
             let isBehind = keys.contains(candidate.key) || passed.contains { slots.contains($0.slot) }
-            guard isBehind || !isTooLate && needsHeld(candidate.key, passed) else {
+            let needsLocked =
+                isTooLate ? holders[candidate.key.digest.value] == Self.inserting : needsHeld(candidate.key, passed)
+            guard isBehind || needsLocked else {
                 free.append(candidate)
                 continue
             }
