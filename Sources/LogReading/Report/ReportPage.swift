@@ -41,6 +41,8 @@ package struct ReportPage {
             page.member("broken", tally.broken)
             history.write(to: &page)
         }
-        return String(decoding: json.bytes, as: UTF8.self).replacing("<", with: "\\u003c")
+        // By bytes: as a character `<` may be one with what stands around it, such as U+0600.
+        let escaped = json.bytes.flatMap { $0 == UInt8(ascii: "<") ? Array(#"\u003c"#.utf8) : [$0] }
+        return String(decoding: escaped, as: UTF8.self)
     }
 }

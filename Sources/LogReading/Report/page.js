@@ -73,7 +73,7 @@ function doubts() {
       + 'lag is not added up.');
   }
   if (gaps.length > 0) {
-    doubts.push(`${count(gaps.length, 'gap')} without heartbeat, the longest ${span(Math.max(...gaps))}: lines are `
+    doubts.push(`${count(gaps.length, 'gap')} without heartbeat, the longest ${span(gaps.reduce((most, gap) => Math.max(most, gap), 0))}: lines are `
       + 'missing, or the worker was down. Counts of these times may be missing.');
   }
   return doubts.map((doubt) => make('p', { class: 'doubt' }, doubt));
