@@ -37,7 +37,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm, .sighup)
         let stage = try await DemoStage(postgresURL: postgresURL, port: port)
         let result = try await stage.perform(staying: !once, until: signals)
         if once { print(result.json) }

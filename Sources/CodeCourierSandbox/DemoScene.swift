@@ -116,10 +116,10 @@ struct DemoScene {
     private func expectDeadLetter(_ result: inout DemoResult) async throws {
         let arguments = ["dead-letters", "list", "--config", configuration, "--json"]
         // Poll: only reading the topic shows whether the worker has already produced the dead letter.
-        for _ in 0..<60 where try await program.run(arguments).lines.isEmpty {
-            try await Task.sleep(for: .milliseconds(500))
+        for _ in 0..<60 where result.deadLetters == 0 {
+            result.deadLetters = try await program.run(arguments).lines.count
+            if result.deadLetters == 0 { try await Task.sleep(for: .milliseconds(500)) }
         }
-        result.deadLetters = try await program.run(arguments).lines.count
         _ = try await run(["dead-letters", "list"])
     }
 

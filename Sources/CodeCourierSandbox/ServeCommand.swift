@@ -36,7 +36,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let sandbox = Sandbox(configuration: SandboxConfiguration(port: port, smtpPort: smtpPort))
-        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm, .sighup)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 do {

@@ -26,17 +26,20 @@ struct WorkerProgram: Sendable {
 
     /// Runs a command to its end; cancelling the task interrupts it like Ctrl-C.
     func run(_ arguments: [String]) async throws -> Ended {
-        let output = Pipe()
+        // A file takes any length of output; a pipe that nobody reads meanwhile would stop the process.
+        let output = FileManager.default.temporaryDirectory.appending(path: "code-courier-\(UUID().uuidString)")
+        try Data().write(to: output)
+        defer { try? FileManager.default.removeItem(at: output) }
         let process = process(arguments)
-        process.standardOutput = output
+        process.standardOutput = try FileHandle(forWritingTo: output)
         let code = try await end(of: process)
-        let bytes = (try? output.fileHandleForReading.readToEnd()) ?? Data()
-        let text = String(decoding: bytes, as: UTF8.self)
+        let text = String(decoding: try Data(contentsOf: output), as: UTF8.self)
         return Ended(lines: text.split(separator: "\n").map(String.init), code: code)
     }
 
     /// Runs a worker until the task is cancelled, and waits until it has drained; throws when it exits by itself.
     func work(_ arguments: [String]) async throws {
+        guard !Task.isCancelled else { return }
         let code = try await end(of: process(arguments))
         guard Task.isCancelled else { throw ExitCode(code == 0 ? 1 : code) }
     }
@@ -51,18 +54,21 @@ struct WorkerProgram: Sendable {
     }
 
     private func end(of process: Process) async throws -> Int32 {
-        try await withTaskCancellationHandler {
+        try Task.checkCancellation()
+        return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
                 do {
                     try process.run()
+                    // The handler below does nothing when it runs before the process does.
+                    if Task.isCancelled { process.terminate() }
                 } catch {
                     process.terminationHandler = nil
                     continuation.resume(throwing: error)
                 }
             }
         } onCancel: {
-            if process.isRunning { process.terminate() }
+            if process.isRunning, process.processIdentifier > 0 { process.terminate() }
         }
     }
 }

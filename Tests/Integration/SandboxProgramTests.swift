@@ -45,6 +45,22 @@ extension CommandLineSuite {
             }
         }
 
+        @Test(arguments: ["", "1. Ada", "He mistypes"])
+        func `a demo that is stopped early ends soon, and its worker with it`(line: String) async throws {
+            try await LedgerDatabase.with(connections: 1) { database in
+                let (url, password) = DatabaseURL(database.url).withoutPassword
+                let demo = ["demo", "--port", "0", "--postgres-url", url.text]
+                let program = try Program(demo, environment: ["PGPASSWORD": password], folder: try ScratchFolder())
+                try await eventually("it has come so far", within: .seconds(60)) {
+                    if !program.output.contains(line) { return false }
+                    return try await workers(of: database) > 0
+                }
+                program.send(SIGINT)
+                #expect(try await program.exit(within: .seconds(40)) == .code(1), "\(program.errors)")
+                try await eventually("the sessions are gone") { try await workers(of: database) == 0 }
+            }
+        }
+
         @Test func `the sandbox says where it listens, and ends at Ctrl-C`() async throws {
             let program = try Program(["sandbox", "--port", "0"], folder: try ScratchFolder())
             try await eventually("it listens") { program.lines.count == 2 }
