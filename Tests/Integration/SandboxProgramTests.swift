@@ -35,12 +35,12 @@ extension CommandLineSuite {
                 let (url, password) = DatabaseURL(database.url).withoutPassword
                 let demo = ["demo", "--port", "0", "--postgres-url", url.text]
                 let program = try Program(demo, environment: ["PGPASSWORD": password], folder: try ScratchFolder())
-                try await eventually("the story is told", within: .seconds(60)) {
+                try await eventually("the story is told", within: .seconds(180)) {
                     program.output.contains("Ctrl-C ends the demo.")
                 }
                 #expect(try await workers(of: database) > 0)
                 program.send(SIGINT)
-                #expect(try await program.exit(within: .seconds(60)) == .code(0), "\(program.errors)")
+                #expect(try await program.exit(within: .seconds(120)) == .code(0), "\(program.errors)")
                 try await eventually("the worker's sessions are gone") { try await workers(of: database) == 0 }
             }
         }
@@ -51,12 +51,12 @@ extension CommandLineSuite {
                 let (url, password) = DatabaseURL(database.url).withoutPassword
                 let demo = ["demo", "--port", "0", "--postgres-url", url.text]
                 let program = try Program(demo, environment: ["PGPASSWORD": password], folder: try ScratchFolder())
-                try await eventually("it has come so far", within: .seconds(60)) {
-                    if !program.output.contains(line) { return false }
+                try await eventually("it has come so far", within: .seconds(180)) {
+                    guard line.isEmpty || program.output.contains(line) else { return false }
                     return try await workers(of: database) > 0
                 }
                 program.send(SIGINT)
-                #expect(try await program.exit(within: .seconds(40)) == .code(1), "\(program.errors)")
+                #expect(try await program.exit(within: .seconds(120)) == .code(1), "\(program.errors)")
                 try await eventually("the sessions are gone") { try await workers(of: database) == 0 }
             }
         }
@@ -132,7 +132,7 @@ extension CommandLineSuite {
             expecting code: Int32 = 0
         ) async throws -> Program {
             let program = try Program(arguments, environment: environment, folder: try ScratchFolder())
-            let exit = try await program.exit(within: .seconds(120))
+            let exit = try await program.exit(within: .seconds(240))
             #expect(exit == .code(code), "\(program.output)\(program.errors)")
             return program
         }
