@@ -63,7 +63,7 @@ extension Calls {
         /// Deadlines are far shorter than leases, so a call that does not end would lose its lease.
         @Test func `the provider never answers, drips, or never stops answering`() async throws {
             // Even a busy machine reads the start of an answer within this deadline.
-            let plan = Scenario.Plan(lease: .seconds(30), callDeadline: .seconds(6), quietTime: .seconds(120))
+            let plan = Scenario.Plan(lease: .seconds(30), callDeadline: .seconds(10), quietTime: .seconds(120))
             try await Scenario.run("provider_hangs", quick: 120, full: 3000, plan: plan) { scenario in
                 let worker = try await scenario.startWorker()
                 try await hang(scenario, 30)
