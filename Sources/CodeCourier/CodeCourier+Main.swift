@@ -41,3 +41,18 @@ extension CodeCourier {
 func endProcess(_ code: Int32) -> Never {
     _exit(code)
 }
+
+/// The running program, and its replacement by another one in the same process.
+enum OwnProcess {
+    /// The path of the program's file; nil without /proc.
+    static var program: String? { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") }
+
+    /// Replaces the program; returns only when that is impossible.
+    ///
+    /// `arguments` begin with the name of the new program.
+    static func replace(by program: String, _ arguments: [String]) {
+        // SAFETY: the array ends with nil, and its strings live until the program is replaced, or are never freed.
+        var pointers = unsafe arguments.map { unsafe strdup($0) } + [nil]
+        unsafe execv(program, &pointers)
+    }
+}

@@ -16,8 +16,8 @@ struct WorkerProgram: Sendable {
 
     /// Finds the program; `settings` are variables of the configuration, which override the caller's environment.
     init(settings: [String: String]) throws {
-        path = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe").fileURL
-            .deletingLastPathComponent().appending(path: "code-courier")
+        let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        path = URL(filePath: own).deletingLastPathComponent().appending(path: "code-courier")
         let sections = ["KAFKA_", "POSTGRES_", "POLICY_", "KEYS_", "WORKER_", "LOG_", "PROVIDERS_"]
         environment = ProcessInfo.processInfo.environment
             .filter { variable in !sections.contains { variable.key.hasPrefix($0) } }
@@ -71,8 +71,4 @@ struct WorkerProgram: Sendable {
             if process.isRunning, process.processIdentifier > 0 { process.terminate() }
         }
     }
-}
-
-extension String {
-    fileprivate var fileURL: URL { URL(filePath: self) }
 }

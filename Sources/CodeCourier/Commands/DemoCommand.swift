@@ -57,11 +57,10 @@ struct SandboxCommand: ParsableCommand {
 private enum SandboxProgram {
     /// Replaces this process by the sandbox program; throws where that is not installed.
     static func take(over arguments: [String]) throws {
-        let own = URL(filePath: (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? "")
-        let path = own.deletingLastPathComponent().appending(path: "code-courier-sandbox").path
-        // SAFETY: the array ends with nil, and its strings live until the program is replaced, or are never freed.
-        var pointers = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
-        unsafe execv(path, &pointers)
+        if let own = OwnProcess.program {
+            let path = URL(filePath: own).deletingLastPathComponent().appending(path: "code-courier-sandbox").path
+            OwnProcess.replace(by: path, [path] + arguments)
+        }
         throw StartFailure.report([
             "the program code-courier-sandbox, which has this command, is not beside this one; make demo builds both"
         ])

@@ -11,11 +11,9 @@ enum PasswordArgument {
     static func hide() {
         guard let (arguments, password) = moved(from: CommandLine.arguments) else { return }
         // Without /proc the program continues with its original arguments.
-        guard let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else { return }
+        guard let program = OwnProcess.program else { return }
         setenv("PGPASSWORD", password, 1)
-        // SAFETY: the array ends with nil, and its strings live until the program is replaced, or are never freed.
-        var pointers = unsafe arguments.map { unsafe strdup($0) } + [nil]
-        unsafe execv(program, &pointers)
+        OwnProcess.replace(by: program, arguments)
     }
 
     /// The arguments without a database's password, and the password; nil when they contain none.
