@@ -42,7 +42,7 @@ package struct ReportPage {
             history.write(to: &page)
         }
         // By bytes: as a character `<` may be one with what stands around it, such as U+0600.
-        let escaped = json.bytes.flatMap { $0 == UInt8(ascii: "<") ? Array(#"\u003c"#.utf8) : [$0] }
-        return String(decoding: escaped, as: UTF8.self)
+        let parts = json.bytes.split(separator: UInt8(ascii: "<"), omittingEmptySubsequences: false)
+        return String(decoding: Array(parts.joined(separator: #"\u003c"#.utf8)), as: UTF8.self)
     }
 }
