@@ -44,7 +44,7 @@ package struct IntakeKeys: Sendable {
         var counts: [String: Int] = [:]
         for candidate in candidates {
             let isTooLate = isTooLate(candidate)
-            if isTooLate, let holder = holders[candidate.key.digest.value], holder != LockedKeys.inserting {
+            if isTooLate, holders[candidate.key.digest.value] != nil {
                 unlockable[candidate.key] = candidate
             } else if requests[candidate.key] == nil {
                 requests[candidate.key] = candidate
