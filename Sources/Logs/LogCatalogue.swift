@@ -10,10 +10,10 @@ package enum LogCatalogue {
 
     /// The fields of every line.
     private static let common: [(name: String, explanation: String)] = [
-        ("timestamp", "RFC 3339 in UTC with microseconds"),
+        ("timestamp", "RFC 3339 in UTC, with microseconds"),
         ("severity", "`trace`, `debug`, `info`, `notice`, `warning`, `error` or `critical`"),
-        ("event", "the name of the event, which never changes its meaning"),
-        ("message", "the same text in every line of the event; a library's own words in `library.message`"),
+        ("event", "stable name of the event"),
+        ("message", "constant text of the event, or a library's own words in `library.message`"),
     ]
 
     /// The events sorted by name.
@@ -61,46 +61,62 @@ package enum LogCatalogue {
 
     /// The catalogue for people.
     package static var page: String {
-        let common = common.map { "| `\($0.name)` | \($0.explanation) |" }
-        let events = events.map { event in
+        """
+        # Log events
+
+        <!-- Written by `code-courier log-events --page`; the source is Sources/Logs/Catalogue. -->
+
+        Log lines are an interface: names keep their meaning and type, and fields are only added. This is version
+        \(version) of the catalogue; programs read [`schemas/log-events.json`](../schemas/log-events.json).
+
+        With `log.format: json` a line is one flat object, with `otel` one OTLP document, for the OpenTelemetry
+        collector's `otlpjsonfile`. No line holds a code, a full number or address, or a text of a provider or
+        database.
+
+        Every line has:
+
+        \(commonLines.joined(separator: "\n"))
+
+        and the fields of its event, where known. In rows of two events, `kafka.…` is the requests
+        consumer's, `receipts.…` the receipts consumer's:
+
+        | event | severity | message | fields |
+        |---|---|---|---|
+        \(eventRows.joined(separator: "\n"))
+
+        ¹ At most five similar lines in ten seconds; `log.suppressed` counts the rest.
+
+        Fields are strings unless a type is given; `…_ms` are milliseconds:
+
+        \(fieldLines.joined(separator: "\n"))
+
+        """
+    }
+
+    private static var commonLines: [String] { common.map { "- `\($0.name)`: \($0.explanation)" } }
+
+    private static var eventRows: [String] {
+        // The consumers of requests and of receipts have the same events, so one row shows both names.
+        let twins = Dictionary(
+            uniqueKeysWithValues: zip(
+                LoggedEvent.Consumer.requests.all.map(\.name),
+                LoggedEvent.Consumer.receipts.all.map(\.name)
+            )
+        )
+        return events.filter { !twins.values.contains($0.name) }.map { event in
             let fields = event.fields.map { "`\($0.rawValue)`" }.joined(separator: " ")
-            let name = event.throttledBy == nil ? "`\(event.name)`" : "`\(event.name)` ¹"
-            let again = event.interval.map { "; again every \($0.components.seconds) s while it lasts" } ?? ""
-            return "| \(name) | \(event.level.rawValue) | \(event.message)\(again) | \(fields) |"
+            let twin = twins[event.name].map { " `\($0)`" } ?? ""
+            let mark = event.throttledBy == nil ? "" : " ¹"
+            let again = event.interval.map { "; repeated every \($0.components.seconds) s" } ?? ""
+            return "| `\(event.name)`\(twin)\(mark) | \(event.level.rawValue) | \(event.message)\(again) | \(fields) |"
         }
-        let fields = LogField.allCases.map { "| `\($0.rawValue)` | \($0.type) | \($0.explanation) |" }
-        return """
-            # Log events
+    }
 
-            <!-- Written by `code-courier log-events --page`; the source is Sources/Logs/Catalogue. -->
-
-            The lines of a worker are an interface: a name keeps its meaning and its type, and fields are only added.
-            This is version \(version) of the catalogue; [`schemas/log-events.json`](../schemas/log-events.json) says the same to programs.
-
-            `log.level` (`info`), `log.format` (`json` on a pipe, `text` on a terminal, or `otel`) and `log.statsInterval`
-            (`10s`) set what is written. With `json` a line is one flat object; with `otel` it is one OTLP document, as
-            OpenTelemetry's collector reads it from a file (`otlpjsonfile`). No line holds a code, a whole number or
-            address, or a provider's or a database's own text.
-
-            Every line has
-
-            | field | |
-            |---|---|
-            \(common.joined(separator: "\n"))
-
-            and those of its event, as far as they are known:
-
-            | event | severity | message | fields |
-            |---|---|---|---|
-            \(events.joined(separator: "\n"))
-
-            ¹ Of lines that are alike five in ten seconds are written; `log.suppressed` then tells how many were not.
-
-            | field | type | |
-            |---|---|---|
-            \(fields.joined(separator: "\n"))
-
-            """
+    private static var fieldLines: [String] {
+        LogField.allCases.map { field in
+            let type = field.type == "string" ? "" : " (\(field.type))"
+            return "- `\(field.rawValue)`\(type): \(field.explanation)"
+        }
     }
 
     private static func entry(_ body: (inout JSONWriter) -> Void) -> String {

@@ -14,7 +14,7 @@ extension LoggedEvent {
     package static let publishRefused = LoggedEvent(
         "publish.refused",
         .error,
-        "a topic takes no records although brokers answer: trying again",
+        "a topic takes no records although brokers answer: retrying",
         [.topic, .partition, .reason, .error, .broker],
         again: OutageNotice.interval
     )
@@ -53,27 +53,27 @@ extension LoggedEvent {
             topicMadeAnew = LoggedEvent(
                 "\(area).topic_made_anew",
                 .warning,
-                "the topic was deleted and created again: it is read from its first record",
+                "topic was deleted and recreated: reading from its first record",
                 [.topic]
             )
             groupShared = LoggedEvent(
                 "\(area).group_shared",
                 .error,
-                "other programs use this consumer group: set kafka.groupId to a name that no other program has",
+                "other programs use this consumer group: set another kafka.groupId",
                 [.group, .reason],
                 again: .seconds(30)
             )
             cannotRead = LoggedEvent(
                 "\(area).cannot_read",
                 .error,
-                "a topic cannot be read although brokers answer: trying again",
+                "cannot read a topic although brokers answer: retrying",
                 [.topic, .partition, .reason, .error, .broker]
             )
             readsAgain = LoggedEvent("\(area).reads_again", .notice, "a topic can be read again", [.topic])
             unreachable = LoggedEvent(
                 "\(area).unreachable",
                 .error,
-                "no broker can be reached: trying again",
+                "no broker can be reached: retrying",
                 [.reason, .broker, .error]
             )
             recovered = LoggedEvent("\(area).recovered", .notice, "a broker answers again")
@@ -87,7 +87,7 @@ extension LoggedEvent {
             notAssigned = LoggedEvent(
                 "\(area).not_assigned",
                 .info,
-                "did not commit offsets of partitions that have moved to another member"
+                "offsets not committed: their partitions moved to another member"
             )
             commitFailed = LoggedEvent(
                 "\(area).commit_failed",
@@ -105,7 +105,7 @@ extension LoggedEvent {
             producerTimes = LoggedEvent(
                 "\(area).producer_times",
                 .warning,
-                "records carry the times of their producers' clocks: set message.timestamp.type=LogAppendTime",
+                "records carry producers' times: set message.timestamp.type=LogAppendTime",
                 [.topic]
             )
         }

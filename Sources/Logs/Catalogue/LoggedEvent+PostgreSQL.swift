@@ -6,7 +6,7 @@ extension LoggedEvent {
     package static let postgresFailing = LoggedEvent(
         "postgres.failing",
         .error,
-        "the database fails: trying again",
+        "the database fails: retrying",
         [.stage, .error],
         throttledBy: [.stage, .error]
     )
@@ -20,7 +20,7 @@ extension LoggedEvent {
     package static let heartbeatFailed = LoggedEvent(
         "heartbeat.failed",
         .warning,
-        "cannot write or send the worker's health state: see the field target",
+        "cannot report the worker's health: see target",
         [.target, .error]
     )
     package static let postgresUnrecordable = LoggedEvent(
@@ -33,7 +33,7 @@ extension LoggedEvent {
     package static let postgresSessionsEnded = LoggedEvent(
         "postgres.sessions_ended",
         .warning,
-        "ended database sessions that stood still within a transaction: a frozen worker or a lost connection held their locks",
+        "ended sessions stalled in a transaction: a worker froze or lost its connection",
         [.sessions],
         throttledBy: []
     )
@@ -54,7 +54,7 @@ extension LoggedEvent {
     package static let maintenanceOverdue = LoggedEvent(
         "maintenance.overdue",
         .warning,
-        "daily partitions could not be created or dropped for over an hour: another session's lock or snapshot blocks them",
+        "daily partitions over an hour overdue: another session's lock or snapshot blocks them",
         [.ageMilliseconds],
         again: .seconds(600)
     )
@@ -67,7 +67,7 @@ extension LoggedEvent {
     package static let dispatchMarkFailed = LoggedEvent(
         "dispatch.mark_failed",
         .warning,
-        "could not mark sends before their provider is called: they are released, and claimed again later",
+        "could not mark sends as dispatching: released for a later claim",
         [.sends],
         throttledBy: []
     )

@@ -8,13 +8,13 @@ extension LoggedEvent {
     package static let decisionPublished = LoggedEvent(
         "decision.published",
         .debug,
-        "a delivery event is published",
+        "delivery event published",
         decisionFields
     )
     package static let sendUnknown = LoggedEvent(
         "send.unknown",
         .warning,
-        "it is unknown whether a message was sent",
+        "unknown whether a message was sent",
         decisionFields
     )
     package static let sendCodeMismatch = LoggedEvent(
@@ -26,7 +26,7 @@ extension LoggedEvent {
     package static let deadLetter = LoggedEvent(
         "dead_letter.published",
         .warning,
-        "an unusable record is published to the dead-letter topic",
+        "unusable record published to the dead-letter topic",
         [.reason, .topic, .partition, .offset],
         throttledBy: [.reason]
     )
@@ -75,7 +75,7 @@ extension LoggedEvent {
     package static let providerTurnsFailed = LoggedEvent(
         "provider.turns_failed",
         .warning,
-        "could not get rate-limit tokens for providers: their messages wait",
+        "could not get rate-limit tokens: the messages wait",
         [.error],
         throttledBy: []
     )

@@ -39,13 +39,13 @@ extension LoggedEvent {
     package static let workerStalled = LoggedEvent(
         "worker.stalled",
         .critical,
-        "worker makes no progress and exits, so that its supervisor restarts it",
+        "worker stalled: exiting so that its supervisor restarts it",
         [.workerID, .stalled]
     )
     package static let workerStats = LoggedEvent(
         "worker.stats",
         .info,
-        "what the worker did in the interval",
+        "figures of the interval",
         [
             .workerID, .interval, .uptime, .requests, .repeats, .decisions, .regions, .providers, .rules,
             .unreadHints, .deadLetters, .inFlight, .maxInFlight, .outbox, .dueSends, .oldestSnapshot, .lag,
@@ -60,14 +60,14 @@ extension LoggedEvent {
     package static let clockOff = LoggedEvent(
         "clock.off",
         .warning,
-        "the clock differs from the database's by more than 5 s: set both right, such as by NTP",
+        "the clock is over 5 s off the database's: synchronize both by NTP",
         [.workerID, .leadMilliseconds],
         again: .seconds(600)
     )
     package static let clockHeld = LoggedEvent(
         "clock.held",
         .error,
-        "the clock differs from the database's by more than a minute: no request is decided until it is less",
+        "the clock is over a minute off the database's: no request is decided",
         [.workerID, .leadMilliseconds],
         again: .seconds(600)
     )
@@ -85,19 +85,19 @@ extension LoggedEvent {
     package static let configurationVariableUnknown = LoggedEvent(
         "configuration.variable_unknown",
         .warning,
-        "an environment variable sets no key of the configuration but looks like one that does",
+        "unknown environment variable, similar to a known one: check its name",
         [.variable, .nearest]
     )
     package static let postgresWithoutTLS = LoggedEvent(
         "postgres.without_tls",
         .warning,
-        "the database's URL names another machine and no sslmode, so TLS may be left out: add sslmode=verify-full",
+        "the remote database's URL has no sslmode, so TLS is optional: add sslmode=verify-full",
         [.server, .setting]
     )
     package static let kafkaLibraryOld = LoggedEvent(
         "kafka.library_old",
         .warning,
-        "SCRAM at Kafka 4 needs librdkafka 2.6.1 or newer: with this one the right password is refused",
+        "SCRAM on Kafka 4 needs librdkafka 2.6.1 or newer: older ones fail with the right password",
         [.librdkafka]
     )
 }
@@ -121,7 +121,7 @@ extension LoggedEvent {
     package static let policyVersionReused = LoggedEvent(
         "policy.version_reused",
         .warning,
-        "the policy's rules changed and its version did not: events of both name the same version",
+        "the policy changed without a new version: events cannot tell them apart",
         [.policyVersion]
     )
     package static let policyRecorded = LoggedEvent(
@@ -155,13 +155,13 @@ extension LoggedEvent {
     package static let logSuppressed = LoggedEvent(
         "log.suppressed",
         .warning,
-        "similar log lines were left out to limit their rate",
+        "similar lines left out to limit their rate",
         [.logEvent, .suppressed, .provider, .outcome, .errorCode, .error, .stage, .reason]
     )
     package static let logDropped = LoggedEvent(
         "log.dropped",
         .warning,
-        "log lines were lost: the reader of the output was too slow or gone",
+        "log lines lost: the output's reader was too slow or gone",
         [.dropped]
     )
 
