@@ -11,7 +11,7 @@ import sys
 # What one fault of a scenario is.
 FAULTS = {
     "kill": "kill -9 under load",
-    "kill_resend_once": "the same with `resend_once`",
+    "kill_resend_once": "the same with resend_once",
     "steps": "death at a named step",
     "syscalls": "death at a system call",
     "stalls": "stalled stage, ended by the watchdog",
@@ -31,10 +31,10 @@ FAULTS = {
     "produce_errors": "broker refuses events",
     "queue_full": "producer's queue full",
     "provider_503": "call refused with 503",
-    "provider_429": "429 with `Retry-After`",
+    "provider_429": "429 with Retry-After",
     "provider_hangs": "answer that never comes, drips or never ends",
     "provider_cut": "call cut before or after it is taken",
-    "provider_cut_resend_once": "the same with `resend_once`",
+    "provider_cut_resend_once": "the same with resend_once",
     "late": "request past its time",
     "replay": "old record read again",
     "offsets_reset": "offsets lost, topic read again",
@@ -56,12 +56,14 @@ with open(sys.argv[1], encoding="utf-8") as report:
         for count in COUNTS:
             counts[count] += int(scenario[count])
 
-print("| fault |", " | ".join(COLUMNS.values()), "|")
-print("|---|" + "---:|" * len(COLUMNS))
 order = list(FAULTS)
-for name in sorted(sums, key=lambda name: order.index(name) if name in order else len(order)):
-    cells = [f"{sums[name][count]:,}" for count in COLUMNS]
-    print(f"| {FAULTS.get(name, name)} | {' | '.join(cells)} |")
+names = sorted(sums, key=lambda name: order.index(name) if name in order else len(order))
+titles = {name: FAULTS.get(name, name) for name in names}
+width = max(map(len, titles.values()), default=0)
+print(f"{'fault':{width}}", *(f"{title:>9}" for title in COLUMNS.values()))
+for name in names:
+    print(f"{titles[name]:{width}}", *(f"{sums[name][count]:>9,}" for count in COLUMNS))
+
 print(f"\nrequests: {sum(row['requests'] for row in sums.values()):,}")
 for count, title in BELOW.items():
     rows = [f"{row[count]:,} ({name})" for name, row in sums.items() if row[count]]
