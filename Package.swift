@@ -100,10 +100,13 @@ let package = Package(
         // Texts, pages, SQL and tables, built in as strings
         .plugin(name: "EmbedFiles", capability: .buildTool(), path: "Sources/EmbedFiles"),
 
+        // JSON, text, time, ids and trace contexts: no word of the domain
+        .target(name: "Formats", swiftSettings: settings),
+
         // Pure values and functions, and the ports
         .target(
             name: "Verification",
-            dependencies: [.product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["Formats", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: settings,
             plugins: ["EmbedFiles"]
         ),
@@ -123,18 +126,18 @@ let package = Package(
         // Adapters of the ports
         .target(
             name: "Logs",
-            dependencies: ["Verification", .product(name: "Logging", package: "swift-log")],
+            dependencies: ["Formats", .product(name: "Logging", package: "swift-log")],
             swiftSettings: settings
         ),
         .target(
             name: "Ledger",
-            dependencies: ["Verification", "PostgresClient"],
+            dependencies: ["Formats", "PostgresClient", "Verification"],
             swiftSettings: settings
         ),
         .target(
             name: "Providers",
             dependencies: [
-                "CLibidn2", "CPatterns", "CZlib", "Logs", "SMTPClient", "Verification",
+                "CLibidn2", "CPatterns", "CZlib", "Formats", "Logs", "SMTPClient", "Verification",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -152,7 +155,9 @@ let package = Package(
         // The database beside the pipeline: its tables, the checks before it is used, erasure, a verifier
         .target(
             name: "Administration",
-            dependencies: ["Verification", "PostgresClient", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: [
+                "Formats", "PostgresClient", "Verification", .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: settings,
             plugins: ["EmbedFiles"]
         ),
@@ -161,7 +166,7 @@ let package = Package(
         .target(
             name: "Courier",
             dependencies: [
-                "Verification", "KafkaClient", "Logs",
+                "Formats", "KafkaClient", "Logs", "Verification",
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -174,6 +179,7 @@ let package = Package(
         .target(
             name: "Sandbox",
             dependencies: [
+                "Formats",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -187,7 +193,7 @@ let package = Package(
         // What workers' logs tell, as a page and on a terminal
         .target(
             name: "LogReading",
-            dependencies: ["Verification", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["Formats", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: settings,
             plugins: ["EmbedFiles"]
         ),
@@ -196,7 +202,8 @@ let package = Package(
         .executableTarget(
             name: "CodeCourier",
             dependencies: [
-                "Administration", "CBuild", "Courier", "Ledger", "LogReading", "Logs", "Providers", "PhoneNumbers",
+                "Administration", "CBuild", "Courier", "Formats", "Ledger", "LogReading", "Logs", "Providers",
+                "PhoneNumbers",
                 "KafkaClient", "PostgresClient", "SMTPClient", "Verification",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -235,17 +242,19 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "Administration", "Ledger", "Logs", "PostgresClient", "TestTools", "Verification",
+                "Administration", "Formats", "Ledger", "Logs", "PostgresClient", "TestTools", "Verification",
                 .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/TestSupport",
             swiftSettings: settings
         ),
+        .testTarget(name: "FormatsTests", dependencies: ["Formats", "TestTools"], swiftSettings: settings),
         .testTarget(
             name: "VerificationTests",
             dependencies: [
-                "TestSupport", "TestTools", "Verification", .product(name: "Crypto", package: "swift-crypto"),
+                "Formats", "TestSupport", "TestTools", "Verification",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings
         ),
@@ -258,7 +267,7 @@ let package = Package(
         .testTarget(
             name: "LogsTests",
             dependencies: [
-                "Logs", "TestSupport", "TestTools", "Verification",
+                "Formats", "Logs", "TestSupport", "TestTools", "Verification",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
@@ -280,13 +289,16 @@ let package = Package(
         ),
         .testTarget(
             name: "LedgerTests",
-            dependencies: ["Administration", "Ledger", "PostgresClient", "TestSupport", "TestTools", "Verification"],
+            dependencies: [
+                "Administration", "Formats", "Ledger", "PostgresClient", "TestSupport", "TestTools",
+                "Verification",
+            ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "ProvidersTests",
             dependencies: [
-                "Logs", "Providers", "SMTPClient", "TestSupport", "TestTools", "Verification",
+                "Formats", "Logs", "Providers", "SMTPClient", "TestSupport", "TestTools", "Verification",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -302,13 +314,15 @@ let package = Package(
         ),
         .testTarget(
             name: "LogReadingTests",
-            dependencies: ["LogReading", "TestSupport", "TestTools", "Verification"],
+            dependencies: [
+                "Formats", "LogReading", "TestSupport", "TestTools", "Verification",
+            ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "SandboxTests",
             dependencies: [
-                "Sandbox", "TestSupport", "TestTools",
+                "Formats", "Sandbox", "TestSupport", "TestTools",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -317,8 +331,8 @@ let package = Package(
         .testTarget(
             name: "CodeCourierTests",
             dependencies: [
-                "Administration", "CodeCourier", "Courier", "KafkaClient", "Logs", "MockKafka", "PhoneNumbers",
-                "Providers", "SMTPClient", "TestSupport", "TestTools", "Verification",
+                "Administration", "CodeCourier", "Courier", "Formats", "KafkaClient", "Logs", "MockKafka",
+                "PhoneNumbers", "Providers", "SMTPClient", "TestSupport", "TestTools", "Verification",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -330,7 +344,8 @@ let package = Package(
         .testTarget(
             name: "CourierTests",
             dependencies: [
-                "Courier", "KafkaClient", "Logs", "MockKafka", "TestSupport", "TestTools", "Verification",
+                "Courier", "Formats", "KafkaClient", "Logs", "MockKafka", "TestSupport", "TestTools",
+                "Verification",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -339,8 +354,8 @@ let package = Package(
         .target(
             name: "FleetSupport",
             dependencies: [
-                "Administration", "KafkaClient", "Logs", "MockKafka", "PostgresClient", "Sandbox", "TestSupport",
-                "TestTools", "Verification",
+                "Administration", "Formats", "KafkaClient", "Logs", "MockKafka", "PostgresClient", "Sandbox",
+                "TestSupport", "TestTools", "Verification",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -352,17 +367,16 @@ let package = Package(
         .testTarget(
             name: "Integration",
             dependencies: [
-                "Administration", "CodeCourier", "FleetSupport", "KafkaClient", "Ledger", "MockKafka", "PostgresClient",
-                "Sandbox", "TestSupport", "TestTools", "Verification",
+                "Administration", "CodeCourier", "FleetSupport", "Formats", "KafkaClient", "Ledger", "MockKafka",
+                "PostgresClient", "Sandbox", "TestSupport", "TestTools", "Verification",
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "Faults",
             dependencies: [
-                "CodeCourier", "Courier", "FleetSupport", "KafkaClient", "Ledger", "Logs", "MockKafka",
-                "PostgresClient", "Sandbox",
-                "TestSupport", "TestTools", "Verification",
+                "CodeCourier", "Courier", "FleetSupport", "Formats", "KafkaClient", "Ledger", "Logs", "MockKafka",
+                "PostgresClient", "Sandbox", "TestSupport", "TestTools", "Verification",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -374,7 +388,8 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "AllocationCounter", "CEpoll", "Ledger", "PhoneNumbers", "PostgresClient", "Verification",
+                "AllocationCounter", "CEpoll", "Formats", "Ledger", "PhoneNumbers", "PostgresClient",
+                "Verification",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Benchmarks",

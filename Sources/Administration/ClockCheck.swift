@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
 package import PostgresClient
-package import Verification
 
 /// Compares a worker's clock with a database's.
 ///

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 package import PostgresClient
 
 /// Applies the migrations to a database, one transaction each, under a lock on their table.

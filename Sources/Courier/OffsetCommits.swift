@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// Commits the offsets of recorded batches, many batches in one commit and concurrently with the stage.
 ///
 /// Nothing waits for a commit, and each costs the broker as much as reading a batch. A record that is read again before

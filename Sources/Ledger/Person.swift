@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
 package import Verification
 
 /// A recipient of a tenant, as its row stores it: the slots of all purposes, and the admissions.

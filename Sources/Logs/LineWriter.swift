@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Glibc
-import Verification
 
 /// Writes whole lines to a file descriptor that may be full, slow or closed.
 ///

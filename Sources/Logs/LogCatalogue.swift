@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Logging
-import Verification
 
 /// The catalogue of events as documents: `docs/log-events.md` for people and `schemas/log-events.json` for programs.
 package enum LogCatalogue {

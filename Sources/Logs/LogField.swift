@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Verification
+package import Formats
 
 /// The names of all fields beside the time, severity, event and message of a line.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Logging
-import Verification
 
 extension LogLine {
     /// The line as one JSON object, flat except for objects of related figures.

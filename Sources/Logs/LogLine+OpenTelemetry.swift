@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Logging
-import Verification
 
 extension LogLine {
     /// The line as an OTLP `LogsData` message with one record, which OpenTelemetry's collector accepts

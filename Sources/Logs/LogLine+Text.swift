@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Logging
-import Verification
 
 extension LogLine {
     /// The line for people: the time of day, the severity, the event, the message and the fields.

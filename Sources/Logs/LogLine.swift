@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Logging
-import Verification
 
 /// One line before it is formatted.
 struct LogLine {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Glibc
 package import Logging
 import Synchronization
-import Verification
 
 /// The log output of a process: one writer and one throttle for all of its loggers.
 package final class LogOutput: Sendable {

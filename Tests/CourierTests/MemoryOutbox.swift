@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Verification
 
 /// The outbox with PostgreSQL's rule: a record waits until the earlier records of its stream are deleted.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
 import KafkaClient
 import Logs
 import TestSupport
 import Testing
-package import Verification
 
 /// A request, and a time by which the topic certainly had it.
 package struct WrittenRequest: Sendable {

@@ -2,6 +2,7 @@
 
 import Administration
 import FleetSupport
+import Formats
 import TestSupport
 import TestTools
 import Testing

@@ -2,6 +2,7 @@
 
 import Administration
 import FleetSupport
+import Formats
 import Sandbox
 import TestSupport
 import TestTools

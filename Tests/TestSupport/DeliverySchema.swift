@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 package import Foundation
 import Verification
 
@@ -56,13 +57,13 @@ package struct DeliverySchema {
         case ("minimum", .number(let bound)): return value.compare { $0 >= bound.double ?? 0 }
         case ("maximum", .number(let bound)): return value.compare { $0 <= bound.double ?? 0 }
         case ("minLength", .number(let bound)):
-            return Double(value.text?.unicodeScalars.count ?? .max) >= bound.double ?? 0
+            return Double(value.string?.unicodeScalars.count ?? .max) >= bound.double ?? 0
         case ("maxLength", .number(let bound)):
-            return Double(value.text?.unicodeScalars.count ?? 0) <= bound.double ?? 0
-        case ("pattern", .string(let pattern)): return try value.text.map { try matches($0, pattern) } ?? true
+            return Double(value.string?.unicodeScalars.count ?? 0) <= bound.double ?? 0
+        case ("pattern", .string(let pattern)): return try value.string.map { try matches($0, pattern) } ?? true
         case ("required", .array(let names)):
             guard case .object(let object) = value else { return true }
-            return names.allSatisfy { name in name.text.map { object[$0] != nil } ?? false }
+            return names.allSatisfy { name in name.string.map { object[$0] != nil } ?? false }
         case ("properties", .object(let properties)):
             guard case .object(let object) = value else { return true }
             // The schema allows unknown fields for later versions, but the current code must write only described ones.
@@ -94,10 +95,6 @@ package struct DeliverySchema {
 }
 
 extension JSONValue {
-    fileprivate var text: String? {
-        if case .string(let text) = self { text } else { nil }
-    }
-
     fileprivate func isOf(_ type: String) -> Bool {
         switch self {
         case .null: type == "null"

@@ -2,6 +2,7 @@
 
 import Administration
 import Dispatch
+import Formats
 import Glibc
 import PostgresClient
 import Synchronization

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestTools
 import Testing
 
 @testable import Verification
 
 @Suite struct ReceiptFuzzTests {
     @Test func `no bytes trap the reading and each record has one reading`() {
-        var seed = DecodingSeed("receipts")
+        var seed = TestSeed("receipts")
         let samples =
             Self.signed.map(\.json) + [
                 #"{"provider":"main","sendId":"0193a5b0-1c40-7b11-9d22-33e44f556a77","status":"delivered","errorCode":"1"}"#,
@@ -31,7 +32,7 @@ import Testing
     }
 
     @Test func `a signed receipt that was changed is the same receipt or none`() {
-        var seed = DecodingSeed("forged receipts")
+        var seed = TestSeed("forged receipts")
         let secrets = ReceiptSample.secrets(isRequired: true)
         var refused = 0
         for sample in Self.signed {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestTools
 import Testing
 
 @testable import Verification
 
 @Suite struct RequestFuzzTests {
     @Test func `no bytes trap the reading and each record has one reading`() {
-        var seed = DecodingSeed("requests")
+        var seed = TestSeed("requests")
         let full = #"""
             {"requestId":"r","tenant":"t","channel":"sms","purpose":"sign_up","recipient":{"phoneNumber":"+16505553434"},"languageCode":"de-CH","appName":"A","client":{"ip":"::1"},"autofill":{"domain":"a.de"},"actionCode":{"url":"https://a.de/"},"requestedAt":"2026-11-20T12:34:56Z"}
             """#

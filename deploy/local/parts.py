@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "deploy/local"
 
 # Suites by what they need.
-RULES = r"^((VerificationTests|CodeCourierTests|PhoneNumbersTests|LogReadingTests|LogsTests|SMTPClientTests)\.|Faults\.CheckerTests/)"
+RULES = r"^((FormatsTests|VerificationTests|CodeCourierTests|PhoneNumbersTests|LogReadingTests|LogsTests|SMTPClientTests)\.|Faults\.CheckerTests/)"
 KAFKA = r"^(KafkaClientTests|Integration)\."
 # Rules that only an Apache Kafka has, or only a broker that is no mock cluster.
 APACHE = r"\.(ApacheKafkaTests|KafkaFeatures)/"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Administration
+import Formats
 import Foundation
 import Verification
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Formats
 import Verification
 
 /// Shows the texts of messages and their cost in segments.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Formats
 import Logs
 import PhoneNumbers
 import Verification

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Formats
 import Verification
 
 /// A point in time on the command line.

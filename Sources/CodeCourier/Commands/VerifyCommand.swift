@@ -2,6 +2,7 @@
 
 import Administration
 import ArgumentParser
+import Formats
 import PostgresClient
 import Verification
 

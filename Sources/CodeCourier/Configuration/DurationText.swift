@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// Parses and formats durations: a whole number and a unit, such as `500ms`, `60s`, `5m`, `24h`.
 enum DurationText {
     private static let units: [(name: String, milliseconds: Int64)] = [

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Verification
 
 /// Reads a tenant's own texts; the built-in ones fill the gaps.

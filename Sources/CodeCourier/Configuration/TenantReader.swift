@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Verification
 
 /// Reads one tenant of the policy file; the policy's types provide the defaults.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The rule for a send whose outcome is unknown.
 enum UnknownOutcomeRule: String, Sendable, CaseIterable {
     /// The send is not repeated.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Glibc
 
 /// A time of CLOCK_MONOTONIC, which all processes of a machine share and nobody can set.

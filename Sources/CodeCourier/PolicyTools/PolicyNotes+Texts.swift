@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Verification
 
 /// Notes about an operator's texts that force a costlier alphabet, or that phones could mistake for a code.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Verification
 
 /// The request ids of today and yesterday in UTC, the days that the database keeps.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Verification
 
 /// The decisions of two policies on the same records, in numbers; it contains no recipient.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import Formats
 import Logging
 import Logs
 import ServiceLifecycle

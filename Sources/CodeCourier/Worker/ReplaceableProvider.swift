@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Verification
 
 /// A provider whose credentials may change while the worker runs: each message uses those in force.

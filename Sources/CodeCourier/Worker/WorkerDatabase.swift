@@ -2,6 +2,7 @@
 
 import Administration
 import Courier
+import Formats
 import Ledger
 import Logging
 import Logs

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Verification
+import Formats
 
 /// The times covered by heartbeats of any worker, as merged ranges in bounded memory.
 struct Coverage {

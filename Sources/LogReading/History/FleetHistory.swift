@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Verification
+import Formats
 
 /// The history of a fleet in bounded memory, from its workers' log lines, each worker's in the order of time.
 package struct FleetHistory {

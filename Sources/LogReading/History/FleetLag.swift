@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Verification
+import Formats
 
 /// The fleet's lag, from the last report of each partition.
 struct FleetLag {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Verification
+import Formats
 
 /// The pauses of providers, from workers' events or, where those are missing, from their heartbeats.
 struct PauseHistory {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Verification
+import Formats
 
 /// Counts over time, in buckets whose common length grows with the span: bounded memory for any log.
 struct TimeBuckets {

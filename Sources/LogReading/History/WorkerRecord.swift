@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Verification
+import Formats
 
 /// The life of one worker, from its lines.
 struct WorkerRecord {

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Verification
+import Formats
 
 extension JSONObject {
-    func object(_ name: String) -> JSONObject? {
-        guard case .object(let object)? = self[name] else { return nil }
-        return object
-    }
+    func object(_ name: String) -> JSONObject? { self[name]?.object }
 
     /// The member as an amount: finite, not negative, and small enough that sums do not overflow.
     func amount(_ name: String) -> Double? {
@@ -25,16 +22,14 @@ extension JSONObject {
     /// The members that are objects, up to `mostNames`.
     var objects: [(name: String, object: JSONObject)] {
         members.prefix(Self.mostNames).compactMap { member in
-            guard case .object(let object) = member.value else { return nil }
-            return (member.name.cut, object)
+            member.value.object.map { (member.name.cut, $0) }
         }
     }
 
     /// The members that are texts, up to `mostNames`.
     var texts: [(name: String, text: String)] {
         members.prefix(Self.mostNames).compactMap { member in
-            guard case .string(let text) = member.value else { return nil }
-            return (member.name.cut, text.cut)
+            member.value.string.map { (member.name.cut, $0.cut) }
         }
     }
 

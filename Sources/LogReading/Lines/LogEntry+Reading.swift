@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Verification
+import Formats
 
 extension LogEntry {
     /// Parses a line in format `json` or `otel`; nil for anything else.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Verification
+package import Formats
 
 /// One line of a worker's log, independent of its format.
 package struct LogEntry: Sendable {

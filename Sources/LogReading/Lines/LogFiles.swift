@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Verification
-
 /// Merges several logs by time, with one entry of each in memory.
 ///
 /// Each log is assumed to be in order; otherwise its entries keep its own order.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Verification
+import Formats
 
 /// Splits a stream of bytes into the lines that workers wrote, and undoes the wrapping of platforms.
 ///

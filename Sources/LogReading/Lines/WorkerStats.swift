@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Verification
+import Formats
 
 /// A worker's heartbeat, the event `worker.stats`; its counts cover one interval.
 package struct WorkerStats: Sendable {

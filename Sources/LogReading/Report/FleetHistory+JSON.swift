@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Verification
+import Formats
 
 extension FleetHistory {
     /// Writes the members for the page's script.

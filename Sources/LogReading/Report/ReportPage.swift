@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
-import Verification
+import Formats
 
 /// A fleet's history as one self-contained HTML page, drawn by its own script from embedded figures.
 package struct ReportPage {

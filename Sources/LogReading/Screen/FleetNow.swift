@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Verification
+package import Formats
 
 /// The present state of a fleet: the heartbeats of the last minute, and the last warning or error.
 package struct FleetNow {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Verification
+package import Formats
 
 /// The log's own time: the time of its newest line plus the time passed since, so that it advances without new lines.
 ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Verification
+import Formats
 
 extension TopScreen {
     /// Header and rows of the workers, silent ones first.

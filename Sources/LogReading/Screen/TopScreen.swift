@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Verification
+package import Formats
 
 /// A fleet's present state as lines for a terminal.
 package struct TopScreen {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import Formats
 import Verification
 
 /// The private key of an Apple developer team, from the `.p8` file that Apple issues; never printed.

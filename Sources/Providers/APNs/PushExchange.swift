@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AsyncHTTPClient
+import Formats
 import NIOCore
 import NIOHTTP1
 import Verification

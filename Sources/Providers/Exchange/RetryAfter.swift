@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Verification
 
 /// Parses the header `Retry-After` (RFC 9110, section 10.2.3): a number of seconds, or a date.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Verification
 
 /// The path of a value in a JSON or XML answer.

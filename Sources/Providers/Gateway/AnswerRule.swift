@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 package import Verification
 
 /// One rule for answers: `{ status: 200-299, match: { result: "0" }, outcome: accepted }`.

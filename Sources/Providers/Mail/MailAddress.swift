@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLibidn2
+import Formats
 package import Verification
 
 /// An e-mail address for mail servers, with its domain in ASCII.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Verification
 
 /// Maps answers of Vonage's SMS API to outcomes: HTTP 200 with an entry and a status for each part of the message.

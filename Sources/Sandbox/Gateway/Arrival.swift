@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// A complete request for a text message, not yet checked.
 struct Arrival: Sendable {
     let provider: SandboxProvider
-    let time = WallTime.now()
+    let time = Timestamp.now
     let account: String
     /// The recipient in E.164 with `+`, whether or not the provider's API uses one, if it is a phone number.
     let to: String
@@ -48,7 +50,7 @@ struct Arrival: Sendable {
         RecordedRequest(
             kind: .sms,
             provider: provider,
-            time: time.internetDate,
+            time: time.rfc3339,
             sid: sid,
             reference: reference,
             accountSid: account,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
+import Formats
 import Hummingbird
 
 /// The credentials in an `Authorization` header.
@@ -18,7 +18,7 @@ struct Credentials {
 
     /// Basic credentials with a name and a password, neither empty.
     var basic: (name: String, password: String)? {
-        guard scheme == "basic", let bytes = Data(base64Encoded: String(value)) else { return nil }
+        guard scheme == "basic", let bytes = Base64.decode(String(value)) else { return nil }
         let parts = String(decoding: bytes, as: UTF8.self).split(separator: ":", maxSplits: 1)
         return parts.count == 2 ? (String(parts[0]), String(parts[1])) : nil
     }
@@ -28,8 +28,8 @@ struct Credentials {
 
 /// A JSON Web Token without a check of its signature, since no key is known here.
 struct TokenShape {
-    let header: [String: JSONValue]
-    let claims: [String: JSONValue]
+    let header: JSONObject
+    let claims: JSONObject
 
     init?(_ token: String) {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
@@ -40,13 +40,13 @@ struct TokenShape {
         (self.header, self.claims) = (header, claims)
     }
 
-    private static func object(_ part: Substring) -> [String: JSONValue]? {
-        bytes(part).flatMap { JSONValue($0)?.object }
+    private static func object(_ part: Substring) -> JSONObject? {
+        bytes(part).flatMap { JSONValue(body: $0)?.object }
     }
 
     /// Decodes Base64url without padding (RFC 7515).
-    private static func bytes(_ part: Substring) -> Data? {
+    private static func bytes(_ part: Substring) -> [UInt8]? {
         let plain = part.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
-        return Data(base64Encoded: String(plain) + String(repeating: "=", count: (4 - plain.count % 4) % 4))
+        return Base64.decode(String(plain) + String(repeating: "=", count: (4 - plain.count % 4) % 4))
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The parameters of an `application/x-www-form-urlencoded` body; of repeated ones the last counts.
 struct FormParameters {
     private var values: [String: String] = [:]
@@ -37,9 +39,6 @@ struct FormParameters {
 
     private static func escapedByte(_ digits: some Collection<UInt8>) -> UInt8? {
         guard digits.count == 2 else { return nil }
-        return digits.reduce(UInt8?(0)) { value, digit in
-            guard let value, let nibble = Character(Unicode.Scalar(digit)).hexDigitValue else { return nil }
-            return value << 4 | UInt8(nibble)
-        }
+        return Hexadecimal.bytes(digits)?.first
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The messages, e-mails and pushes that the sandbox accepted, with their statuses and receipts.
 actor Inbox {
     /// The position of a reader of changes.
@@ -34,7 +36,7 @@ actor Inbox {
     }
 
     /// A message with the time shown in the gateway's answers.
-    typealias Stored = (message: SandboxMessage, acceptedAt: WallTime)
+    typealias Stored = (message: SandboxMessage, acceptedAt: Timestamp)
 
     private let broadcast: Broadcast
     private(set) var entries: BoundedLog<Entry>

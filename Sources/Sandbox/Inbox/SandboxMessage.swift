@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// A text message that the sandbox accepted, as a phone would show it.
 package struct SandboxMessage: Sendable, Hashable, Codable {
     /// The delivery status of a message.
@@ -21,7 +23,7 @@ package struct SandboxMessage: Sendable, Hashable, Codable {
     package let messagingServiceSid: String?
     package let body: String
     package let segments: Int
-    package let encoding: MessageSegments.Encoding
+    package let encoding: TextEncoding.Alphabet
     /// In RFC 3339.
     package let receivedAt: String
     /// The code found in the body.
@@ -37,7 +39,7 @@ package struct SandboxMessage: Sendable, Hashable, Codable {
 
     /// Creates a message from an accepted request.
     init(_ arrival: Arrival, sid: String, sequence: Int) {
-        let segments = MessageSegments(of: arrival.body)
+        let size = TextEncoding(arrival.body)
         self.sequence = sequence
         self.sid = sid
         provider = arrival.provider
@@ -46,9 +48,9 @@ package struct SandboxMessage: Sendable, Hashable, Codable {
         from = arrival.from
         messagingServiceSid = arrival.messagingServiceSid
         body = arrival.body
-        self.segments = segments.count
-        encoding = segments.encoding
-        receivedAt = arrival.time.internetDate
+        segments = size.segments
+        encoding = size.alphabet
+        receivedAt = arrival.time.rfc3339
         code = CodeFinder.code(in: arrival.body)
         status = .queued
         validityPeriod = arrival.validityPeriod.flatMap { Int($0) }

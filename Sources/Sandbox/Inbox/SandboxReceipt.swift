@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// A provider's delivery receipt for a message.
 package struct SandboxReceipt: Sendable, Hashable, Codable {
     /// The number in the order in which receipts became due, from 1.
@@ -14,10 +16,10 @@ package struct SandboxReceipt: Sendable, Hashable, Codable {
 
     /// Creates the receipt for a message's new status.
     init(sequence: Int, of message: SandboxMessage, status: SandboxMessage.Status, errorCode: Int?) {
-        let time = WallTime.now()
+        let time = Timestamp.now
         self.sequence = sequence
         provider = message.provider
-        at = time.internetDate
+        at = time.rfc3339
         statusCallback = message.statusCallback
         parameters =
             switch message.provider {
@@ -52,7 +54,7 @@ extension SandboxReceipt {
         _ message: SandboxMessage,
         _ status: SandboxMessage.Status,
         _ errorCode: Int?,
-        _ time: WallTime
+        _ time: Timestamp
     ) -> [String: String] {
         let words: [SandboxMessage.Status: String] = [.delivered: "delivered", .undelivered: "failed"]
         var parameters = [
@@ -72,12 +74,12 @@ extension SandboxReceipt {
         _ message: SandboxMessage,
         _ status: SandboxMessage.Status,
         _ errorCode: Int?,
-        _ time: WallTime
+        _ time: Timestamp
     ) -> [String: String] {
         let words: [SandboxMessage.Status: String] = [.delivered: "delivered", .undelivered: "rejected"]
         var parameters = [
             "message_uuid": message.sid, "to": String(message.to.dropFirst()), "from": message.from,
-            "timestamp": time.internetDate, "channel": "sms", "status": words[status] ?? "submitted",
+            "timestamp": time.rfc3339, "channel": "sms", "status": words[status] ?? "submitted",
             "destination.network_code": "12345", "sms.count_total": String(message.segments),
         ]
         parameters["client_ref"] = message.reference

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import NIOCore
 
 /// Accepts e-mails: fault, record, inbox, answer.
@@ -57,7 +58,7 @@ struct MailIntake: Sendable {
 
 /// A complete mail, parsed.
 struct MailArrival: Sendable {
-    private let time = WallTime.now()
+    private let time = Timestamp.now
     private let envelope: SMTPSession.Envelope
     private let size: Int
     private let mail: ParsedMail
@@ -82,7 +83,7 @@ struct MailArrival: Sendable {
             html: mail.html,
             links: mail.links,
             code: mail.code,
-            receivedAt: time.internetDate,
+            receivedAt: time.rfc3339,
             size: size
         )
     }
@@ -91,7 +92,7 @@ struct MailArrival: Sendable {
         RecordedRequest(
             kind: .email,
             provider: .smtp,
-            time: time.internetDate,
+            time: time.rfc3339,
             sid: sid,
             reference: mail.messageID.map { String($0.prefix { $0 != "@" }) },
             to: envelope.recipients.joined(separator: ","),

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Hummingbird
 import NIOCore
 
 /// A complete request for a push, not yet checked.
 struct PushArrival: Sendable {
-    let time = WallTime.now()
+    let time = Timestamp.now
     /// The given `apns-id`, or a new one in Apple's format.
     let identifier: String
     /// Apple's error for the push; `nil` for a valid one.
@@ -23,7 +24,7 @@ struct PushArrival: Sendable {
 
     init(_ request: Request, token: String, body: ByteBuffer, remotePort: Int?) {
         let header = { (name: String) in request.headers.first { $0.name.canonicalName == name }?.value }
-        let object = JSONValue(body.readableBytesView)?.object
+        let object = JSONValue(body: body.readableBytesView)?.object
         // The members of Firebase's silent push; without them, those at the top level.
         let verification = object?["com.google.firebase.auth"]?.object ?? object
         givenIdentifier = header("apns-id")
@@ -55,7 +56,7 @@ struct PushArrival: Sendable {
             receipt: receipt,
             secret: secret,
             payload: payload,
-            receivedAt: time.internetDate
+            receivedAt: time.rfc3339
         )
     }
 
@@ -63,7 +64,7 @@ struct PushArrival: Sendable {
         RecordedRequest(
             kind: .push,
             provider: .apns,
-            time: time.internetDate,
+            time: time.rfc3339,
             sid: isAccepted ? identifier : nil,
             reference: givenIdentifier,
             to: token,
@@ -81,12 +82,12 @@ struct PushArrival: Sendable {
 
 extension PushArrival {
     /// The fault of the provider token: it must be ES256 with a key id, a team, and an age of at most an hour.
-    private static func tokenFault(_ request: Request, at time: WallTime) -> String? {
+    private static func tokenFault(_ request: Request, at time: Timestamp) -> String? {
         guard let bearer = Credentials(request)?.bearer else { return "MissingProviderToken" }
         guard
             let token = TokenShape(bearer), token.header["alg"]?.string == "ES256",
             token.header["kid"]?.string?.isEmpty == false, token.claims["iss"]?.string?.isEmpty == false,
-            let issued = token.claims["iat"]?.number
+            let issued = token.claims["iat"]?.number?.double
         else { return "InvalidProviderToken" }
         return Double(time.milliseconds) / 1000 - issued > 3600 ? "ExpiredProviderToken" : nil
     }
@@ -108,8 +109,8 @@ extension PushArrival {
         return nil
     }
 
-    private static func payloadFault(_ body: ByteBuffer, _ object: [String: JSONValue]?) -> String? {
+    private static func payloadFault(_ body: ByteBuffer, _ object: JSONObject?) -> String? {
         if body.readableBytes > PushGateway.payloadLimit { return "PayloadTooLarge" }
-        return object?.isEmpty ?? true ? "PayloadEmpty" : nil
+        return object?.members.isEmpty ?? true ? "PayloadEmpty" : nil
     }
 }

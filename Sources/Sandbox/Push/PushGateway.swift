@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Hummingbird
 import NIOCore
 
@@ -68,7 +69,7 @@ struct PushError: GatewayError {
     }
 
     func response(retryAfter: Int?) throws -> Response {
-        let body = Body(reason: name, timestamp: status == 410 ? WallTime.now().milliseconds : nil)
+        let body = Body(reason: name, timestamp: status == 410 ? Timestamp.now.milliseconds : nil)
         var response = try Response.json(body, status: HTTPResponse.Status(code: status))
         response.setRetryAfter(retryAfter)
         return response

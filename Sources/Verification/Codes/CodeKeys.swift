@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// The four key rings of a worker; the functions that use a ring document its purpose.
 package struct CodeKeys: Sendable {
     package let code: KeyRing
@@ -47,3 +49,6 @@ extension Recipient {
         return key.authenticate(fields)
     }
 }
+
+/// The key rings in force, which a reload replaces.
+package typealias KeySource = InForce<CodeKeys>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The secret that a message delivers, by channel: whoever returns it has received the message.
 package enum Credential: Sendable, Equatable, Redacted {
     case code(VerificationCode)

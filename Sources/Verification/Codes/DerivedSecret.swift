@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// A secret of 256 bits that no person types: the token of an e-mail's link, or the secret of a silent push.
 ///
 /// Like a code, it is derived, so every worker computes the same one and none stores it. Its description is hidden.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The check value of one key: equal for equal keys of the same ring, and of no use for finding the key.
 ///
 /// The database stores those of the fleet's keys, which exposes a worker with a different key under a known id.

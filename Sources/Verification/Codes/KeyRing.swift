@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The id of a key in its ring, stored beside the data made with the key.
 package struct KeyID: Sendable, Hashable, CustomStringConvertible {
     package let number: Int16

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import Formats
 
 /// Encrypts a recipient, or another text that may identify a person, with AES-GCM for storage in the database.
 package enum RecipientSeal {

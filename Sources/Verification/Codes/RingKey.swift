@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+package import Formats
 
 /// One key of a ring, with a prepared HMAC-SHA-256 state: to prepare it costs twice as much as a short message.
 package struct RingKey: Sendable, Equatable, Redacted {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// Reads the code from text that a person typed or pasted.
 ///
 /// People type the digits that the message shows, and their keyboard adds to them: spaces and dashes, digits of their

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// A one-time code, derived from a key, so that every worker computes the same one and none stores it.
 ///
 /// Its description is hidden; only the rendering of a message reads `digits`.

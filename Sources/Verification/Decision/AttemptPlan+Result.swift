@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 extension AttemptPlan {
     /// The result of the planned send when the plan ends with `end`; `timeLeft` is the time until the send's deadline.
     package func result(_ end: SendDisposition, of send: ClaimedSend, timeLeft: Duration) -> SendResult {

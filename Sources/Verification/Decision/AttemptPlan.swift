@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// The calls to providers for one claim of a send: chooses each next provider, and the disposition at the end.
 ///
 /// The plan calls another provider, or retries the same one later, only after an answer that proves the message was not

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// A record to decide, with everything that is known before the database is queried.
 ///
 /// A class, since it is large, never changes, and is referenced from many parts of a batch.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// A send claimed by this worker, with everything needed to hand the message over.
 ///
 /// A class, since it is large, never changes, and is passed from stage to stage.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// A send whose lease or delay has run out.
 package struct DueSend: Sendable {
     package enum State: String, Sendable {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 // Credentials, their hashes, and sealed data.
 extension IntakeDecision {
     /// The credential sent before, if all of it stays valid long enough and its key is known.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 // Decisions that create or continue a verification.
 extension IntakeDecision {
     mutating func begin(_ candidate: Candidate, _ request: VerificationRequest, _ passed: Screening.Passed) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The decision on one batch of requests, made from the facts and the rules.
 ///
 /// Candidates are decided one by one in the order of their records. Each sees the changes of those before it, so the

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// The rows that a batch's decisions depend on, read under the locks that the decisions need.
 package struct IntakeFacts: Sendable {
     /// The database's clock, after the locks were granted.

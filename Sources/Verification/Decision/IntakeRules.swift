@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 package struct IntakeRules: Sendable {
     package let policy: Policy
     package let keys: CodeKeys

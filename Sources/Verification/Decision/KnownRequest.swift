@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// The stored decision of a request id.
 package struct KnownRequest: Sendable, Equatable {
     package private(set) var place: RecordPlace

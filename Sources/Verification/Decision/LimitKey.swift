@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+package import Formats
 
 /// A recipient or an IP address whose admissions a window counts.
 package struct LimitKey: Sendable, Hashable, Comparable {

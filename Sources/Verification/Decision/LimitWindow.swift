@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// The admissions of one key within its longest limit: a sliding window.
 ///
 /// It counts exactly up to `exactEntries` entries. Its row is rewritten at each admission, so beyond that, admissions

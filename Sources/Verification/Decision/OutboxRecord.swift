@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// A record to publish, written in the same transaction as the change that it reports.
 ///
 /// Its description shows only its stream and sequence, since a dead letter's value may hold anything. A class, since it

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// Settles sends: a pure function of their results and their verifications.
 package enum OutcomeDecision {
     /// The changed verifications, and the events that report the changes.

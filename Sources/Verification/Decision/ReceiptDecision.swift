@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// A receipt to be matched with the send that it reports on.
 package struct ReceivedReceipt: Sendable {
     /// The id derived from the record's place, so that a redelivered record is the same receipt.

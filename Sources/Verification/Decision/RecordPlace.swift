@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The place of a record: its topic, partition, offset and timestamp.
 package struct RecordPlace: Sendable, Hashable {
     /// The 32-bit FNV-1a hash of the topic's name, enough to distinguish the few topics that a fleet reads.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+package import Formats
 
 /// The gateway's idempotency key: a request id within its tenant.
 package struct RequestKey: Sendable, Hashable, Comparable {

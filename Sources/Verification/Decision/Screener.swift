@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// The stateless rules: tenant, shape, the channel's rules for number or address, app verification.
 ///
 /// They run in the order of the decision, so the event names the first rule that refuses.

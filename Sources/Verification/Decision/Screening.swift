@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// The verdict of the stateless rules on a request.
 package enum Screening: Sendable {
     case refused(Refusal)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 // The rules that apply only to e-mail links or silent pushes.
 extension Screener {
     /// Checks the action code of an e-mail link, by Firebase Authentication's rules; an e-mail with a code alone has

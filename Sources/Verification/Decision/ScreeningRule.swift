@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The verdict of one stateless rule.
 package enum RuleVerdict: Sendable, Equatable {
     case passes

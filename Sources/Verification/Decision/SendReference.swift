@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// One claim of a send, with the data needed to settle it.
 package struct SendReference: Sendable, Equatable {
     package let id: SendID

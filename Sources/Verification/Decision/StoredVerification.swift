@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// A verification as its row stores it.
 package struct StoredVerification: Sendable, Equatable {
     /// The state of a verification.

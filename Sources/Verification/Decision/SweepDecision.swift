@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// The decisions of a sweep on the sends and verifications it finds: pure functions.
 package enum SweepDecision {
     package struct Swept: Sendable {

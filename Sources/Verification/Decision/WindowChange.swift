@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// A window that includes the admissions of a batch.
 package struct WindowChange: Sendable {
     package let window: LimitWindow

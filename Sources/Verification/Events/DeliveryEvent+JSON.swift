@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 extension DeliveryEvent {
     /// The event's value in the format of `schemas/kafka/delivery.schema.json`.
     package var json: [UInt8] {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+package import Formats
 
 extension DeliveryEvent {
     /// The event as a record in CloudEvents' binary mode, in its verification's stream.

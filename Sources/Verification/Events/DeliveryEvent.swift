@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// One event on `verification.deliveries`: a decision about a request, or the outcome of its message.
 ///
 /// It carries no code, number or address: the recipient is masked, and identified by its keyed fingerprint.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// The values of an event that statistics count.
 ///
 /// Only the deciding worker has it: a record that another worker publishes has none.

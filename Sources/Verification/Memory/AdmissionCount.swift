@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The admissions of a whole tenant within one sliding window, eight bytes each.
 ///
 /// Admissions that have left the window are removed for good, so a clock that is set back does not count them again.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// A ledger in memory, with its own facts, for `policy simulate` and for tests.
 ///
 /// The caller stores the request ids, since it knows their number and retention.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The link in an e-mail, at the path that Firebase Authentication uses, so that apps can claim it: `/__/auth/links`.
 ///
 /// The page or app behind the link requests the e-mail address, unless it remembers it, and passes address,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 extension LanguageTag {
     /// The keys under which texts are looked up, the closest first.
     ///

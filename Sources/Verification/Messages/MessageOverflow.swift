@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// The kinds of last line that a text may have.
 package enum MessageVariant: String, Sendable, CaseIterable {
     case plain

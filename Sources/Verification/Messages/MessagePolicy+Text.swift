@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 extension MessagePolicy {
     /// The text of a message: one segment if possible, since a second one doubles the price.
     ///

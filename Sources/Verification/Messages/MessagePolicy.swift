@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// A tenant's own texts, which replace the built-in ones.
 package struct MessagePolicy: Sendable, Equatable {
     /// The texts by language, keyed by `LanguageTag.catalogKey`.

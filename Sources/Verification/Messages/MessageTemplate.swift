@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// A text with placeholders.
 ///
 /// Such as `{code} is your {appName} code.`

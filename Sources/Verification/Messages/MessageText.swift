@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The form of a text: the full one, or a shorter one that fits one segment.
 package enum MessageForm: String, Sendable, CaseIterable {
     /// The operator's own text, which is never changed.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The stored form of a rendering: a JSON array of strings.
 ///
 /// Language, app name, domain, Android app hash, sealed action code, bundle id, environment: an absent value is an

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The parameters of a message's text except the code; it holds no recipient.
 package struct Rendering: Sendable, Equatable {
     package let language: String

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// Normalises a name, so that it does not change a message's encoding.
 ///
 /// Word processors and phones insert curly quotes, long dashes and invisible marks, and some systems decompose accented

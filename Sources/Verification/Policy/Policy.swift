@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// One version of the operator's policy file.
 package struct Policy: Sendable, Equatable {
     package let version: String

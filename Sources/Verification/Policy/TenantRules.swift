@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// The rule for numbers of internet telephony, which NIST SP 800-63B-4 bars from out-of-band authentication.
 package enum VoIPRule: String, Sendable, Equatable {
     case allow

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// Filters texts of providers' answers: ids and codes may be stored, texts that may repeat a number or the message may
 /// not.
 package enum AnswerWord {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// The durable store of all decisions, as the pipeline sees it.
 ///
 /// Each method is one transaction for a whole batch, and may be repeated after an error: a change that was already made

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// A rendered message for one attempt.
 ///
 /// Its description shows only its send, since the content holds the code. A class, since it is large, never changes,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The body of a provider's callback, as a gateway's framework passes it on.
 struct CallbackBody {
     /// The body as the provider sent it; nil if there is none or the framework passed only the parsed object.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The content of a callback in a provider's own format.
 struct ProviderStatement {
     enum Outcome {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 extension Receipt {
     /// Reads a record into a receipt, or into a reason to ignore or reject it.
     ///

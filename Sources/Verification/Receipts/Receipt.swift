@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// A provider's report on a send after it took the message.
 ///
 /// It carries neither number nor text. At least one of the two ids is present.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The fields of a receipt's value, checked against the types of the contract.
 struct ReceiptRecord {
     let provider: String

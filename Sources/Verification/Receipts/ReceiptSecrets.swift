@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The providers' schemes and secrets for signed callbacks, by the provider's name.
 ///
 /// Receipts of a provider without an entry are not checked.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The delivery status log of Amazon SNS, its nested fields under dotted paths.
 ///
 /// SNS gives neither our reference nor a code: the only reason is the text of `delivery.providerResponse`, which is

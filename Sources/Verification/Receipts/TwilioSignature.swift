@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import Formats
 
 /// Twilio's signature of a callback: the base64 of an HMAC with SHA-1 or SHA-256.
 ///

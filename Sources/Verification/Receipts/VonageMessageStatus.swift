@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The message status webhook of Vonage's Messages API, its nested fields under dotted paths.
 enum VonageMessageStatus {
     /// The statuses of a message (Vonage, "Messages API status callbacks").

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The delivery receipt of Vonage's SMS API.
 enum VonageReceipt {
     /// The statuses of a receipt (Vonage, "Delivery receipts").

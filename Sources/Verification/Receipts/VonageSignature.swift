@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import Formats
 
 /// Vonage's signatures of the SMS API and of the Messages API.
 ///

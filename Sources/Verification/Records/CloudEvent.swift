@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// The data and trace context of a record, without its CloudEvents envelope if it has one.
 package struct CloudEvent: Sendable {
     package let data: JSONValue

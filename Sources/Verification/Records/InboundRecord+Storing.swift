@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 extension InboundRecord {
     /// The whole record as one byte string, to be stored in a row.
     package var stored: [UInt8] {

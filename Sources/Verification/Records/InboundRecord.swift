@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// A consumed Kafka record as unparsed bytes.
 ///
 /// Its description shows only its place: key, value and headers may hold a phone number.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 extension RecordField {
     package init(_ name: String, _ value: String) {
         self.init(name: name, value: Array(value.utf8))

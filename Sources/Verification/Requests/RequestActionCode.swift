@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// The target of a link in an e-mail.
 package struct RequestActionCode: Sendable, Hashable {
     package let url: LinkTarget?

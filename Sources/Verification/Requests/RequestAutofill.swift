@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// The parameters that let a phone fill in the code automatically.
 package struct RequestAutofill: Sendable, Hashable {
     /// The site that the code is bound to, for the line `@domain #code`.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// The client of the request, as the gateway sees it; limits use its address.
 ///
 /// `deviceId`, `appId` and `userAgent` are accepted with any text and not stored. All fields are hints.

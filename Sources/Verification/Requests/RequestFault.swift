@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// The result of reading a request's record.
 package enum RequestReading: Sendable {
     /// The request cannot be answered: the record becomes a dead letter, with the reason.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The fields of one object of a request, read by their rules; a fault names the field's full path.
 ///
 /// An absent field is nil. Languages serialize an absent value in several ways, and each counts as absent: `null`, an
@@ -129,12 +131,4 @@ extension String {
     func isASCII(within lengths: ClosedRange<Int>, where accepts: (UInt8) -> Bool) -> Bool {
         lengths.contains(utf8.count) && utf8.allSatisfy(accepts)
     }
-}
-
-extension UInt8 {
-    var isASCIIDigit: Bool { (0x30...0x39).contains(self) }
-
-    var isASCIILetter: Bool { (0x41...0x5a).contains(self & 0xdf) }
-
-    var isASCIILetterOrDigit: Bool { isASCIIDigit || isASCIILetter }
 }

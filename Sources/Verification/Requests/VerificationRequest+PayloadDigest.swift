@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 extension VerificationRequest {
     /// The request's identity, as bytes to digest: the same id with other bytes is a conflict.
     ///

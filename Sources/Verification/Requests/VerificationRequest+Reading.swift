@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 extension VerificationRequest {
     /// The tenant of a request that names none.
     static let defaultTenant = "default"

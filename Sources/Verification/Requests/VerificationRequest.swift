@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// A request for one code to one recipient, with every field valid in shape.
 ///
 /// Its description shows tenant and id only; other fields may identify a person.

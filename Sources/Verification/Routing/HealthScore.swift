@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// A provider's points, 0 to 100: the share of its weight that it keeps in a weighted route.
 ///
 /// The rules and numbers are those by which GOV.UK Notify shifts messages between its providers:

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The messages of one worker that wait for rate-limit tokens of their provider, and the tokens that the worker holds.
 ///
 /// A message enters its provider's queue by `enter`; `wanted` returns the tokens to request, and `granted` the messages

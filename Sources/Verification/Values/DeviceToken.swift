@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// An APNs device token, with its app and environment.
 package struct DeviceToken: Sendable, Hashable, Redacted {
     /// The token, 64 to 200 hex digits in lower case.

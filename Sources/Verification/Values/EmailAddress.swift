@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// An e-mail address in its plain form, `local@domain`, in ASCII or in letters of any language (RFC 6531).
 ///
 /// Stricter than RFC 5321 on purpose, since the address is written to message headers: no quoted local part, no

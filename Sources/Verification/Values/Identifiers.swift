@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 /// The id of a verification: a UUIDv7.
 package struct VerificationID: Sendable, Hashable, Comparable, CustomStringConvertible {
     package let uuid: UUIDValue

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// A phone number in E.164 format: `+`, a digit 1–9, then 6 to 14 digits.
 ///
 /// The check is strict: vanity letters and longer strings, which libphonenumber's parser accepts, are rejected. The
 /// description is masked, so that only code that reads `e164` can write a number to a log.
-package struct PhoneNumber: Sendable, Hashable, CustomStringConvertible {
+package struct PhoneNumber: Sendable, Hashable, Redacted {
     /// The whole number, including the `+`.
     package let e164: String
 

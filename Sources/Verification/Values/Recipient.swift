@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The recipient of a verification: one phone number, e-mail address or device.
 ///
 /// Its description is masked, for interpolation and `dump` alike; only explicit access gives the whole address.

@@ -2,6 +2,7 @@
 
 import AllocationCounter
 import ArgumentParser
+import Formats
 import Ledger
 import PhoneNumbers
 import PostgresClient

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Verification
 
 /// The actual history of a fleet: requests, the provider's messages, published events and database writes.

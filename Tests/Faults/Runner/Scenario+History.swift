@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FleetSupport
+import Formats
 import KafkaClient
 import PostgresClient
 import TestSupport

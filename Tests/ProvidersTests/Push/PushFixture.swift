@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import Formats
 import FoundationEssentials
 import NIOConcurrencyHelpers
 import TestSupport

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Hummingbird
 import NIOCore
 
@@ -26,7 +27,7 @@ struct GenericGateway: GatewayDialect {
     }
 
     func arrival(_ body: ByteBuffer, of request: Request, context: SandboxContext) throws -> Arrival {
-        guard let object = JSONValue(body.readableBytesView)?.object else {
+        guard let object = JSONValue(body: body.readableBytesView)?.object else {
             throw GenericError(name: "invalid_body", status: 400)
         }
         let key = request.headers.first { $0.name.canonicalName == "idempotency-key" }.map(\.value)

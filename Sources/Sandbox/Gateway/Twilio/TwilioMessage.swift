@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// A message in Twilio's format, with every field of the API.
 struct TwilioMessage: Encodable {
     private let message: SandboxMessage
-    private let acceptedAt: WallTime
+    private let acceptedAt: Timestamp
 
     init(_ stored: Inbox.Stored) {
         (message, acceptedAt) = stored

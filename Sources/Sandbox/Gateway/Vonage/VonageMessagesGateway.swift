@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Hummingbird
 import NIOCore
 
@@ -22,7 +23,7 @@ struct VonageMessagesGateway: GatewayDialect {
     }
 
     func arrival(_ body: ByteBuffer, of request: Request, context: SandboxContext) throws -> Arrival {
-        guard let object = JSONValue(body.readableBytesView)?.object else { throw VonageProblem.invalid("body") }
+        guard let object = JSONValue(body: body.readableBytesView)?.object else { throw VonageProblem.invalid("body") }
         for (name, value) in [("channel", "sms"), ("message_type", "text")] where object[name]?.string != value {
             throw VonageProblem.invalid(name)
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Hummingbird
 import NIOCore
 
@@ -35,7 +36,7 @@ struct VonageSMSGateway: GatewayDialect {
             account: account,
             to: Arrival.number(withoutPlus: parameter("to") ?? ""),
             from: parameter("from") ?? "",
-            body: isUnicode ? text : MessageSegments.gsm7(text),
+            body: isUnicode ? text : Self.gsm7(text),
             validityPeriod: parameter("ttl"),
             statusCallback: parameter("callback"),
             reference: parameter("client-ref"),
@@ -50,7 +51,7 @@ struct VonageSMSGateway: GatewayDialect {
         if !arrival.hasPhoneNumber { return VonageSMSError.invalid("to") }
         if let period = arrival.validityPeriod, !Self.isTimeToLive(period) { return VonageSMSError.invalid("ttl") }
         if let reference = arrival.reference, reference.count > 100 { return VonageSMSError.invalid("client-ref") }
-        return MessageSegments(of: arrival.body).count > 10 ? VonageSMSError(scripted: 12) : nil
+        return TextEncoding(arrival.body).segments > 10 ? VonageSMSError(scripted: 12) : nil
     }
 
     func refusal(for fault: Fault) -> (any GatewayError)? {
@@ -69,6 +70,11 @@ struct VonageSMSGateway: GatewayDialect {
         GatewayAnswer(status: .ok, body: try JSONLine.buffer(of: VonageSMSAnswer(stored.message)))
     }
 
+    /// The text as GSM-7 carries it, with `?` for each character that it lacks.
+    static func gsm7(_ text: String) -> String {
+        String(String.UnicodeScalarView(text.unicodeScalars.map { TextEncoding.hasGSM7($0) ? $0 : "?" }))
+    }
+
     /// True for 20 s to 7 days, in milliseconds.
     private static func isTimeToLive(_ text: String) -> Bool {
         Int(text).map { (20_000...604_800_000).contains($0) } ?? false
@@ -76,8 +82,8 @@ struct VonageSMSGateway: GatewayDialect {
 
     private static func parameters(_ body: ByteBuffer, isJSON: Bool) -> (String) -> String? {
         if isJSON {
-            let object = JSONValue(body.readableBytesView)?.object ?? [:]
-            return { object[$0]?.text }
+            let object = JSONValue(body: body.readableBytesView)?.object
+            return { object?[$0]?.text }
         }
         let form = FormParameters(body.readableBytesView)
         return { form[$0] }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// The built-in texts of SMS and e-mails: the files of `Texts`, one for each language.
 ///
 /// They state minutes with a unit that has one form for every number, or its abbreviation, so no plural rules are

@@ -10,5 +10,3 @@ extension Redacted {
 
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
-
-extension PhoneNumber: Redacted {}

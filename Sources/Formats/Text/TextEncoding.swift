@@ -2,7 +2,7 @@
 
 /// The encoding of a text as SMS: its alphabet and its number of segments (3GPP TS 23.038, TS 23.040).
 package struct TextEncoding: Sendable, Equatable {
-    package enum Alphabet: String, Sendable {
+    package enum Alphabet: String, Sendable, Codable {
         case gsm7 = "GSM-7"
         case ucs2 = "UCS-2"
     }

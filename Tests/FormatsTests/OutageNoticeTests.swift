@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Testing
-import Verification
 
 @Suite struct OutageNoticeTests {
     private let start = ContinuousClock.now

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestTools
 import Testing
 
-@testable import Verification
+@testable import Formats
 
 /// Checks that Foundation reads the same value from every document that the scanner accepts.
 @Suite struct JSONDifferentialTests {
     @Test func `mutated documents that are accepted mean the same to Foundation`() throws {
-        var seed = DecodingSeed("differential")
+        var seed = TestSeed("differential")
         var compared = 0
         for _ in 0..<10_000 {
             let bytes = seed.mutate(JSONFuzzTests.seeds[seed.below(JSONFuzzTests.seeds.count)])
@@ -20,7 +21,7 @@ import Testing
     }
 
     @Test func `made documents mean the same to Foundation`() throws {
-        var seed = DecodingSeed("documents")
+        var seed = TestSeed("documents")
         for _ in 0..<1000 {
             let bytes = Array(document(depth: 4, &seed).utf8)
             try compare(try JSONScanner.parse(bytes), with: bytes)
@@ -56,7 +57,7 @@ import Testing
         }
     }
 
-    private func document(depth: Int, _ seed: inout DecodingSeed) -> String {
+    private func document(depth: Int, _ seed: inout TestSeed) -> String {
         switch seed.below(depth > 0 ? 8 : 6) {
         case 0: return "null"
         case 1: return seed.below(2) == 0 ? "true" : "false"
@@ -72,7 +73,7 @@ import Testing
         }
     }
 
-    private func text(_ seed: inout DecodingSeed) -> String {
+    private func text(_ seed: inout TestSeed) -> String {
         let pieces = [
             "a", "é", "\\u00e9", "\u{1f600}", "\\ud83d\\ude00", "\\n", "\\\"", "\\\\", "\\/", " ", "\\u0000", "漢",
         ]

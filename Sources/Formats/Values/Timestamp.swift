@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
+
 /// A point in time: microseconds since 1970-01-01T00:00:00Z.
 package struct Timestamp: Sendable, Hashable, Comparable {
     package let microseconds: Int64
@@ -33,6 +35,18 @@ package struct Timestamp: Sendable, Hashable, Comparable {
     package static func - (later: Timestamp, earlier: Timestamp) -> Duration {
         let (difference, overflow) = later.microseconds.subtractingReportingOverflow(earlier.microseconds)
         return .microseconds(overflow ? (later < earlier ? Int64.min : Int64.max) : difference)
+    }
+}
+
+extension Timestamp {
+    /// The time of this machine's clock.
+    ///
+    /// It is used for ids, log lines, statistics, dead letters of receipts, mails, signatures for providers and the
+    /// latency of deliveries. Every decision about a request or a verification uses the database's clock.
+    package static var now: Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
     }
 }
 

@@ -12,6 +12,18 @@ package enum JSONValue: Sendable {
     package var isNull: Bool {
         if case .null = self { true } else { false }
     }
+
+    package var object: JSONObject? {
+        if case .object(let object) = self { object } else { nil }
+    }
+
+    package var string: String? {
+        if case .string(let text) = self { text } else { nil }
+    }
+
+    package var number: JSONNumber? {
+        if case .number(let number) = self { number } else { nil }
+    }
 }
 
 /// A JSON object: its members in document order, each name once.
@@ -31,10 +43,7 @@ package struct JSONObject: Sendable {
     }
 
     /// The string of the member with this name; nil if it is absent or no string.
-    package func text(_ name: String) -> String? {
-        guard case .string(let text)? = self[name] else { return nil }
-        return text
-    }
+    package func text(_ name: String) -> String? { self[name]?.string }
 }
 
 package struct JSONMember: Sendable {

@@ -4,12 +4,12 @@ import Glibc
 
 /// Compares texts by their UTF-8 bytes: Swift's `==` ignores differences between canonically equivalent texts.
 extension String {
-    func hasSameBytes(as other: String) -> Bool {
+    package func hasSameBytes(as other: String) -> Bool {
         utf8.count == other.utf8.count && order(of: other) == 0
     }
 
     /// True if the bytes sort before the other text's, as in PostgreSQL's collation C.
-    func hasBytes(before other: String) -> Bool {
+    package func hasBytes(before other: String) -> Bool {
         let order = order(of: other)
         return order == 0 ? utf8.count < other.utf8.count : order < 0
     }

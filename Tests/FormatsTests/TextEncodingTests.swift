@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Testing
-import Verification
 
-@Suite struct MessagesEncodingTests {
+@Suite struct TextEncodingTests {
     private static func times(_ count: Int, _ text: String) -> String { String(repeating: text, count: count) }
 
     static let gsm7: [(text: String, units: Int, segments: Int)] = [
         ("", 0, 1), ("a", 1, 1), (times(160, "a"), 160, 1), (times(161, "a"), 161, 2), (times(306, "a"), 306, 2),
         (times(307, "a"), 307, 3), (times(459, "a"), 459, 3), (times(460, "a"), 460, 4),
-        ("€", 2, 1), (times(80, "€"), 160, 1), (times(80, "€") + "a", 161, 2), ("{}[]~\\|^\u{c}", 18, 1),
+        ("€", 2, 1), (times(80, "€"), 160, 1), (times(80, "€") + "a", 161, 2), (times(81, "€"), 162, 2),
+        (times(152, "€"), 304, 2),
+        (times(153, "€"), 306, 3), ("{}[]~\\|^\u{c}", 18, 1),
         ("@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ", 31, 1), ("¡ÄÖÑÜ§¿äöñüà¤", 13, 1), ("\r\n", 2, 1),
     ]
 
@@ -25,6 +27,8 @@ import Verification
     static let ucs2: [(text: String, units: Int, segments: Int)] = [
         ("ç", 1, 1), ("`", 1, 1), (times(70, "ж"), 70, 1), (times(71, "ж"), 71, 2), (times(134, "ж"), 134, 2),
         (times(135, "ж"), 135, 3), ("🔑", 2, 1), (times(35, "🔑"), 70, 1), (times(36, "🔑"), 72, 2),
+        (times(66, "🔑"), 132, 2),
+        (times(67, "🔑"), 134, 3),
         ("e\u{301}", 2, 1), ("a€ж", 3, 1), ("\t", 1, 1), ("\u{1b}", 1, 1), ("’", 1, 1),
     ]
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestTools
 import Testing
 
-@testable import Verification
+@testable import Formats
 
 @Suite struct RFC3339Tests {
     @Test(
@@ -85,7 +86,7 @@ import Testing
     }
 
     @Test func `random times are written as Foundation writes them`() {
-        var seed = DecodingSeed("times")
+        var seed = TestSeed("times")
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         for _ in 0..<2000 {
             // Years 1700 to 2600 in half seconds, which a double represents exactly.
@@ -96,7 +97,7 @@ import Testing
     }
 
     @Test func `no text traps the reader`() {
-        var seed = DecodingSeed("time texts")
+        var seed = TestSeed("time texts")
         let samples = ["2026-11-20T12:34:56.789Z", "1990-12-31T23:59:60-08:00"].map { Array($0.utf8) }
         for _ in 0..<12_000 {
             let text = String(decoding: seed.mutate(samples[seed.below(2)]), as: UTF8.self)

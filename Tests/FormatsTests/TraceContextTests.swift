@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import Verification
+@testable import Formats
 
 @Suite struct TraceContextTests {
     static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"

@@ -3,7 +3,7 @@
 /// Base 64 (RFC 4648): decodes the format of `data_base64`, encodes in both alphabets.
 package enum Base64 {
     /// Decodes padded base64 without line breaks; nil for any other text.
-    static func decode(_ text: String) -> [UInt8]? {
+    package static func decode(_ text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 4) else { return nil }
         let padding = digits.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count

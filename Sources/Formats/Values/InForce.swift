@@ -21,5 +21,3 @@ package final class InForce<Value: Sendable>: Sendable {
         state.withLock { $0 = (value, $0.revision + 1) }
     }
 }
-
-package typealias KeySource = InForce<CodeKeys>

@@ -3,7 +3,7 @@
 import TestTools
 import Testing
 
-@testable import Verification
+@testable import Formats
 
 @Suite struct StringBytesTests {
     /// Short texts of few letters, so that many are equal or share a prefix; `é` occurs in both normal forms.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-enum Hexadecimal {
+/// Hexadecimal digits: their values and their bytes.
+package enum Hexadecimal {
     /// The digits for output, in lower case.
-    static let digits = Array("0123456789abcdef".utf8)
+    package static let digits = Array("0123456789abcdef".utf8)
 
     /// The value of a digit in either case; nil for any other byte.
-    static func value(of byte: UInt8) -> UInt8? {
+    package static func value(of byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
@@ -15,7 +16,7 @@ enum Hexadecimal {
     }
 
     /// Decodes pairs of digits in either case; nil for any other text.
-    static func bytes(_ text: some Collection<UInt8>) -> [UInt8]? {
+    package static func bytes(_ text: some Collection<UInt8>) -> [UInt8]? {
         let digits = text.compactMap { value(of: $0) }
         guard digits.count == text.count, digits.count.isMultiple(of: 2) else { return nil }
         return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
@@ -32,4 +33,12 @@ package func hexadecimal(_ bytes: [UInt8]) -> String {
         }
         return 2 * bytes.count
     }
+}
+
+extension UInt8 {
+    package var isASCIIDigit: Bool { (0x30...0x39).contains(self) }
+
+    package var isASCIILetter: Bool { (0x41...0x5a).contains(self & 0xdf) }
+
+    package var isASCIILetterOrDigit: Bool { isASCIIDigit || isASCIILetter }
 }

@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import Verification
+@testable import Formats
 
 @Suite struct JSONWriterTests {
     private func written(_ body: (inout JSONWriter) -> Void) -> String {
