@@ -114,6 +114,7 @@ let package = Package(
         // Owned handles around C libraries
         .target(name: "PinnedThread", swiftSettings: handleSettings),
         .target(name: "KafkaClient", dependencies: ["CLibrdkafka", "PinnedThread"], swiftSettings: handleSettings),
+        .target(name: "KafkaTools", dependencies: ["KafkaClient", "PinnedThread"], swiftSettings: handleSettings),
         .target(name: "PostgresClient", dependencies: ["CLibpq", "PinnedThread"], swiftSettings: handleSettings),
         .target(name: "SMTPClient", dependencies: ["CLibcurl"], swiftSettings: handleSettings),
         .target(
@@ -202,9 +203,8 @@ let package = Package(
         .executableTarget(
             name: "CodeCourier",
             dependencies: [
-                "Administration", "CBuild", "Courier", "Formats", "Ledger", "LogReading", "Logs", "Providers",
-                "PhoneNumbers",
-                "KafkaClient", "PostgresClient", "SMTPClient", "Verification",
+                "Administration", "CBuild", "Courier", "Formats", "KafkaClient", "KafkaTools", "Ledger", "LogReading",
+                "Logs", "PhoneNumbers", "PostgresClient", "Providers", "SMTPClient", "Verification",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -272,9 +272,15 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .target(
+            name: "KafkaSupport",
+            dependencies: ["CLibrdkafka", "KafkaClient", "KafkaTools"],
+            path: "Tests/KafkaSupport",
+            swiftSettings: handleSettings
+        ),
         .testTarget(
             name: "KafkaClientTests",
-            dependencies: ["CLibrdkafka", "KafkaClient", "MockKafka", "TestTools"],
+            dependencies: ["CLibrdkafka", "KafkaClient", "KafkaSupport", "KafkaTools", "MockKafka", "TestTools"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -331,7 +337,8 @@ let package = Package(
         .testTarget(
             name: "CodeCourierTests",
             dependencies: [
-                "Administration", "CodeCourier", "Courier", "Formats", "KafkaClient", "Logs", "MockKafka",
+                "Administration", "CodeCourier", "Courier", "Formats", "KafkaClient", "KafkaTools", "Logs",
+                "MockKafka",
                 "PhoneNumbers", "Providers", "SMTPClient", "TestSupport", "TestTools", "Verification",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -344,7 +351,7 @@ let package = Package(
         .testTarget(
             name: "CourierTests",
             dependencies: [
-                "Courier", "Formats", "KafkaClient", "Logs", "MockKafka", "TestSupport", "TestTools",
+                "Courier", "Formats", "KafkaClient", "KafkaTools", "Logs", "MockKafka", "TestSupport", "TestTools",
                 "Verification",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -354,8 +361,8 @@ let package = Package(
         .target(
             name: "FleetSupport",
             dependencies: [
-                "Administration", "Formats", "KafkaClient", "Logs", "MockKafka", "PostgresClient", "Sandbox",
-                "TestSupport", "TestTools", "Verification",
+                "Administration", "Formats", "KafkaClient", "KafkaSupport", "KafkaTools", "Logs", "MockKafka",
+                "PostgresClient", "Sandbox", "TestSupport", "TestTools", "Verification",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -367,7 +374,8 @@ let package = Package(
         .testTarget(
             name: "Integration",
             dependencies: [
-                "Administration", "CodeCourier", "FleetSupport", "Formats", "KafkaClient", "Ledger", "MockKafka",
+                "Administration", "CodeCourier", "FleetSupport", "Formats", "KafkaClient", "KafkaTools", "Ledger",
+                "MockKafka",
                 "PostgresClient", "Sandbox", "TestSupport", "TestTools", "Verification",
             ],
             swiftSettings: settings
@@ -375,7 +383,8 @@ let package = Package(
         .testTarget(
             name: "Faults",
             dependencies: [
-                "CodeCourier", "Courier", "FleetSupport", "Formats", "KafkaClient", "Ledger", "Logs", "MockKafka",
+                "CodeCourier", "Courier", "FleetSupport", "Formats", "KafkaClient", "KafkaSupport", "Ledger", "Logs",
+                "MockKafka",
                 "PostgresClient", "Sandbox", "TestSupport", "TestTools", "Verification",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

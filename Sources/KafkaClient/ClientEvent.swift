@@ -4,8 +4,8 @@ import CLibrdkafka
 
 /// One event of a client.
 // SAFETY: the event belongs to this value alone and is destroyed with it; what is read of it is copied.
-@safe struct ClientEvent: ~Copyable {
-    enum Kind {
+@safe package struct ClientEvent: ~Copyable {
+    package enum Kind {
         case record, delivery, rebalance, commit, error, statistics, other
     }
 
@@ -26,7 +26,7 @@ import CLibrdkafka
         unsafe rd_kafka_event_destroy(event)
     }
 
-    var kind: Kind {
+    package var kind: Kind {
         switch unsafe rd_kafka_event_type(event) {
         case RD_KAFKA_EVENT_FETCH: .record
         case RD_KAFKA_EVENT_DR: .delivery
@@ -42,7 +42,7 @@ import CLibrdkafka
         KafkaError.Code(unsafe rd_kafka_event_error(event))
     }
 
-    var error: KafkaError? {
+    package var error: KafkaError? {
         let code = self.code
         guard code != .none else { return nil }
         guard kind == .error else { return KafkaError(code) }
@@ -64,7 +64,7 @@ import CLibrdkafka
     }
 
     /// The partition that an error is about.
-    var subject: TopicPartition? {
+    package var subject: TopicPartition? {
         guard let subject = unsafe rd_kafka_event_topic_partition(event) else { return nil }
         defer { unsafe rd_kafka_topic_partition_destroy(subject) }
         guard let topic = unsafe subject.pointee.topic else { return nil }
@@ -92,7 +92,7 @@ import CLibrdkafka
     }
 
     /// Passes each message of the event to `body`; reading a record moves the client's position past it.
-    func forEachMessage(_ body: (borrowing ClientMessage) -> Void) {
+    package func forEachMessage(_ body: (borrowing ClientMessage) -> Void) {
         while let message = unsafe rd_kafka_event_message_next(event) {
             // SAFETY: the message lives as long as the event, which outlives the call.
             body(unsafe ClientMessage(message))
@@ -100,7 +100,7 @@ import CLibrdkafka
     }
 
     /// Passes the event to a call that reads more of it.
-    func withEvent<Result>(_ body: (OpaquePointer) -> Result) -> Result {
+    package func withEvent<Result>(_ body: (OpaquePointer) -> Result) -> Result {
         unsafe body(event)
     }
 }

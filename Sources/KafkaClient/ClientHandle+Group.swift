@@ -15,7 +15,7 @@ extension ClientHandle {
     }
 
     /// Starts reading at given offsets.
-    func assign(_ offsets: [(TopicPartition, Int64)]) throws(KafkaError) {
+    package func assign(_ offsets: [(TopicPartition, Int64)]) throws(KafkaError) {
         let list = try PartitionList(offsets)
         try check(unsafe rd_kafka_assign(client, list.list))
     }
@@ -56,17 +56,8 @@ extension ClientHandle {
         try check(unsafe rd_kafka_commit_queue(client, list.list, replies, nil, opaque))
     }
 
-    /// The group's committed offsets by partition; queries the coordinator and blocks the thread.
-    func committedOffsets(
-        _ partitions: [TopicPartition],
-        within limit: Duration
-    ) throws(KafkaError) -> [Int32: Int64] {
-        let offsets = try committedOffsets(of: partitions, within: limit)
-        return Dictionary(offsets.map { ($0.key.partition, $0.value) }) { first, _ in first }
-    }
-
     /// The group's committed offsets by topic and partition; queries the coordinator and blocks the thread.
-    func committedOffsets(
+    package func committedOffsets(
         of partitions: [TopicPartition],
         within limit: Duration
     ) throws(KafkaError) -> [TopicPartition: Int64] {
@@ -81,7 +72,7 @@ extension ClientHandle {
     }
 
     /// The offset after a partition's last record, by the last fetch response.
-    func cachedEnd(of partition: TopicPartition) -> Int64? {
+    package func cachedEnd(of partition: TopicPartition) -> Int64? {
         var low: Int64 = -1
         var high: Int64 = -1
         let code = unsafe rd_kafka_get_watermark_offsets(client, partition.topic, partition.partition, &low, &high)

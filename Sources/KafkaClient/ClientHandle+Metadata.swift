@@ -4,7 +4,7 @@ import CLibrdkafka
 
 extension ClientHandle {
     /// The number of partitions of a topic; queries a broker and blocks the thread.
-    func partitionCount(of topic: String, within limit: Duration) throws(KafkaError) -> Int {
+    package func partitionCount(of topic: String, within limit: Duration) throws(KafkaError) -> Int {
         try partitions(of: topic, within: limit).count
     }
 
@@ -95,7 +95,7 @@ extension ClientHandle {
     }
 
     /// The first offset of a partition and the offset after its last record; queries a broker and blocks the thread.
-    func bounds(of partition: TopicPartition, within limit: Duration) throws(KafkaError) -> Range<Int64> {
+    package func bounds(of partition: TopicPartition, within limit: Duration) throws(KafkaError) -> Range<Int64> {
         var low: Int64 = 0
         var high: Int64 = 0
         let code = unsafe rd_kafka_query_watermark_offsets(
@@ -110,17 +110,8 @@ extension ClientHandle {
         return low..<max(low, high)
     }
 
-    /// The first offset of each partition at or after a time; `RD_KAFKA_OFFSET_END` when there is none.
-    func offsets(
-        at timestamp: Int64,
-        of partitions: [TopicPartition],
-        within limit: Duration
-    ) throws(KafkaError) -> [TopicPartition: Int64] {
-        try offsets(at: partitions.map { ($0, timestamp) }, within: limit)
-    }
-
-    /// The first offset of each partition at or after the partition's own time.
-    func offsets(
+    /// The first offset of each partition at or after the partition's own time; `RD_KAFKA_OFFSET_END` for none.
+    package func offsets(
         at timestamps: [(TopicPartition, Int64)],
         within limit: Duration
     ) throws(KafkaError) -> [TopicPartition: Int64] {

@@ -49,11 +49,6 @@ extension ClientHandle {
         KafkaError(failure: unsafe rd_kafka_fatal_error(client, nil, 0))?.code
     }
 
-    /// Simulates a fatal error, as a broker's answer can cause.
-    func raiseFatalError() {
-        unsafe rd_kafka_test_fatal_error(client, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, "raised by a test")
-    }
-
     private static func headers(_ headers: [RecordHeader]) -> OpaquePointer? {
         guard !headers.isEmpty, let list = unsafe rd_kafka_headers_new(headers.count) else { return nil }
         for header in headers {

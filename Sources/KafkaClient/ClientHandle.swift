@@ -7,20 +7,20 @@ import CLibrdkafka
 /// End it with `close(within:)`. A handle that is dropped instead is destroyed in the background.
 // SAFETY: the pointers belong to this value alone and stay valid until `close` or `deinit` hands them to
 // `ClientDestruction`, which releases the queues before the client, as the library demands.
-@safe struct ClientHandle: ~Copyable {
-    enum Kind {
+@safe package struct ClientHandle: ~Copyable {
+    package enum Kind {
         case consumer, producer
     }
 
-    let client: OpaquePointer
+    package let client: OpaquePointer
 
     /// Records, rebalances and errors of a consumer; delivery reports and errors of a producer.
     private let events: OpaquePointer
 
     /// Answers to commits, in a queue of their own: in `events` they would wait behind all prefetched records.
-    let replies: OpaquePointer
+    package let replies: OpaquePointer
 
-    init(_ kind: Kind, settings: [String: String]) throws(KafkaError) {
+    package init(_ kind: Kind, settings: [String: String]) throws(KafkaError) {
         let types: Int32
         switch kind {
         case .consumer:
@@ -44,24 +44,13 @@ import CLibrdkafka
     }
 
     /// The next event, after a wait of at most `limit`; nil also after a wake-up.
-    func poll(_ limit: Duration) -> ClientEvent? {
+    package func poll(_ limit: Duration) -> ClientEvent? {
         unsafe ClientEvent(adopting: rd_kafka_queue_poll(events, limit.milliseconds))
     }
 
     /// The next answer to a commit.
-    func pollReply(_ limit: Duration) -> ClientEvent? {
+    package func pollReply(_ limit: Duration) -> ClientEvent? {
         unsafe ClientEvent(adopting: rd_kafka_queue_poll(replies, limit.milliseconds))
-    }
-
-    /// Adds the cause that the client's connections reported since the last poll, if the error itself has none.
-    ///
-    /// Only for clients that make a single call: it drops all other pending events.
-    func explain(_ error: KafkaError) -> KafkaError {
-        var explained = error
-        while let event = poll(.zero) {
-            if event.kind == .error { explained = explained.explained(by: event.error) }
-        }
-        return explained
     }
 
     /// Makes the closure that ends a blocking poll; detach it before the handle is destroyed.
@@ -81,7 +70,7 @@ import CLibrdkafka
     var isClosed: Bool { unsafe rd_kafka_consumer_closed(client) != 0 }
 
     /// Destroys the client; false when the library was not done in time and continues in the background.
-    consuming func close(within limit: Duration) -> Bool {
+    package consuming func close(within limit: Duration) -> Bool {
         let destruction = unsafe ClientDestruction(client: client, events: events, replies: replies)
         discard self
         return destruction.run(within: limit)

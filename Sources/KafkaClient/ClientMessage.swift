@@ -5,7 +5,7 @@ import Glibc
 
 /// A message inside an event, to be copied out immediately.
 // SAFETY: valid only inside `ClientEvent.forEachMessage`, which lends it.
-@safe struct ClientMessage: ~Copyable {
+@safe package struct ClientMessage: ~Copyable {
     private let message: UnsafePointer<rd_kafka_message_t>
 
     init(_ message: UnsafePointer<rd_kafka_message_t>) {
@@ -25,7 +25,7 @@ import Glibc
     var token: Int { unsafe Int(bitPattern: message.pointee._private) }
 
     /// Copies the record; nil when the message is an error.
-    func record(_ names: inout TopicNames) -> ConsumerRecord? {
+    package func record(_ names: inout TopicNames) -> ConsumerRecord? {
         guard error == nil, let topic = unsafe message.pointee.rkt else { return nil }
         var timestampType = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
         return unsafe ConsumerRecord(
@@ -71,8 +71,10 @@ import Glibc
 }
 
 /// The names of topics seen so far, so that a record needs no new string.
-struct TopicNames {
+package struct TopicNames {
     private var names: [String] = []
+
+    package init() {}
 
     mutating func name(of topic: OpaquePointer) -> String {
         // SAFETY: the name lives as long as the topic, which the message that is being read keeps.

@@ -2,7 +2,7 @@
 
 extension Duration {
     /// Whole milliseconds, rounded up, within the range of a C timeout; never negative.
-    var milliseconds: Int32 {
+    package var milliseconds: Int32 {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }
         guard seconds < 1_000_000 else { return 1_000_000_000 }

@@ -40,7 +40,10 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible, CustomRefl
     static let clientID = "code-courier"
 
     /// All options of a client: `fixed` overrides the operator's options, which override `defaults`.
-    func settings(defaults: [String: String], fixed: [String: String]) throws(KafkaError) -> [String: String] {
+    package func settings(
+        defaults: [String: String],
+        fixed: [String: String]
+    ) throws(KafkaError) -> [String: String] {
         if let refused = options.keys.sorted().first(where: { Self.refusedOptions.contains($0) }) {
             throw KafkaError(.invalidArgument, option: refused)
         }

@@ -80,7 +80,7 @@ extension KafkaError {
     }
 
     /// Returns the error with the cause of another one, if its own code says only that no answer arrived.
-    func explained(by other: KafkaError?) -> KafkaError {
+    package func explained(by other: KafkaError?) -> KafkaError {
         guard let other, reason.isVague else { return self }
         var error = self
         if !other.reason.isVague || reason == .other { error.reason = other.reason }

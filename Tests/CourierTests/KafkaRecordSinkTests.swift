@@ -2,6 +2,7 @@
 
 import Formats
 import KafkaClient
+import KafkaTools
 import MockKafka
 import ServiceLifecycle
 import TestTools

@@ -3,6 +3,7 @@
 import FleetSupport
 import Formats
 import KafkaClient
+import KafkaSupport
 import MockKafka
 import Sandbox
 import TestSupport

@@ -2,6 +2,8 @@
 
 import Foundation
 package import KafkaClient
+import KafkaSupport
+import KafkaTools
 package import MockKafka
 import TestTools
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import KafkaClient
+import KafkaSupport
+import KafkaTools
 import Synchronization
 import Testing
 

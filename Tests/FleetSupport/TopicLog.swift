@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import KafkaClient
+import KafkaTools
 import TestSupport
 import TestTools
 

@@ -2,6 +2,7 @@
 
 import FleetSupport
 import KafkaClient
+import KafkaTools
 import MockKafka
 import TestSupport
 import Testing

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import KafkaSupport
+import KafkaTools
 import Synchronization
 import TestTools
 import Testing

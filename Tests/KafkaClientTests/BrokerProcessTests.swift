@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import KafkaClient
+import KafkaSupport
+import KafkaTools
 import Testing
 
 /// Tests features that librdkafka's mock cluster lacks, on the broker of `COURIER_TEST_KAFKA`.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLibrdkafka
+import KafkaSupport
 import MockKafka
 import TestTools
 import Testing
@@ -220,6 +222,7 @@ extension [DeliveryResult] {
 
 extension KafkaProducer {
     fileprivate func breakClient() {
-        handle?.raiseFatalError()
+        guard let client = handle?.client else { return }
+        rd_kafka_test_fatal_error(client, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, "raised by a test")
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import KafkaClient
+import KafkaTools
 import TestTools
 import Testing
 

@@ -2,6 +2,8 @@
 
 import Foundation
 import KafkaClient
+import KafkaSupport
+import KafkaTools
 import MockKafka
 import TestTools
 import Testing

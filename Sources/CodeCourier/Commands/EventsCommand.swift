@@ -3,6 +3,7 @@
 import ArgumentParser
 import Formats
 import KafkaClient
+import KafkaTools
 import UnixSignals
 
 struct EventsCommand: AsyncParsableCommand {

@@ -2,6 +2,7 @@
 
 import Formats
 import KafkaClient
+import KafkaTools
 import Logs
 import Verification
 

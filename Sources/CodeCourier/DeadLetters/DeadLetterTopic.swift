@@ -2,6 +2,7 @@
 
 import Formats
 import KafkaClient
+import KafkaTools
 import Verification
 
 /// A source of dead letters, read from the beginning at each call.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import KafkaClient
+import KafkaTools
 
 /// Produces dead letters again to the topics that they came from.
 struct Redrive {

@@ -3,6 +3,7 @@
 import Courier
 import Formats
 import KafkaClient
+import KafkaTools
 import Verification
 
 /// Replays a range of the request topic.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CLibrdkafka
+package import KafkaClient
 import PinnedThread
 
 /// Reads all partitions of a topic without a group, to follow it or to read its past.
@@ -130,7 +130,7 @@ package actor TopicReader {
         }
         var starts = bounds.mapValues { start == .beginning ? $0.lowerBound : $0.upperBound }
         if case .timestamp(let timestamp) = start {
-            let found = try handle?.offsets(at: timestamp, of: partitions, within: limit) ?? [:]
+            let found = try handle?.offsets(at: partitions.map { ($0, timestamp) }, within: limit) ?? [:]
             for (partition, offset) in found where offset >= 0 { starts[partition] = offset }
         }
         remainingEnds = bounds.mapValues(\.upperBound).filter { starts[$0.key] ?? 0 < $0.value }
