@@ -20,6 +20,9 @@ struct Assignment {
     private(set) var ends: [TopicPartition: Int64] = [:]
     private var committed: [TopicPartition: Int64] = [:]
 
+    /// The positions that have unread records, none of them in the buffer, and the times since when.
+    private var behind: [TopicPartition: (position: Int64, since: ContinuousClock.Instant)] = [:]
+
     /// The offsets that commits requested, successful or not.
     private var wanted: [TopicPartition: Int64] = [:]
     private var unsettled: Set<Int> = []
@@ -39,6 +42,7 @@ struct Assignment {
         partitions = []
         handedOut = [:]
         ends = [:]
+        behind = [:]
         committed = [:]
         wanted = [:]
         unsettled = []
@@ -49,6 +53,22 @@ struct Assignment {
     /// The offset after all handed-out records, and after markers at the end; nil when neither is known.
     func position(of partition: TopicPartition) -> Int64? {
         [handedOut[partition], ends[partition]].compactMap(\.self).max()
+    }
+
+    /// Records one reading, and returns the time for which the position has not moved although records follow it.
+    mutating func age(
+        of partition: TopicPartition,
+        at position: Int64,
+        lag: Int64,
+        now: ContinuousClock.Instant
+    ) -> Duration {
+        guard lag > 0 else {
+            behind[partition] = nil
+            return .zero
+        }
+        if let known = behind[partition], known.position == position { return now - known.since }
+        behind[partition] = (position, now)
+        return .zero
     }
 
     mutating func handOut(_ records: [ConsumerRecord]) -> RecordBatch {

@@ -48,13 +48,3 @@ package enum ConsumerNotice: Hashable, Sendable {
     case brokersReachable
     case error(KafkaError)
 }
-
-/// The number of records of a partition that were not handed out yet.
-package struct PartitionLag: Hashable, Sendable {
-    package let topic: String
-    package let partition: Int32
-    package let lag: Int64
-
-    /// Age of the oldest of them, or the time since it is known to exist.
-    package let age: Duration
-}

@@ -11,8 +11,8 @@ extension KafkaConsumer {
         guard waiter == nil else { throw KafkaError(.conflict) }
         if Task.isCancelled { throw KafkaError(.cancelled) }
         if !buffer.isEmpty { return assignment.handOut(buffer.take(maximum)) }
-        waiterCount += 1
-        let number = waiterCount
+        lastCall += 1
+        let number = lastCall
         let answer: Result<RecordBatch?, KafkaError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 if Task.isCancelled {
@@ -82,8 +82,8 @@ extension KafkaConsumer {
     }
 
     private func commit(_ batches: [RecordBatch], offsets: [TopicPartition: Int64]) async -> CommitOutcome {
-        commitCount += 1
-        let token = commitCount
+        lastCall += 1
+        let token = lastCall
         do {
             try handle?.commit(offsets, token: token)
         } catch {
@@ -119,11 +119,11 @@ extension KafkaConsumer {
     /// Handles the answer to a topic id request, or to a commit, where each partition may have an error.
     func handleReply(_ event: borrowing ClientEvent) {
         guard event.kind == .commit else {
-            if let id = event.topicID { noteIdentity(id) }
+            if let id = event.topicID { see(.topicID(id)) }
             return
         }
         let error = event.entries.lazy.compactMap(\.error).first ?? event.error
-        if error == nil { brokersAnswered() }
+        if error == nil { see(.committed) }
         answerCommit(event.token, error: error)
     }
 

@@ -50,7 +50,7 @@ extension KafkaConsumer {
         case .rebalance: handleRebalance(event)
         case .error: if let error = event.error { handleError(error, offset: event.subjectOffset) }
         case .commit: handleReply(event)
-        case .statistics: if let statistics = event.statistics { noteStatistics(statistics) }
+        case .statistics: handleStatistics(event)
         case .delivery, .other: break
         }
     }
@@ -59,55 +59,36 @@ extension KafkaConsumer {
         event.forEachMessage { message in
             // During a revocation the records belong to the next owner.
             guard revocation == nil, case .running = phase else { return }
-            if let record = message.record(&topicNames) {
+            if let record = message.record(&buffer.topicNames) {
                 buffer.append(record)
                 let partition = TopicPartition(topic: record.topic, partition: record.partition)
-                lossWatch.read(partition, record.offset)
-                brokersAnswered()
-                noteReadable(partition)
-                noteTime(of: record, in: partition, isProducers: message.isTimedByProducer)
+                let brokerTime = message.isTimedByProducer ? nil : record.timestamp
+                see(.record(partition, offset: record.offset, brokerTime: brokerTime))
             } else if let error = message.error {
                 handleError(error)
             }
         }
     }
 
-    /// Records a record's time; reports once for each topic that its records have their producers' times.
-    private func noteTime(of record: ConsumerRecord, in partition: TopicPartition, isProducers: Bool) {
-        if !isProducers {
-            identity.read(partition, record.timestamp, record.offset)
-        } else if topicsTimedByProducers.insert(record.topic).inserted {
-            notify(.producerTimes(topic: record.topic))
-        }
-    }
-
     private func handleError(_ error: KafkaError, offset: Int64? = nil) {
-        if error.broker != nil { connectionFault = error }
-        switch error.code {
-        case .partitionEnd:
+        if error.code == .partitionEnd {
             guard let topic = error.topic, let partition = error.partition, let offset else { return }
             let place = TopicPartition(topic: topic, partition: partition)
             assignment.reachEnd(of: place, at: offset)
-            brokersAnswered()
-            noteReadable(place)
-        case .allBrokersDown:
-            if areBrokersReachable { notify(.brokersUnreachable(connectionFault)) }
-            areBrokersReachable = false
-        default:
-            if error.isFatal {
-                notify(.error(error))
-                return fail(error)
-            }
-            if error.reason == .groupConflict { tell(.otherProtocol) }
-            guard let fault = readFaults.note(error, of: topics) else { return notify(.error(error)) }
-            notify(.cannotRead(fault))
+            see(.end(place))
+        } else {
+            see(.error(error))
+            if error.isFatal { fail(error) }
         }
     }
 
-    func brokersAnswered() {
-        if !areBrokersReachable { notify(.brokersReachable) }
-        areBrokersReachable = true
-        connectionFault = nil
+    /// Shows the watchers from which brokers the partitions are read.
+    ///
+    /// While reading is paused no leader is needed, and an outage of all brokers is reported elsewhere.
+    private func handleStatistics(_ event: borrowing ClientEvent) {
+        guard flow.mode != .paused, watches.brokers.areReachable, revocation == nil else { return }
+        guard let statistics = event.statistics.flatMap(ClientStatistics.init) else { return }
+        see(.statistics(statistics, of: assignment.partitions))
     }
 
     /// Pauses or resumes partitions by the state of the buffer.
@@ -116,15 +97,19 @@ extension KafkaConsumer {
         switch flow.update(isFull: buffer.isFull, hasRoom: buffer.hasRoom, now: .now) {
         case .nothing: break
         case .pause:
-            pausedPartitions = assignment.partitions
-            do { try handle?.pause(pausedPartitions) } catch { notify(.error(error)) }
-        case .resume: resumePaused()
+            do { try handle?.pause(assignment.partitions) } catch { notify(.error(error)) }
+        case .resume: resume()
         }
     }
 
-    func resumePaused() {
-        guard !pausedPartitions.isEmpty else { return }
-        do { try handle?.resume(pausedPartitions) } catch { notify(.error(error)) }
-        pausedPartitions = []
+    /// Drops the buffered records, for which partitions may be paused.
+    func clearBuffer() {
+        buffer.removeAll()
+        if flow.mode == .paused { resume() }
+        flow.reset()
+    }
+
+    private func resume() {
+        do { try handle?.resume(assignment.partitions) } catch { notify(.error(error)) }
     }
 }

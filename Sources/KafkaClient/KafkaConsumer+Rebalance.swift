@@ -5,16 +5,11 @@ extension KafkaConsumer {
     func handleRebalance(_ event: borrowing ClientEvent) {
         let partitions = event.entries.map(\.partition)
         if event.code == .assignPartitions {
-            // Only an assignment proves that a broker answered: the client detects an expired session by itself.
-            brokersAnswered()
-            assign(partitions)
-            return
+            return assign(partitions)
         }
         let isRevocation = event.code == .revokePartitions
         if !isRevocation, let error = event.error { notify(.error(error)) }
-        buffer.removeAll()
-        resumePaused()
-        flow.reset()
+        clearBuffer()
         if handle?.isAssignmentLost ?? true {
             giveBack(notice: .lost(partitions))
         } else if isRevocation, assignment.hasUnsettledBatches {
@@ -31,16 +26,18 @@ extension KafkaConsumer {
         giveBack(notice: .revoked(pending.partitions))
     }
 
+    /// Starts reading, after a query of the group's committed offsets: this member's own commits would hide a loss.
+    ///
+    /// Without an answer, a loss is found only by a gap between two records.
     private func assign(_ partitions: [TopicPartition]) {
         assignment.assign(partitions)
         buffer.removeAll()
         flow.reset()
-        pausedPartitions = []
-        watchForLosses(partitions)
+        see(.assigned(committed: (try? handle?.committedOffsets(of: partitions, within: Self.questionLimit)) ?? [:]))
         do {
             try handle?.assign(partitions)
             notify(.assigned(partitions))
-            noteJoined()
+            see(.joined)
         } catch {
             notify(.error(error))
             giveBack(notice: .revoked(partitions))
@@ -50,11 +47,7 @@ extension KafkaConsumer {
     private func giveBack(notice: ConsumerNotice) {
         revocation = nil
         assignment.clear()
-        lossWatch = LossWatch()
-        lagWatch = LagWatch()
-        leaderWatch = LeaderWatch()
-        identity.forgetRecords()
-        if readFaults.clearPartitions() { notify(.readsAgain) }
+        see(.released)
         do {
             try handle?.unassign()
         } catch {

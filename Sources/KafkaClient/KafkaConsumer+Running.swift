@@ -45,7 +45,8 @@ extension KafkaConsumer {
             return false
         }
         phase = .running
-        beginJoining()
+        // The members are known before joining, which may wait for them.
+        perform([.askMembers(within: .seconds(1))])
         return true
     }
 
@@ -89,10 +90,7 @@ extension KafkaConsumer {
                 pollEvents(after: start, limit: Self.idleLimit)
             }
             deliver()
-            checkForLoss()
-            checkReadFaults()
-            watchGroup()
-            checkIdentity()
+            checkWatches()
             return true
         case .closing(let deadline, let hasBegun):
             return serveClosing(after: start, deadline: deadline, hasBegun: hasBegun)

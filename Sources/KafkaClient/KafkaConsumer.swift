@@ -65,30 +65,17 @@ package actor KafkaConsumer {
     var handle: ClientHandle?
     var phase = Phase.idle
     var failure: KafkaError?
-    var topicNames = TopicNames()
     var buffer: RecordBuffer
     var flow = FlowControl()
     var assignment = Assignment()
-    var pausedPartitions: [TopicPartition] = []
     var revocation: Revocation?
-    var areBrokersReachable = true
-    var lossWatch = LossWatch()
-    var lagWatch = LagWatch()
-    var readFaults = ReadFaults()
-    var leaderWatch = LeaderWatch()
-    var groupWatch = GroupWatch()
-    var identity = TopicIdentity()
-
-    /// The latest connection fault since a broker was last reached.
-    var connectionFault: KafkaError?
-
-    /// Topics that were reported to have their producers' times.
-    var topicsTimedByProducers: Set<String> = []
+    var watches: Watches
     var waiter: Waiter?
-    var waiterCount = 0
     var hasStoppedReading = false
     var commits: [Int: PendingCommit] = [:]
-    var commitCount = 0
+
+    /// The number of the latest call that waits, for records or for a commit.
+    var lastCall = 0
     var closeWaiters: [CheckedContinuation<Void, Never>] = []
 
     nonisolated package var unownedExecutor: UnownedSerialExecutor {
@@ -111,6 +98,7 @@ package actor KafkaConsumer {
         self.groupID = groupID
         self.topics = topics
         buffer = RecordBuffer(limits: limits)
+        watches = Watches(topics: topics)
         thread.attachInterrupt(handle.interrupt(wakeups))
         self.handle = consume handle
     }

@@ -16,35 +16,36 @@ struct LossTests {
         ]
         for (first, read, lost) in cases {
             var watch = LossWatch(committed: [partition: 10])
-            for offset in read { watch.read(partition, offset) }
-            #expect(watch.suspect(at: .now) == partition)
-            #expect(watch.settle(partition, first: first, at: .now) == lost, "\(first) \(read)")
-            #expect(watch.suspect(at: .now + .seconds(60)) == nil, "told once")
+            for offset in read { _ = watch.see(.record(partition, offset: offset, brokerTime: nil), at: .now) }
+            #expect(watch.due(at: .now) == [.askBounds(partition)])
+            let notices = lost.map { [WatchAction.notify(.recordsLost(partition, $0))] } ?? []
+            #expect(watch.see(.bounds(partition, first..<200), at: .now) == notices, "\(first) \(read)")
+            #expect(watch.due(at: .now + .seconds(60)) == [], "told once")
         }
     }
 
     @Test func `gaps that are no loss are looked at once a second`() {
         var watch = LossWatch()
-        watch.read(partition, 5)
-        #expect(watch.suspect(at: .now) == nil, "a group that begins has lost nothing")
-        watch.read(partition, 7)
         let now = ContinuousClock.now
-        #expect(watch.suspect(at: now) == partition)
-        #expect(watch.settle(partition, first: 2, at: now) == nil)
-        watch.read(partition, 9)
-        watch.read(partition, 100)
-        watch.read(partition, 102)
-        #expect(watch.suspect(at: now + .milliseconds(900)) == nil)
-        #expect(watch.suspect(at: now + .seconds(1)) == partition)
-        #expect(watch.settle(partition, first: 100, at: now + .seconds(1)) == 10..<100, "the widest of several")
+        func read(_ offset: Int64) { _ = watch.see(.record(partition, offset: offset, brokerTime: nil), at: now) }
+        read(5)
+        #expect(watch.due(at: now) == [], "a group that begins has lost nothing")
+        read(7)
+        #expect(watch.due(at: now) == [.askBounds(partition)])
+        #expect(watch.see(.bounds(partition, 2..<8), at: now) == [])
+        for offset in [9, 100, 102] as [Int64] { read(offset) }
+        #expect(watch.due(at: now + .milliseconds(900)) == [])
+        #expect(watch.due(at: now + .seconds(1)) == [.askBounds(partition)])
+        let lost = watch.see(.bounds(partition, 100..<103), at: now + .seconds(1))
+        #expect(lost == [.notify(.recordsLost(partition, 10..<100))], "the widest of several")
     }
 
     @Test func `a question without an answer is asked again`() {
         var watch = LossWatch(committed: [partition: 10])
         let now = ContinuousClock.now
-        watch.postpone(until: now + .seconds(5))
-        #expect(watch.suspect(at: now + .seconds(4)) == nil)
-        #expect(watch.suspect(at: now + .seconds(5)) == partition)
+        #expect(watch.see(.bounds(partition, nil), at: now) == [])
+        #expect(watch.due(at: now + .seconds(4)) == [])
+        #expect(watch.due(at: now + .seconds(5)) == [.askBounds(partition)])
     }
 
     /// The mock cluster drops old records, since it keeps about 5 MiB per partition.

@@ -10,30 +10,35 @@ import Testing
     private let start = ContinuousClock.now
 
     @Test func `what cannot be read is over by its own success, and by no other place's`() {
-        var faults = ReadFaults()
-        func note(_ error: KafkaError) -> KafkaError? { faults.note(error, of: ["t"]) }
-        func due(after time: Duration) -> (topics: [String], partitions: [TopicPartition]) {
-            faults.due(at: start + time)
+        var faults = ReadFaults(topics: ["t"])
+        func see(_ event: WatchEvent) -> [WatchAction] { faults.see(event, at: start) }
+        func record(_ partition: Int32) -> WatchEvent {
+            .record(TopicPartition(topic: "t", partition: partition), offset: 1, brokerTime: nil)
         }
-        #expect(note(KafkaError(.transport)) == nil)
-        #expect(note(KafkaError(.topicAuthorizationFailed).at(place))?.topic == "t")
-        #expect(faults.read(TopicPartition(topic: "t", partition: 1)) == false)
-        #expect(due(after: .zero).partitions == [place])
-        #expect(due(after: .seconds(1)).partitions.isEmpty)
-        #expect(faults.read(place) == true)
-        let isOverAgain = faults.read(place)
-        #expect(faults.isEmpty && !isOverAgain)
+        let (lost, unknown) = (KafkaError(.transport), KafkaError(.unknownTopicOrPartition))
+        let refused = KafkaError(.topicAuthorizationFailed).at(place)
+        #expect(see(.error(lost)) == [.notify(.error(lost))])
+        #expect(see(.error(KafkaError(.allBrokersDown))) == [])
+        #expect(faults.isEmpty && faults.due(at: start).isEmpty)
+        #expect(see(.error(refused)) == [.notify(.cannotRead(refused))])
+        #expect(see(record(1)) == [])
+        #expect(faults.due(at: start) == [.fetchAgain(place)])
+        #expect(faults.due(at: start + .seconds(1)) == [])
+        #expect(see(record(0)) == [.notify(.readsAgain)])
+        #expect(faults.isEmpty && see(record(0)) == [])
 
         // An error without a partition is recorded under its topic's name.
-        #expect(note(KafkaError(.unknownTopicOrPartition))?.topic == "t")
-        #expect(faults.clearPartitions() == false)
-        #expect(due(after: .seconds(9)).topics == ["t"])
-        #expect(faults.find("t") == true)
+        #expect(see(.error(unknown)) == [.notify(.cannotRead(unknown.at(topic: "t")))])
+        #expect(see(.released) == [])
+        #expect(faults.due(at: start + .seconds(9)) == [.find(topic: "t")])
+        #expect(see(.found(topic: "t")) == [.notify(.readsAgain)])
 
         // GROUP_AUTHORIZATION_FAILED ends when the group assigns partitions.
-        #expect(note(KafkaError(.init(rawValue: 30)))?.reason == .notAuthorized)
-        #expect(faults.find("t") == false)
-        #expect(faults.join() == true)
+        let forbidden = KafkaError(.init(rawValue: 30))
+        #expect(see(.error(forbidden)) == [.notify(.cannotRead(forbidden.at(topic: "t")))])
+        #expect(forbidden.reason == .notAuthorized)
+        #expect(see(.found(topic: "t")) == [])
+        #expect(see(.joined) == [.notify(.readsAgain)])
     }
 
     @Test func `a partition whose records wait for long is asked about, now and then`() {
@@ -64,26 +69,41 @@ import Testing
                 )
             )
         }
-        var watch = LeaderWatch()
+        var faults = ReadFaults(topics: ["t"])
         let (away, gone) = (try statistics(broker: 1, state: "CONNECT"), try statistics(broker: -1, state: "UP"))
-        let partitions = [place, TopicPartition(topic: "t", partition: 7)]
-        #expect(watch.absent(of: partitions, in: away, at: start) == [:])
-        let absent = watch.absent(of: partitions, in: away, at: start + .seconds(4))
-        #expect(absent.keys.sorted { $0.partition < $1.partition } == [place])
-        #expect((absent[place]?.reason, absent[place]?.broker) == (.connectionLost, "h:1"))
-        #expect(watch.absent(of: partitions, in: gone, at: start + .seconds(6))[place]?.reason == .leaderMissing)
+        func see(_ statistics: ClientStatistics, after seconds: Double) -> [WatchAction] {
+            let partitions = [place, TopicPartition(topic: "t", partition: 7)]
+            return faults.see(.statistics(statistics, of: partitions), at: start + .seconds(seconds))
+        }
+        let unreachable = KafkaError(.transport).at(place).at(broker: "h:1")
+        #expect(see(away, after: 0) == [])
+        #expect(see(away, after: 4) == [.notify(.cannotRead(unreachable))])
+        #expect(unreachable.reason == .connectionLost)
+        #expect(see(away, after: 5) == [], "it is told once")
+        #expect(!faults.isEmpty && faults.due(at: start) == [])
+        #expect(see(gone, after: 6) == [.notify(.cannotRead(KafkaError(.leaderNotAvailable).at(place)))])
         let isBack = try statistics(broker: 2, state: "CONNECT")
-        #expect(watch.absent(of: partitions, in: isBack, at: start + .seconds(8)) == [:])
-        #expect(watch.absent(of: partitions, in: away, at: start + .seconds(10)) == [:], "it counts anew")
-        #expect(ClientStatistics(json: "{") == nil)
-
-        var faults = ReadFaults()
-        let error = try #require(absent[place])
-        #expect(faults.watch([place: error]).begun == [error])
-        #expect(faults.watch([place: error]).begun == [], "it is told once")
-        #expect(!faults.isEmpty && faults.due(at: start).partitions.isEmpty)
-        #expect(faults.watch([:]).ended == [place])
+        #expect(see(isBack, after: 8) == [.notify(.readsAgain)])
         #expect(faults.isEmpty)
+        #expect(see(away, after: 10) == [], "it counts anew")
+        #expect(see(away, after: 14) == [.notify(.cannotRead(unreachable))])
+        _ = faults.see(.error(KafkaError(.unknownTopicOrPartition)), at: start)
+        #expect(see(isBack, after: 15) == [.notify(.partitionReadsAgain(place))], "the topic is still missing")
+        #expect(ClientStatistics(json: "{") == nil)
+    }
+
+    @Test func `an outage of all brokers is told once with the latest fault, until one answers`() {
+        var brokers = BrokerWatch()
+        func see(_ event: WatchEvent) -> [WatchAction] { brokers.see(event, at: start) }
+        let fault = KafkaError(.transport).at(broker: "h:1")
+        #expect(see(.committed) == [])
+        #expect(see(.error(fault)) == [])
+        #expect(see(.error(KafkaError(.allBrokersDown))) == [.notify(.brokersUnreachable(fault))])
+        #expect(see(.error(KafkaError(.allBrokersDown))) == [])
+        #expect(!brokers.areReachable)
+        #expect(see(.released) == [] && !brokers.areReachable, "the client detects an expired session by itself")
+        #expect(see(.end(place)) == [.notify(.brokersReachable)])
+        #expect(see(.error(KafkaError(.allBrokersDown))) == [.notify(.brokersUnreachable(nil))])
     }
 
     @Test func `a key's partition is known once its topic is counted, and counted anew when there are more`() {
@@ -108,7 +128,7 @@ import Testing
     }
 
     @Test func `a position that does not move before unread records grows old`() {
-        var lag = LagWatch()
+        var lag = Assignment()
         #expect(lag.age(of: place, at: 5, lag: 2, now: start) == .zero)
         #expect(lag.age(of: place, at: 5, lag: 9, now: start + .seconds(40)) == .seconds(40))
         #expect(lag.age(of: place, at: 6, lag: 1, now: start + .seconds(50)) == .zero)
@@ -141,8 +161,8 @@ import Testing
 
     @Test func `a group with members is joined a moment later, any other at once`() {
         func joined(_ description: GroupDescription?, after time: Duration) -> Bool {
-            var watch = GroupWatch()
-            watch.begin(description, at: start)
+            var watch = GroupWatch(topics: ["t"])
+            _ = watch.see(.members(description), at: start)
             return watch.isTimeToJoin(at: start + time)
         }
         let member = GroupDescription.Member(clientID: "code-courier", topics: ["t"])
@@ -172,9 +192,19 @@ import Testing
         #expect(conflict([worker, worker]) == nil)
         #expect(conflict([worker, other]) == .otherClients)
         #expect(conflict([worker, elsewhere]) == .otherTopics)
-        var watch = GroupWatch()
+        var watch = GroupWatch(topics: ["t"])
         func told(_ conflict: GroupConflict?, after seconds: Double) -> GroupConflict? {
-            watch.note(conflict, at: start + .seconds(seconds))
+            let event: WatchEvent =
+                switch conflict {
+                case .otherClients: .members(GroupDescription(members: [worker, other]))
+                case .otherTopics: .members(GroupDescription(members: [worker, elsewhere]))
+                case .otherProtocol: .error(KafkaError(.init(rawValue: 23)))
+                case nil: .members(GroupDescription(members: [worker]))
+                }
+            switch watch.see(event, at: start + .seconds(seconds)).first {
+            case .notify(.groupShared(let conflict)): return conflict
+            default: return nil
+            }
         }
         #expect(told(.otherClients, after: 0) == .otherClients)
         #expect(told(.otherClients, after: 29) == nil)
@@ -185,23 +215,33 @@ import Testing
     }
 
     @Test func `another id, or a later record before those that were read, is another topic`() {
-        var identity = TopicIdentity()
-        let ids = [(2, "t"), (2, "t"), (3, "t"), (9, "u")] as [(Int64, String)]
-        let isOther = ids.map { identity.note(TopicIdentity.ID(high: 1, low: $0), of: $1) }
-        #expect(isOther == [false, false, true, false])
+        var identity = TopicIdentity(topics: ["t"])
+        func see(_ event: WatchEvent) -> [WatchAction] { identity.see(event, at: start) }
+        func record(_ offset: Int64, _ time: Int64?) -> WatchEvent { .record(place, offset: offset, brokerTime: time) }
+        #expect(identity.due(at: start) == [.askTopicID])
+        #expect(identity.due(at: start + .seconds(2)) == [])
+        #expect(identity.due(at: start + .seconds(3)) == [.askTopicID])
+        let ids = [2, 2, 3].map { TopicIdentity.ID(high: 1, low: $0) }
+        #expect(ids.map { see(.topicID($0)) } == [[], [], [.restart(topic: "t")]])
+        var identities = TopicIdentity(topics: ["t", "u"])
+        #expect(ids.flatMap { identities.see(.topicID($0), at: start) } == [], "an id does not name its topic")
 
-        #expect(!identity.contradicts(place, firstLater: 0))
-        identity.read(place, 1000, 3)
+        #expect(see(.topicID(nil)) == [], "nothing was read")
+        _ = see(record(3, 1000))
         // The clock of another leader is slow.
-        identity.read(place, 990, 4)
-        #expect(identity.newest[place] == .init(timestamp: 1000, offset: 4))
-        identity.confirm(identity.newest)
+        _ = see(record(4, 990))
+        #expect(see(.topicID(nil)) == [], "the first marks are set")
         // This read precedes the next check, and may be from the new topic at the old position. The check uses only
         // marks from before it.
-        identity.read(place, 2000, 9)
-        #expect(identity.marks[place] == .init(timestamp: 1000, offset: 4))
-        #expect(identity.contradicts(place, firstLater: 0))
-        #expect(!identity.contradicts(place, firstLater: 5))
-        #expect(!identity.contradicts(place, firstLater: -1))
+        _ = see(record(9, 2000))
+        #expect(see(.topicID(nil)) == [.askOffsets(at: [place: 1001])])
+        #expect(see(.offsets([place: 0])) == [.restart(topic: "t")])
+        #expect(see(.offsets([place: 5])) == [])
+        #expect(see(.topicID(nil)) == [.askOffsets(at: [place: 2001])])
+        #expect(see(.offsets([place: -1])) == [])
+        #expect(see(.released) == [] && see(.topicID(nil)) == [])
+
+        #expect(see(record(1, nil)) == [.notify(.producerTimes(topic: "t"))])
+        #expect(see(record(2, nil)) == [])
     }
 }

@@ -2,25 +2,14 @@
 
 import FoundationEssentials
 
-/// Measures for how long partitions have had unread records, where no such record is in the buffer.
-struct LagWatch {
-    private var behind: [TopicPartition: (position: Int64, since: ContinuousClock.Instant)] = [:]
+/// The number of records of a partition that were not handed out yet.
+package struct PartitionLag: Hashable, Sendable {
+    package let topic: String
+    package let partition: Int32
+    package let lag: Int64
 
-    /// Records one reading, and returns the time for which the position has not moved although records follow it.
-    mutating func age(
-        of partition: TopicPartition,
-        at position: Int64,
-        lag: Int64,
-        now: ContinuousClock.Instant
-    ) -> Duration {
-        guard lag > 0 else {
-            behind[partition] = nil
-            return .zero
-        }
-        if let known = behind[partition], known.position == position { return now - known.since }
-        behind[partition] = (position, now)
-        return .zero
-    }
+    /// Age of the oldest of them, or the time since it is known to exist.
+    package let age: Duration
 }
 
 extension KafkaConsumer {
@@ -40,10 +29,10 @@ extension KafkaConsumer {
             }
             let first = unread[partition]
             let position =
-                first?.offset ?? assignment.position(of: partition) ?? lossWatch.position(of: partition)
+                first?.offset ?? assignment.position(of: partition) ?? watches.losses.position(of: partition)
             guard let last, let position else { return nil }
             let lag = max(0, last.subtractingReportingOverflow(position).partialValue)
-            let known = lagWatch.age(of: partition, at: position, lag: lag, now: .now)
+            let known = assignment.age(of: partition, at: position, lag: lag, now: .now)
             return PartitionLag(
                 topic: partition.topic,
                 partition: partition.partition,
@@ -59,7 +48,4 @@ extension KafkaConsumer {
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         return .milliseconds(max(0, now.subtractingReportingOverflow(record.timestamp).partialValue))
     }
-
-    /// Time limit for the brokers' answers about ends: nothing is polled meanwhile.
-    private static let questionLimit = Duration.milliseconds(500)
 }

@@ -3,8 +3,8 @@
 /// Finds records that expired before any member of the group read them.
 ///
 /// Offsets have gaps for other reasons, too: transaction markers, aborted records, compaction. So a gap is only a
-/// suspicion until the partition's first offset is known. Pure: the owner queries the broker.
-struct LossWatch {
+/// suspicion until the partition's first offset is known.
+struct LossWatch: Watch {
     /// The offset after the last record that was read, or the group's committed one.
     private var next: [TopicPartition: Int64] = [:]
 
@@ -27,8 +27,33 @@ struct LossWatch {
     /// The offset after the last record that was read, or the group's committed one.
     func position(of partition: TopicPartition) -> Int64? { next[partition] }
 
-    /// Records a record that was read, in order.
-    mutating func read(_ partition: TopicPartition, _ offset: Int64) {
+    /// Records the offsets that were read, in order, and settles suspicions.
+    mutating func see(_ event: WatchEvent, at now: ContinuousClock.Instant) -> [WatchAction] {
+        switch event {
+        case .record(let partition, let offset, _):
+            read(partition, offset)
+        case .assigned(let committed):
+            self = LossWatch(committed: committed)
+        case .released, .restarted:
+            self = LossWatch()
+        case .bounds(let partition, let bounds?):
+            guard let lost = settle(partition, first: bounds.lowerBound, at: now) else { break }
+            return [.notify(.recordsLost(partition, lost))]
+        case .bounds(_, nil):
+            pausedUntil = now + Self.pauseWithoutAnswer
+        default:
+            break
+        }
+        return []
+    }
+
+    /// Returns the question about a partition with a suspicion, if it is time.
+    func due(at now: ContinuousClock.Instant) -> [WatchAction] {
+        if let pausedUntil, now < pausedUntil { return [] }
+        return (fresh.first ?? gaps.keys.first).map { [.askBounds($0)] } ?? []
+    }
+
+    private mutating func read(_ partition: TopicPartition, _ offset: Int64) {
         guard offset < .max else { return }
         if let expected = next[partition], offset > expected { note(expected..<offset, of: partition) }
         next[partition] = offset + 1
@@ -40,17 +65,8 @@ struct LossWatch {
         gaps[partition] = gap
     }
 
-    /// A partition whose first offset must be queried now, to settle a suspicion; nil for none.
-    func suspect(at now: ContinuousClock.Instant) -> TopicPartition? {
-        if let pausedUntil, now < pausedUntil { return nil }
-        return fresh.first ?? gaps.keys.first
-    }
-
-    /// Postpones the next query, after one without an answer.
-    mutating func postpone(until time: ContinuousClock.Instant) { pausedUntil = time }
-
     /// Settles a suspicion by the partition's first offset; returns the lost offsets, if any.
-    mutating func settle(
+    private mutating func settle(
         _ partition: TopicPartition,
         first: Int64,
         at now: ContinuousClock.Instant
@@ -65,32 +81,7 @@ struct LossWatch {
 
     /// Minimum time between two queries about gaps, however many a topic has.
     private static let pause = Duration.seconds(1)
-}
 
-extension KafkaConsumer {
-    /// Reads the group's committed offsets of newly assigned partitions.
-    ///
-    /// This must precede their first record, since this member's own commits would hide a loss. Without an answer, a
-    /// loss is found only by a gap between two records.
-    func watchForLosses(_ partitions: [TopicPartition]) {
-        let committed = (try? handle?.committedOffsets(of: partitions, within: Self.lossQuestionLimit)) ?? [:]
-        lossWatch = LossWatch(committed: committed)
-    }
-
-    /// Queries the first offset of one partition with a gap, if there is one.
-    func checkForLoss() {
-        guard areBrokersReachable, let partition = lossWatch.suspect(at: .now) else { return }
-        do {
-            guard let bounds = try handle?.bounds(of: partition, within: Self.lossQuestionLimit) else { return }
-            if let lost = lossWatch.settle(partition, first: bounds.lowerBound, at: .now) {
-                notify(.recordsLost(partition, lost))
-            }
-        } catch {
-            // Repeated later; the outage of a broker is reported elsewhere.
-            lossWatch.postpone(until: .now + .seconds(5))
-        }
-    }
-
-    /// Time limit for a broker's answer: nothing is polled meanwhile.
-    private static let lossQuestionLimit = Duration.milliseconds(500)
+    /// The time after a query without an answer; an outage of the broker is reported elsewhere.
+    private static let pauseWithoutAnswer = Duration.seconds(5)
 }

@@ -34,8 +34,8 @@ struct GroupDescription: Sendable {
 ///
 /// A rebalance waits for a killed member until its session times out, and the other members read nothing meanwhile. So
 /// a worker that starts joins a group with members after a delay: if a member has just died, less of its session is
-/// left by then. Pure: the owner queries the coordinator.
-struct GroupWatch {
+/// left by then.
+struct GroupWatch: Watch {
     /// Delay before joining a group that has members.
     ///
     /// With the shortest session that brokers allow, 6 s, the rebalance then takes less than 4 s.
@@ -44,19 +44,32 @@ struct GroupWatch {
     /// The time between two checks, and between two reports of a lasting conflict.
     static let pause = Duration.seconds(30)
 
+    private let topics: [String]
+
     /// The time to join; nil after joining.
     private var joining: ContinuousClock.Instant?
     private var next: ContinuousClock.Instant?
     private var conflict: GroupConflict?
     private var toldAt: ContinuousClock.Instant?
 
-    var isWaiting: Bool { joining != nil }
+    init(topics: [String]) { self.topics = topics }
 
-    /// Records the first check of the group; nil when the coordinator did not answer.
-    mutating func begin(_ description: GroupDescription?, at now: ContinuousClock.Instant) {
-        let hasMembers = description?.members.isEmpty == false
-        joining = hasMembers ? now + Self.courtesy : now
-        next = now + Self.pause
+    /// Records the members, whose first check precedes joining, and conflicts.
+    mutating func see(_ event: WatchEvent, at now: ContinuousClock.Instant) -> [WatchAction] {
+        switch event {
+        case .members(let description):
+            if next == nil {
+                let hasMembers = description?.members.isEmpty == false
+                joining = hasMembers ? now + Self.courtesy : now
+                next = now + Self.pause
+            }
+            guard let description else { return [] }
+            return note(description.conflict(reading: topics, as: KafkaConfiguration.clientID), at: now)
+        case .error(let error) where error.reason == .groupConflict && !error.isFatal:
+            return note(.otherProtocol, at: now)
+        default:
+            return []
+        }
     }
 
     /// True once, when it is time to join.
@@ -66,52 +79,19 @@ struct GroupWatch {
         return true
     }
 
-    mutating func isDue(at now: ContinuousClock.Instant) -> Bool {
-        guard joining == nil, let next, now >= next else { return false }
+    mutating func due(at now: ContinuousClock.Instant) -> [WatchAction] {
+        guard joining == nil, let next, now >= next else { return [] }
         self.next = now + Self.pause
-        return true
+        return [.askMembers(within: .milliseconds(500))]
     }
 
-    /// Records a check, and returns the conflict to report: a new one at once, a lasting one again after a pause.
-    mutating func note(_ found: GroupConflict?, at now: ContinuousClock.Instant) -> GroupConflict? {
+    /// Reports a new conflict at once, and a lasting one again after a pause.
+    private mutating func note(_ found: GroupConflict?, at now: ContinuousClock.Instant) -> [WatchAction] {
         defer { conflict = found }
-        guard let found else { return nil }
-        if found == conflict, let toldAt, now - toldAt < Self.pause { return nil }
+        guard let found else { return [] }
+        if found == conflict, let toldAt, now - toldAt < Self.pause { return [] }
         toldAt = now
-        return found
-    }
-}
-
-extension KafkaConsumer {
-    /// Checks the members of the group before joining it.
-    func beginJoining() {
-        let description = handle?.members(of: groupID, within: .seconds(1))
-        groupWatch.begin(description, at: .now)
-        note(description)
-    }
-
-    /// Joins the group when it is time, and checks its members at intervals.
-    func watchGroup() {
-        if groupWatch.isTimeToJoin(at: .now) { subscribe() }
-        guard areBrokersReachable, revocation == nil, groupWatch.isDue(at: .now) else { return }
-        note(handle?.members(of: groupID, within: .milliseconds(500)))
-    }
-
-    func tell(_ conflict: GroupConflict?) {
-        if let conflict = groupWatch.note(conflict, at: .now) { notify(.groupShared(conflict)) }
-    }
-
-    private func note(_ description: GroupDescription?) {
-        guard let description else { return }
-        tell(description.conflict(reading: topics, as: KafkaConfiguration.clientID))
-    }
-
-    private func subscribe() {
-        do {
-            try handle?.subscribe(topics)
-        } catch {
-            fail(error)
-        }
+        return [.notify(.groupShared(found))]
     }
 }
 

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLibrdkafka
+
+extension KafkaConsumer {
+    /// Passes an event to all watchers, and performs their actions.
+    func see(_ event: WatchEvent) {
+        perform(watches.see(event, at: .now))
+    }
+
+    /// Performs the watchers' actions whose time has come; without a reachable broker, or in a revocation, few.
+    func checkWatches() {
+        if watches.group.isTimeToJoin(at: .now) { join() }
+        guard watches.brokers.areReachable else { return }
+        perform(watches.losses.due(at: .now))
+        guard revocation == nil else { return }
+        perform(watches.reads.due(at: .now))
+        perform(watches.group.due(at: .now))
+        perform(watches.identity.due(at: .now))
+    }
+
+    /// Performs actions, of which a question passes its answer to all watchers at once, or later if it comes later.
+    func perform(_ actions: [WatchAction]) {
+        for action in actions {
+            switch action {
+            case .notify(let notice): notify(notice)
+            case .restart(let topic): restart(topic)
+            case .fetchAgain(let partition): fetchAgain(partition)
+            case .askMembers(let limit): see(.members(handle?.members(of: groupID, within: limit)))
+            case .askBounds(let partition):
+                see(.bounds(partition, try? handle?.bounds(of: partition, within: Self.questionLimit)))
+            case .find(let topic):
+                guard (try? handle?.partitionCount(of: topic, within: Self.questionLimit)) != nil else { continue }
+                see(.found(topic: topic))
+            case .askTopicID:
+                let isAsked = topics.allSatisfy { handle?.askID(of: $0, within: Self.questionLimit) != false }
+                if !isAsked { see(.topicID(nil)) }
+            case .askOffsets(let times):
+                let times = times.map { ($0.key, $0.value) }
+                // Without an answer the check is repeated later.
+                guard let found = try? handle?.offsets(at: times, within: Self.questionLimit) else { continue }
+                see(.offsets(found))
+            }
+        }
+    }
+
+    private func join() {
+        do { try handle?.subscribe(topics) } catch { fail(error) }
+    }
+
+    private func fetchAgain(_ partition: TopicPartition) {
+        let known = [watches.losses.position(of: partition), assignment.position(of: partition)].compactMap(\.self)
+        guard let position = known.max() else { return }
+        do { try handle?.seek(partition, to: position) } catch { notify(.error(error)) }
+    }
+
+    /// Reads all owned partitions from their beginning, and resets the group's offsets to it.
+    ///
+    /// Batches in progress belong to the old topic: their offsets can no longer be committed.
+    private func restart(_ topic: String) {
+        notify(.topicMadeAnew(topic: topic))
+        let partitions = assignment.partitions
+        guard !partitions.isEmpty, revocation == nil else { return }
+        clearBuffer()
+        assignment.assign(partitions)
+        see(.restarted)
+        do {
+            try handle?.assign(partitions.map { ($0, Int64(RD_KAFKA_OFFSET_BEGINNING)) })
+            // A commit for the old topic may have been stored after the new one was created: overwrite it.
+            lastCall += 1
+            try handle?.commit(Dictionary(partitions.map { ($0, 0) }) { $1 }, token: lastCall)
+        } catch {
+            notify(.error(error))
+        }
+    }
+
+    /// Time limit for a broker's answer: nothing is polled meanwhile.
+    static let questionLimit = Duration.milliseconds(500)
+}
