@@ -75,7 +75,7 @@ extension KafkaConsumer {
     }
 
     private var isOpen: Bool {
-        switch phase {
+        switch life.phase {
         case .idle, .running: true
         case .closing, .closed: false
         }

@@ -9,7 +9,7 @@ extension KafkaConsumer {
         if drainEvents() > 0 { return }
         let deadline = ContinuousClock.now + limit
         // The drain has consumed the wake-up of this call itself; a later one ends the poll.
-        while !wakeups.hasOthers(since: start) {
+        while !loop.wakeups.hasOthers(since: start) {
             let remaining = ContinuousClock.now.duration(to: deadline)
             guard remaining > .zero else { return }
             // Commit answers arrive in another queue, which cannot wake this poll: check it often while one is due.
@@ -29,7 +29,7 @@ extension KafkaConsumer {
 
     /// Waits for an answer to a commit, or for a call, without reading records.
     func waitForReplies(after start: Int) {
-        if serveReplies() || wakeups.hasOthers(since: start) { return }
+        if serveReplies() || loop.wakeups.hasOthers(since: start) { return }
         if let event = handle?.pollReply(.milliseconds(100)) { handleReply(event) }
     }
 
@@ -58,7 +58,7 @@ extension KafkaConsumer {
     private func handleRecord(_ event: borrowing ClientEvent) {
         event.forEachMessage { message in
             // During a revocation the records belong to the next owner.
-            guard revocation == nil, case .running = phase else { return }
+            guard revocation == nil, case .running = life.phase else { return }
             if let record = message.record(&buffer.topicNames) {
                 buffer.append(record)
                 let partition = TopicPartition(topic: record.topic, partition: record.partition)

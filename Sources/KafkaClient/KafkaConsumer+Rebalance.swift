@@ -59,6 +59,6 @@ extension KafkaConsumer {
     /// The deadline for batches in progress: 2 s, or a second before the end of a close, to leave the group in that
     /// second.
     private var revocationDeadline: ContinuousClock.Instant {
-        if case .closing(let deadline, _) = phase { deadline - .seconds(1) } else { .now + .seconds(2) }
+        if case .closing(let deadline) = life.phase { deadline - .seconds(1) } else { .now + .seconds(2) }
     }
 }

@@ -1,29 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import PinnedThread
-import Synchronization
-
 /// A member of a consumer group.
 ///
 /// `run()` polls on the consumer's own thread for as long as the consumer exists, independently of the rest of the
 /// program, which keeps the member in its group. Records wait in a bounded buffer; when it stays full the partitions
 /// are paused, and polling continues. The assignor is eager (`range`): below librdkafka 2.10 a commit during a
 /// cooperative rebalance loses the assignment.
-package actor KafkaConsumer {
-    /// The phases of the consumer; every method works in each of them.
-    enum Phase {
-        /// Not started. Exits: `running` by `run()`, `closing` by `close()`.
-        case idle
-
-        /// Polling. Exits: `closing` by `close()`, cancellation or a fatal error.
-        case running
-
-        /// Leaving the group. Exits: `closed`, soon after the deadline at the latest.
-        case closing(deadline: ContinuousClock.Instant, hasBegun: Bool)
-
-        case closed
-    }
-
+package actor KafkaConsumer: PollingClient {
     struct Waiter {
         let number: Int
         let maximum: Int
@@ -43,28 +26,24 @@ package actor KafkaConsumer {
         let deadline: ContinuousClock.Instant
     }
 
-    /// Time limit for leaving the group, in `close()` and at the end of `run()`.
-    package static let defaultCloseLimit = Duration.seconds(5)
-
     /// Notices about the member; new ones replace the oldest ones when nobody reads them.
     nonisolated package let notices: AsyncStream<ConsumerNotice>
 
     /// A counter of the polling thread's rounds; nil once the consumer is closed.
     ///
     /// It changes several times a second unless the thread is stalled.
-    nonisolated package var pulse: Int? { hasClosed.load(ordering: .acquiring) ? nil : turns.value }
+    nonisolated package var pulse: Int? { loop.pulse }
 
-    let thread = PinnedThread()
-    let wakeups = WakeCounter()
-    let turns = WakeCounter()
-    let hasClosed = Atomic(false)
+    let loop = PollingLoop()
     nonisolated package let groupID: String
     let topics: [String]
     let noticeSink: AsyncStream<ConsumerNotice>.Continuation
 
     var handle: ClientHandle?
-    var phase = Phase.idle
-    var failure: KafkaError?
+    var life = ClientLife()
+
+    /// True when leaving the group has begun.
+    var isLeaving = false
     var buffer: RecordBuffer
     var flow = FlowControl()
     var assignment = Assignment()
@@ -76,10 +55,9 @@ package actor KafkaConsumer {
 
     /// The number of the latest call that waits, for records or for a commit.
     var lastCall = 0
-    var closeWaiters: [CheckedContinuation<Void, Never>] = []
 
     nonisolated package var unownedExecutor: UnownedSerialExecutor {
-        unsafe thread.asUnownedSerialExecutor()
+        unsafe loop.thread.asUnownedSerialExecutor()
     }
 
     /// Makes the client, which joins the group in `run()`.
@@ -99,12 +77,12 @@ package actor KafkaConsumer {
         self.topics = topics
         buffer = RecordBuffer(limits: limits)
         watches = Watches(topics: topics)
-        thread.attachInterrupt(handle.interrupt(wakeups))
+        loop.attach(handle)
         self.handle = consume handle
     }
 
     deinit {
-        thread.detachInterrupt()
+        loop.detach()
         noticeSink.finish()
     }
 

@@ -1,36 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import PinnedThread
-
 extension KafkaProducer {
     /// Serves the client until `close(within:)` is called or the task is cancelled.
     ///
     /// Returns only when the producer is closed. A call after `close` returns at once. A call while another one serves
     /// throws `.state`. Throws, too, when a client with a fatal error cannot be replaced.
     nonisolated package func run() async throws(KafkaError) {
-        guard try await begin() else { return }
-        var isOpen = true
-        while isOpen {
-            if Task.isCancelled { await beginClosing(within: Self.defaultCloseLimit) }
-            isOpen = await serve(after: wakeups.value)
-        }
-        if let failure = await failure { throw failure }
+        try await poll()
     }
 
     /// Accepts no more records, writes the remaining ones, and frees the client.
     ///
     /// Records without a result at the limit are reported as failed with `.purged`; they may be written nevertheless.
     package func close(within limit: Duration) async {
-        switch phase {
-        case .idle:
-            beginClosing(within: limit)
-            while serveOnce(after: wakeups.value) { await Task.yield() }
-        case .running, .closing:
-            beginClosing(within: limit)
-            await withCheckedContinuation { closeWaiters.append($0) }
-        case .closed:
-            return
-        }
+        await end(within: limit)
     }
 
     /// Passes records to the client until its queue is full; after a fatal error they wait for the next client.
@@ -49,37 +32,11 @@ extension KafkaProducer {
         }
     }
 
-    /// Starts the producer; false when it is closed, after a wait if it is closing.
-    private func begin() async throws(KafkaError) -> Bool {
-        switch phase {
-        case .idle: break
-        case .running: throw KafkaError(.state)
-        case .closing, .closed:
-            await close(within: Self.defaultCloseLimit)
-            return false
-        }
-        phase = .running
-        return true
-    }
-
-    private func beginClosing(within limit: Duration) {
-        switch phase {
-        case .idle, .running: phase = .closing(deadline: .now + limit)
-        case .closing, .closed: return
-        }
-    }
-
-    /// Works until other calls wait, which run in between, or the task is cancelled; false when the producer is closed.
-    private func serve(after start: Int) -> Bool {
-        while serveOnce(after: start) {
-            if wakeups.hasOthers(since: start) || Task.isCancelled { return true }
-        }
-        return false
-    }
+    func start() {}
 
     /// Performs one round of work; false when the producer is closed.
-    private func serveOnce(after start: Int) -> Bool {
-        switch phase {
+    func serveOnce(after start: Int) -> Bool {
+        switch life.phase {
         case .idle: return true
         case .closed: return false
         case .running: break
@@ -99,7 +56,7 @@ extension KafkaProducer {
             handleEvent(event)
             count += 1
         }
-        guard count == 0, !wakeups.hasOthers(since: start) else { return }
+        guard count == 0, !loop.wakeups.hasOthers(since: start) else { return }
         let limit: Duration = backlog.hasWaiting ? .milliseconds(10) : .milliseconds(100)
         if let event = handle?.poll(limit) { handleEvent(event) }
     }
@@ -190,11 +147,11 @@ extension KafkaProducer {
         dropClient()
         do {
             let handle = try ClientHandle(.producer, settings: settings)
-            thread.attachInterrupt(handle.interrupt(wakeups))
+            loop.attach(handle)
             self.handle = consume handle
         } catch {
-            failure = error
-            phase = .closing(deadline: .now)
+            life.failure = error
+            life.phase = .closing(deadline: .now)
         }
     }
 
@@ -203,21 +160,17 @@ extension KafkaProducer {
     }
 
     private func dropClient() {
-        // Still count calls that are enqueued meanwhile: `serve` lets only counted ones run.
-        thread.attachInterrupt { [wakeups] in wakeups.add() }
+        loop.detach()
         guard let handle = handle.take() else { return }
         handle.purge()
         // A client that does not end in time continues in the background.
-        _ = handle.close(within: .seconds(2))
+        _ = handle.close(within: ClientLife.destructionLimit)
     }
 
     private func finish() -> Bool {
         failAll(KafkaError(.purged))
         dropClient()
-        phase = .closed
         noticeSink.finish()
-        for waiter in closeWaiters { waiter.resume() }
-        closeWaiters = []
-        return false
+        return finishClosing()
     }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import PinnedThread
 import Synchronization
 
 /// An idempotent producer.
@@ -8,37 +7,19 @@ import Synchronization
 /// Within one client session each record is written once and in the order of its key, retries included. A client with a
 /// fatal error is replaced. Its unacknowledged records are reported as failed with the cause, so a record may be
 /// written twice when it is sent again.
-package actor KafkaProducer {
-    enum Phase {
-        /// Not started; records wait. Exits: `running` by `run()`, `closing` by `close()`.
-        case idle
-
-        /// Writing records. Exits: `closing` by `close()` or cancellation.
-        case running
-
-        /// Writing the remaining records. Exits: `closed` when all have a result, or at the deadline.
-        case closing(deadline: ContinuousClock.Instant)
-
-        case closed
-    }
-
-    /// Time limit for writing the remaining records after a cancellation of `run()`.
-    package static let defaultCloseLimit = Duration.seconds(5)
-
+package actor KafkaProducer: PollingClient {
     /// Minimum time between the creation of two clients, in case a broker rejects them from the start.
     static let shortestLife = Duration.seconds(5)
 
     /// Notices about topics; new ones replace the oldest ones when nobody reads them.
     nonisolated package let notices: AsyncStream<ProducerNotice>
 
-    let thread = PinnedThread()
-    let wakeups = WakeCounter()
+    let loop = PollingLoop()
     let noticeSink: AsyncStream<ProducerNotice>.Continuation
     let settings: [String: String]
 
     var handle: ClientHandle?
-    var phase = Phase.idle
-    var failure: KafkaError?
+    var life = ClientLife()
 
     /// True when the client has a fatal error and is not replaced yet.
     var isBroken = false
@@ -50,22 +31,21 @@ package actor KafkaProducer {
     /// The latest connection fault, which explains timeouts; nil after a delivered record.
     var connectionFault: KafkaError?
     var lookedAt = ContinuousClock.now
-    var closeWaiters: [CheckedContinuation<Void, Never>] = []
 
     nonisolated package var unownedExecutor: UnownedSerialExecutor {
-        unsafe thread.asUnownedSerialExecutor()
+        unsafe loop.thread.asUnownedSerialExecutor()
     }
 
     package init(configuration: KafkaConfiguration) throws(KafkaError) {
         settings = try configuration.settings(defaults: Self.defaults, fixed: Self.fixed)
         let handle = try ClientHandle(.producer, settings: settings)
         (notices, noticeSink) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256))
-        thread.attachInterrupt(handle.interrupt(wakeups))
+        loop.attach(handle)
         self.handle = consume handle
     }
 
     deinit {
-        thread.detachInterrupt()
+        loop.detach()
         noticeSink.finish()
     }
 
@@ -75,7 +55,7 @@ package actor KafkaProducer {
     /// `delivery.timeout.ms` (30 s) at the latest, counted from its entry into the client's queue; records that do not
     /// fit into that queue wait here.
     package func take(_ records: [OutgoingRecord]) {
-        switch phase {
+        switch life.phase {
         case .idle, .running: break
         case .closing, .closed:
             for record in records { record.answer(.failed(KafkaError(.closed))) }
