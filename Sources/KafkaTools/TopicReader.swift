@@ -198,7 +198,7 @@ package actor TopicReader {
         guard let error = event.error else { return nil }
         if error.code == .partitionEnd {
             // The last offsets of a partition may be transaction markers, which are not returned as records.
-            if let partition = event.subject { leave(partition) }
+            if let partition = event.subject?.partition { leave(partition) }
             return nil
         }
         return error.isRetriable ? nil : error

@@ -82,6 +82,8 @@ extension KafkaAdmin {
 }
 
 extension KafkaError.Code {
+    fileprivate static let topicAlreadyExists = Self(rawValue: RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS.rawValue)
+
     /// A broker's answer to a producer whose records have a gap.
     package static let outOfOrderSequence = Self(
         rawValue: RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER.rawValue

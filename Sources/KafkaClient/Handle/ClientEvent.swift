@@ -47,7 +47,7 @@ import CLibrdkafka
         guard code != .none else { return nil }
         guard kind == .error else { return KafkaError(code) }
         let error = KafkaError(code, isFatal: unsafe rd_kafka_event_error_is_fatal(event) != 0)
-        if let subject { return error.at(subject) }
+        if let subject { return error.at(subject.partition) }
         guard let text = unsafe rd_kafka_event_error_string(event) else { return error }
         return error.explained(by: unsafe String(cString: text))
     }
@@ -63,19 +63,13 @@ import CLibrdkafka
         unsafe Int(bitPattern: rd_kafka_event_opaque(event))
     }
 
-    /// The partition that an error is about.
-    package var subject: TopicPartition? {
+    /// The partition that an error is about, and the offset, if the error is the partition's end.
+    package var subject: (partition: TopicPartition, offset: Int64)? {
         guard let subject = unsafe rd_kafka_event_topic_partition(event) else { return nil }
         defer { unsafe rd_kafka_topic_partition_destroy(subject) }
         guard let topic = unsafe subject.pointee.topic else { return nil }
-        return unsafe TopicPartition(topic: String(cString: topic), partition: subject.pointee.partition)
-    }
-
-    /// The offset that an error is about: the end of a partition.
-    var subjectOffset: Int64? {
-        guard let subject = unsafe rd_kafka_event_topic_partition(event) else { return nil }
-        defer { unsafe rd_kafka_topic_partition_destroy(subject) }
-        return unsafe subject.pointee.offset
+        let partition = unsafe TopicPartition(topic: String(cString: topic), partition: subject.pointee.partition)
+        return unsafe (partition, subject.pointee.offset)
     }
 
     /// The partitions of a rebalance or a commit.

@@ -48,7 +48,7 @@ extension KafkaConsumer {
         switch event.kind {
         case .record: handleRecord(event)
         case .rebalance: handleRebalance(event)
-        case .error: if let error = event.error { handleError(error, offset: event.subjectOffset) }
+        case .error: if let error = event.error { handleError(error, event.subject) }
         case .commit: handleReply(event)
         case .statistics: handleStatistics(event)
         case .delivery, .other: break
@@ -70,12 +70,11 @@ extension KafkaConsumer {
         }
     }
 
-    private func handleError(_ error: KafkaError, offset: Int64? = nil) {
+    private func handleError(_ error: KafkaError, _ subject: (partition: TopicPartition, offset: Int64)? = nil) {
         if error.code == .partitionEnd {
-            guard let topic = error.topic, let partition = error.partition, let offset else { return }
-            let place = TopicPartition(topic: topic, partition: partition)
-            assignment.reachEnd(of: place, at: offset)
-            see(.end(place))
+            guard let (partition, offset) = subject else { return }
+            assignment.reachEnd(of: partition, at: offset)
+            see(.end(partition))
         } else {
             see(.error(error))
             if error.isFatal { fail(error) }
