@@ -17,7 +17,7 @@ extension KafkaConsumer {
         await end(within: limit)
     }
 
-    /// Asks for the group's members before joining it, which may wait for them.
+    /// Queries the group's members, which may delay joining.
     func start() {
         perform([.askMembers(within: .seconds(1))])
     }

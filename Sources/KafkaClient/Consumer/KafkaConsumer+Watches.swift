@@ -8,7 +8,9 @@ extension KafkaConsumer {
         perform(watches.see(event, at: .now))
     }
 
-    /// Performs the watchers' actions whose time has come; without a reachable broker, or in a revocation, few.
+    /// Performs the watchers' actions whose time has come.
+    ///
+    /// Nothing is asked while no broker is reachable, and only about losses during a revocation.
     func checkWatches() {
         if watches.group.isTimeToJoin(at: .now) { join() }
         guard watches.brokers.areReachable else { return }
@@ -19,7 +21,9 @@ extension KafkaConsumer {
         perform(watches.identity.due(at: .now))
     }
 
-    /// Performs actions, of which a question passes its answer to all watchers at once, or later if it comes later.
+    /// Performs actions; the answer to a question is an event for the watchers.
+    ///
+    /// All questions block the thread but the one for a topic's id, whose answer arrives like that to a commit.
     func perform(_ actions: [WatchAction]) {
         for action in actions {
             switch action {

@@ -15,8 +15,8 @@ protocol PollingClient: Actor {
 
     /// Performs one round of work; false when the client is closed.
     ///
-    /// `start` is the wake-ups' value before this call was enqueued: without work, the round blocks the thread for a
-    /// moment, and never while other calls wait.
+    /// Without work it blocks the thread for a moment, and never while other calls wait. `start` is the counter of
+    /// wake-ups before this call was enqueued.
     func serveOnce(after start: Int) -> Bool
 }
 
@@ -35,11 +35,14 @@ final class PollingLoop: Sendable {
         thread.attachInterrupt(handle.interrupt(wakeups))
     }
 
-    /// Detaches the handle, which may be destroyed then; calls are counted as before, since rounds end for counted ones.
+    /// Detaches the handle, so that it can be destroyed.
+    ///
+    /// Calls are still counted: `serve` returns only for counted ones.
     func detach() {
         thread.attachInterrupt { [wakeups] in wakeups.add() }
     }
 
+    /// Ends the pulse.
     func close() { hasClosed.store(true, ordering: .releasing) }
 }
 
@@ -129,7 +132,9 @@ extension PollingClient {
         return true
     }
 
-    /// Works until other calls wait, which run in between, or the task is cancelled; false when the client is closed.
+    /// Works until other calls wait, which then run, or the task is cancelled; false when the client is closed.
+    ///
+    /// `start` is the counter of wake-ups before this call was enqueued.
     private func serve(after start: Int) -> Bool {
         while serveOnce(after: start) {
             if loop.wakeups.hasOthers(since: start) || Task.isCancelled { return true }
